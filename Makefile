@@ -129,7 +129,7 @@ upgrade: setup ## renew requirements.lock, install it and run the tests
 		--custom-compile-command "make upgrade" --output-file $(lock)
 	@$(MAKE) --no-print-directory test
 
-names: $(venv)/python.stamp ## write what C, SQL, Python and docs/format.md need of schemas/names.toml
+names: $(venv)/python.stamp ## write what C, SQL, Python and docs/format.md need of what schemas/ declares
 	@$(bin)/python schemas/generate.py
 	@$(MAKE) --no-print-directory setup
 

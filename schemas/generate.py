@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what C, SQL, Python and the docs need of names.toml: `make names`, or `python schemas/generate.py`.
+"""Write what C, SQL, Python and the docs need of names.toml, and C of tape.sql and run.sql: `make names`.
 
 `--check` writes nothing, and fails where a file is not what it would be.
 """
 
 import json
+import re
 import sys
 import textwrap
 import tomllib
@@ -56,6 +57,9 @@ PYTHON_MAPS = {
 # Sections whose names are choices of an option of the engine, and what Python calls their type.
 CHOICES = {"pace": "PaceKind", "on_lost": "OnLost", "overload": "Overload", "tls": "TlsKind"}
 C_TYPES = {"text": "const char *", "int64": "int64_t "}  # of options; all others are int32_t
+# Tables whose rows C makes, by the file that declares them.
+C_TABLES = {"tape": ("events", "problems"), "run": ("outcomes", "sessions")}
+ARROW_LETTERS = {"BIGINT": "l", "INTEGER": "i", "BOOLEAN": "b", "VARCHAR": "u", "BLOB": "z"}
 WIDTH = 116
 PYTHON_TYPES = {"text": "str", "flag": "bool", "int32": "int", "int64": "int"}
 # Sections whose names Python has one by one, with this prefix.
@@ -358,11 +362,40 @@ def _table(names: Names, section: str, key: str) -> list[str]:
     return [f"| {key} | name | meaning |", "|--:|---|---|", *rows]
 
 
+def columns_text() -> str:
+    """Return native/querytape_columns.h: the columns of tables by name, and what Arrow has to know of each.
+
+    Raises ValueError where a table is not declared as it should be, KeyError for a type that C does not write.
+    """
+    lines = [
+        "/* SPDX-License-Identifier: Apache-2.0 */",
+        "/* Made by `make names` from schemas/tape.sql and schemas/run.sql, which say what each means. Do not edit. */",
+        "/* clang-format off */",
+        "#ifndef QUERYTAPE_COLUMNS_H",
+        "#define QUERYTAPE_COLUMNS_H",
+        "",
+    ]
+    for file, tables in C_TABLES.items():
+        declared = (HERE / f"{file}.sql").read_text(encoding="utf-8")
+        for table in tables:
+            _, found, rest = declared.partition(f"CREATE TABLE {table} (")
+            columns = re.findall(r'^    "?(\w+)"? ([A-Z]+)( NOT NULL)?', rest.partition("\n);")[0], re.M)
+            if not found or not columns:
+                raise ValueError(f"schemas/{file}.sql: expected the columns of {table}")
+            prefix = f"QT_{table.upper()}"
+            names = [*(f"    {prefix}_{name.upper()}" for name, _, _ in columns), f"    {prefix}_COLUMNS"]
+            specs = [f"    {{\"{name}\", '{ARROW_LETTERS[kind]}', {int(not known)}}}" for name, kind, known in columns]
+            lines += [f"/* {table} of schemas/{file}.sql */", f"enum qt_{table}_column {{", *_joined(names), "};"]
+            lines += [f"#define {prefix}_SPECS {{ \\", ", \\\n".join(specs) + " }", ""]
+    return "\n".join([*lines, "#endif", ""])
+
+
 def made() -> dict[Path, str]:
-    """Return the text of each file that is made from names.toml."""
+    """Return the text of each file that is made from declarations."""
     names = tomllib.loads((HERE / "names.toml").read_text(encoding="utf-8"))
     return {
         ROOT / "native" / "querytape_names.h": c_text(names),
+        ROOT / "native" / "querytape_columns.h": columns_text(),
         HERE / "names.sql": sql_text(names),
         HERE / "names.py": python_text(names),
         ROOT / "docs" / "format.md": format_text(names),
@@ -375,7 +408,7 @@ def main() -> None:
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv:
         if old:
-            sys.exit(f"{', '.join(path.name for path in old)}: not as schemas/names.toml has it; run `make names`")
+            sys.exit(f"{', '.join(path.name for path in old)}: not as schemas/ has it; run `make names`")
         return
     for path in old:
         path.write_text(files[path], encoding="utf-8")

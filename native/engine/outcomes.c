@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "engine/digest_times.h"
 #include "engine/state.h"
+#include "querytape_columns.h"
 
 /* 0 = the time has passed. */
 static int await(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
@@ -147,19 +148,7 @@ struct qt_record *qt_record_new(struct qt_session *s, const struct qt_planned_ev
 enum { BATCH_ROWS = 65536, MAX_SPARES = 256 };
 #define PATIENCE_NS (QT_SECOND / 2) /* few records wait no longer than this */
 
-static const struct qt_column_spec SPECS[] = {
-    {"session", 'l', 0},       {"seq", 'l', 0},
-    {"clone", 'i', 0},         {"due_ns", 'l', 1},
-    {"queued_ns", 'l', 1},     {"free_ns", 'l', 1},
-    {"sent_ns", 'l', 1},       {"first_ns", 'l', 1},
-    {"done_ns", 'l', 1},       {"status", 'u', 0},
-    {"reason", 'u', 1},        {"rows_sent", 'l', 1},
-    {"rows_affected", 'l', 1}, {"bytes_received", 'l', 1},
-    {"warnings", 'l', 1},      {"errno", 'i', 1},
-    {"error", 'u', 1},         {"checksum", 'u', 1},
-    {"order_ns", 'l', 1},      {"on_read_target", 'b', 1},
-};
-enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
+static const struct qt_column_spec SPECS[QT_OUTCOMES_COLUMNS] = QT_OUTCOMES_SPECS;
 
 static const char *const REASONS[] = QT_TEXTS_OF_REASONS;
 
@@ -188,41 +177,47 @@ static void put_checksum(struct qt_column *c, const struct qt_record *r)
         qt_col_text(c, text);
 }
 
+static void put_text(struct qt_column *c, const char *text)
+{
+    if (text == NULL)
+        qt_col_null(c);
+    else
+        qt_col_text(c, text);
+}
+
 static void put_record(struct qt_columns *cols, struct qt_record *r)
 {
-    const int64_t times[] = {r->due_ns, r->queued_ns, r->free_ns, r->sent_ns, r->first_ns, r->done_ns};
     struct qt_column *c = cols->col;
+    int executed = r->reason == QT_EXECUTED;
 
-    qt_col_i64(c++, r->session & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
-    qt_col_i64(c++, r->seq);
-    qt_col_i32(c++, (int32_t)(r->session >> QT_SHIFT_CLONE));
-    for (int i = 0; i < 6; i++)
-        put_number(c++, times[i]);
-    qt_col_text(c++, r->reason == QT_EXECUTED ? "executed" : "not_sent");
-    if (r->reason == QT_EXECUTED)
-        qt_col_null(c++);
+    qt_col_i64(&c[QT_OUTCOMES_SESSION], r->session & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
+    qt_col_i64(&c[QT_OUTCOMES_SEQ], r->seq);
+    qt_col_i32(&c[QT_OUTCOMES_CLONE], (int32_t)(r->session >> QT_SHIFT_CLONE));
+    put_number(&c[QT_OUTCOMES_DUE_NS], r->due_ns);
+    put_number(&c[QT_OUTCOMES_QUEUED_NS], r->queued_ns);
+    put_number(&c[QT_OUTCOMES_FREE_NS], r->free_ns);
+    put_number(&c[QT_OUTCOMES_SENT_NS], r->sent_ns);
+    put_number(&c[QT_OUTCOMES_FIRST_NS], r->first_ns);
+    put_number(&c[QT_OUTCOMES_DONE_NS], r->done_ns);
+    qt_col_text(&c[QT_OUTCOMES_STATUS], executed ? "executed" : "not_sent");
+    put_text(&c[QT_OUTCOMES_REASON], executed ? NULL : REASONS[r->reason]);
+    put_number(&c[QT_OUTCOMES_ROWS_SENT], r->rows);
+    put_number(&c[QT_OUTCOMES_ROWS_AFFECTED], r->affected);
+    put_number(&c[QT_OUTCOMES_BYTES_RECEIVED], r->bytes);
+    put_number(&c[QT_OUTCOMES_WARNINGS], r->warnings);
+    if (executed || r->error_code != 0)
+        qt_col_i32(&c[QT_OUTCOMES_ERRNO], r->error_code);
     else
-        qt_col_text(c++, REASONS[r->reason]);
-    put_number(c++, r->rows);
-    put_number(c++, r->affected);
-    put_number(c++, r->bytes);
-    put_number(c++, r->warnings);
-    if (r->reason == QT_EXECUTED || r->error_code != 0)
-        qt_col_i32(c++, r->error_code);
-    else
-        qt_col_null(c++);
-    if (r->error != NULL) {
+        qt_col_null(&c[QT_OUTCOMES_ERRNO]);
+    if (r->error != NULL)
         qt_utf8_repair(r->error); /* a server's message may hold any bytes of a statement */
-        qt_col_text(c++, r->error);
-    } else {
-        qt_col_null(c++);
-    }
-    put_checksum(c++, r);
-    put_number(c++, r->order_ns);
-    if (r->reason == QT_EXECUTED)
-        qt_col_bool(c, r->on_read_target);
+    put_text(&c[QT_OUTCOMES_ERROR], r->error);
+    put_checksum(&c[QT_OUTCOMES_CHECKSUM], r);
+    put_number(&c[QT_OUTCOMES_ORDER_NS], r->order_ns);
+    if (executed)
+        qt_col_bool(&c[QT_OUTCOMES_ON_READ_TARGET], r->on_read_target);
     else
-        qt_col_null(c);
+        qt_col_null(&c[QT_OUTCOMES_ON_READ_TARGET]);
     free(r->error);
     r->error = NULL;
 }
@@ -306,10 +301,10 @@ static void close_slice(void *self)
 int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *err)
 {
     struct slice *sl = calloc(1, sizeof *sl);
-    struct qt_stream_source source = {SPECS, N_SPECS, next_batch, close_slice, sl};
+    struct qt_stream_source source = {SPECS, QT_OUTCOMES_COLUMNS, next_batch, close_slice, sl};
     int code;
 
-    if (sl == NULL || qt_columns_init(&sl->cols, SPECS, N_SPECS) != QT_OK) {
+    if (sl == NULL || qt_columns_init(&sl->cols, SPECS, QT_OUTCOMES_COLUMNS) != QT_OK) {
         free(sl);
         return qt_fail(err, QT_ENOMEM, "out of memory for the outcomes");
     }
@@ -324,13 +319,7 @@ int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayS
 /* One row a session, after the end: the columns `sessions` of schemas/run.sql. */
 enum { SESSION_ROWS = 8192 };
 
-static const struct qt_column_spec SESSION_SPECS[] = {
-    {"session", 'l', 0},    {"clone", 'i', 0},        {"opened_ahead", 'b', 0},   {"connect_due_ns", 'l', 1},
-    {"connect_ns", 'l', 1}, {"connected_ns", 'l', 1}, {"closed_ns", 'l', 1},      {"thread_id", 'l', 1},
-    {"executed", 'l', 0},   {"injected", 'l', 0},     {"in_transaction", 'b', 1}, {"errno", 'i', 1},
-    {"error", 'u', 1},
-};
-enum { N_SESSION_SPECS = sizeof SESSION_SPECS / sizeof *SESSION_SPECS };
+static const struct qt_column_spec SESSION_SPECS[QT_SESSIONS_COLUMNS] = QT_SESSIONS_SPECS;
 
 struct cursor {
     struct qt_engine *engine;
@@ -348,28 +337,24 @@ static void put_time(struct qt_engine *e, struct qt_column *c, int64_t ns)
 
 static void put_session(struct qt_engine *e, struct qt_column *c, struct qt_session *s)
 {
-    qt_col_i64(c++, s->id & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
-    qt_col_i32(c++, (int32_t)(s->id >> QT_SHIFT_CLONE));
-    qt_col_bool(c++, s->ahead);
-    qt_col_i64(c++, s->open_due_ns);
-    put_time(e, c++, s->connect_ns);
-    put_time(e, c++, s->connected_ns);
-    put_time(e, c++, s->closed_ns);
-    if (s->connected_ns == 0)
-        qt_col_null(c++);
+    int connected = s->connected_ns != 0;
+
+    qt_col_i64(&c[QT_SESSIONS_SESSION], s->id & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
+    qt_col_i32(&c[QT_SESSIONS_CLONE], (int32_t)(s->id >> QT_SHIFT_CLONE));
+    qt_col_bool(&c[QT_SESSIONS_OPENED_AHEAD], s->ahead);
+    qt_col_i64(&c[QT_SESSIONS_CONNECT_DUE_NS], s->open_due_ns);
+    put_time(e, &c[QT_SESSIONS_CONNECT_NS], s->connect_ns);
+    put_time(e, &c[QT_SESSIONS_CONNECTED_NS], s->connected_ns);
+    put_time(e, &c[QT_SESSIONS_CLOSED_NS], s->closed_ns);
+    put_number(&c[QT_SESSIONS_THREAD_ID], connected ? s->backends[0].thread_id : QT_NONE);
+    qt_col_i64(&c[QT_SESSIONS_EXECUTED], (int64_t)atomic_load(&s->executed));
+    qt_col_i64(&c[QT_SESSIONS_INJECTED], (int64_t)atomic_load(&s->injected));
+    if (!connected || s->in_transaction < 0)
+        qt_col_null(&c[QT_SESSIONS_IN_TRANSACTION]);
     else
-        qt_col_i64(c++, s->backends[0].thread_id);
-    qt_col_i64(c++, (int64_t)atomic_load(&s->executed));
-    qt_col_i64(c++, (int64_t)atomic_load(&s->injected));
-    if (s->connected_ns == 0 || s->in_transaction < 0)
-        qt_col_null(c++);
-    else
-        qt_col_bool(c++, s->in_transaction);
-    qt_col_i32(c++, s->error_code);
-    if (s->error == NULL)
-        qt_col_null(c);
-    else
-        qt_col_text(c, s->error);
+        qt_col_bool(&c[QT_SESSIONS_IN_TRANSACTION], s->in_transaction);
+    qt_col_i32(&c[QT_SESSIONS_ERRNO], s->error_code);
+    put_text(&c[QT_SESSIONS_ERROR], s->error);
 }
 
 static int next_sessions(void *self, struct ArrowArray *out, struct qt_error *err)
@@ -395,13 +380,13 @@ static void close_cursor(void *self)
 int qt_engine_session_results(struct qt_engine *e, struct ArrowArrayStream *out, struct qt_error *err)
 {
     struct cursor *cur;
-    struct qt_stream_source source = {SESSION_SPECS, N_SESSION_SPECS, next_sessions, close_cursor, NULL};
+    struct qt_stream_source source = {SESSION_SPECS, QT_SESSIONS_COLUMNS, next_sessions, close_cursor, NULL};
     int code;
 
     if (atomic_load(&e->state) != QT_ENGINE_DONE)
         return qt_fail(err, QT_ESTATE, "the sessions' results are there when the run is done");
     source.self = cur = calloc(1, sizeof *cur);
-    if (cur == NULL || qt_columns_init(&cur->cols, SESSION_SPECS, N_SESSION_SPECS) != QT_OK) {
+    if (cur == NULL || qt_columns_init(&cur->cols, SESSION_SPECS, QT_SESSIONS_COLUMNS) != QT_OK) {
         free(cur);
         return qt_fail(err, QT_ENOMEM, "out of memory for the sessions' results");
     }

@@ -12,80 +12,10 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "querytape_columns.h"
 
-enum column {
-    SESSION,
-    SEQ,
-    THREAD_ID,
-    COMMAND,
-    START_NS,
-    DURATION_NS,
-    PRECISION_NS,
-    REQUEST_NS,
-    FIRST_BYTE_NS,
-    USER,
-    HOST,
-    DB,
-    STATEMENT,
-    STMT,
-    PARAMS,
-    INSERT_ID,
-    INSERT_IDS,
-    LAST_INSERT_ID,
-    FILE_,
-    OFFSET,
-    DIGEST,
-    CLASS,
-    ACTIONS,
-    ROWS_SENT,
-    ROWS_EXAMINED,
-    ROWS_AFFECTED,
-    BYTES_SENT,
-    LOCK_NS,
-    WARNINGS,
-    ERRNO,
-    ERROR,
-    CHECKSUM,
-    FLAGS,
-    N_COLUMNS
-};
-
-const struct qt_column_spec qt_event_columns[N_COLUMNS] = {
-    [SESSION] = {"session", 'l', 1},
-    [SEQ] = {"seq", 'l', 1},
-    [THREAD_ID] = {"thread_id", 'l', 1},
-    [COMMAND] = {"command", 'u', 1},
-    [START_NS] = {"start_ns", 'l', 1},
-    [DURATION_NS] = {"duration_ns", 'l', 1},
-    [PRECISION_NS] = {"precision_ns", 'l', 1},
-    [REQUEST_NS] = {"request_ns", 'l', 1},
-    [FIRST_BYTE_NS] = {"first_byte_ns", 'l', 1},
-    [USER] = {"user", 'u', 1},
-    [HOST] = {"host", 'u', 1},
-    [DB] = {"db", 'u', 1},
-    [STATEMENT] = {"statement", 'z', 1},
-    [STMT] = {"stmt", 'l', 1},
-    [PARAMS] = {"params", 'z', 1},
-    [INSERT_ID] = {"insert_id", 'l', 1},
-    [INSERT_IDS] = {"insert_ids", 'u', 1},
-    [LAST_INSERT_ID] = {"last_insert_id", 'l', 1},
-    [FILE_] = {"file", 'i', 1},
-    [OFFSET] = {"offset", 'l', 1},
-    [DIGEST] = {"digest", 'u', 1},
-    [CLASS] = {"class", 'u', 1},
-    [ACTIONS] = {"actions", 'l', 1},
-    [ROWS_SENT] = {"rows_sent", 'l', 1},
-    [ROWS_EXAMINED] = {"rows_examined", 'l', 1},
-    [ROWS_AFFECTED] = {"rows_affected", 'l', 1},
-    [BYTES_SENT] = {"bytes_sent", 'l', 1},
-    [LOCK_NS] = {"lock_ns", 'l', 1},
-    [WARNINGS] = {"warnings", 'l', 1},
-    [ERRNO] = {"errno", 'i', 1},
-    [ERROR] = {"error", 'u', 1},
-    [CHECKSUM] = {"checksum", 'u', 1},
-    [FLAGS] = {"flags", 'l', 1},
-};
-const int32_t qt_event_n_columns = N_COLUMNS;
+const struct qt_column_spec qt_event_columns[QT_EVENTS_COLUMNS] = QT_EVENTS_SPECS;
+const int32_t qt_event_n_columns = QT_EVENTS_COLUMNS;
 
 const struct qt_event_row qt_event_unknown = {
     .session = -1,
@@ -120,7 +50,7 @@ void qt_event_set_statement(struct qt_event_row *e, struct qt_span text, const s
 int qt_event_batch_init(struct qt_event_batch *b)
 {
     memset(b, 0, sizeof *b);
-    return qt_columns_init(&b->columns, qt_event_columns, N_COLUMNS) == QT_OK ? 0 : -1;
+    return qt_columns_init(&b->columns, qt_event_columns, QT_EVENTS_COLUMNS) == QT_OK ? 0 : -1;
 }
 
 void qt_event_batch_free(struct qt_event_batch *b)
@@ -182,9 +112,9 @@ static void digest_class_actions(struct qt_event_batch *b, const struct qt_state
     uint64_t value = what->digest;
     for (int i = 15; i >= 0; i--, value >>= 4)
         digest[i] = hex[value & 15];
-    qt_col_bytes(at(b, DIGEST), digest, 16);
-    qt_col_text(at(b, CLASS), class_names[what->klass]);
-    qt_col_i64(at(b, ACTIONS), what->actions);
+    qt_col_bytes(at(b, QT_EVENTS_DIGEST), digest, 16);
+    qt_col_text(at(b, QT_EVENTS_CLASS), class_names[what->klass]);
+    qt_col_i64(at(b, QT_EVENTS_ACTIONS), what->actions);
 }
 
 int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event_row *e, const struct qt_event_time *event_time)
@@ -192,38 +122,38 @@ int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event_row *e, c
     struct qt_column *c = b->columns.col;
     if (event_time != NULL && room_for_event_time(b) != 0)
         return -1;
-    qt_col_i64(&c[SESSION], e->session);
-    qt_col_i64(&c[SEQ], e->seq);
-    known(b, THREAD_ID, e->thread_id);
-    qt_col_text(&c[COMMAND], e->command);
-    qt_col_i64(&c[START_NS], event_time != NULL ? 0 : e->start_ns);
-    known(b, DURATION_NS, event_time != NULL ? event_time->duration_ns : e->duration_ns);
-    qt_col_i64(&c[PRECISION_NS], e->precision_ns);
-    known(b, REQUEST_NS, e->request_ns);
-    known(b, FIRST_BYTE_NS, e->first_byte_ns);
-    text(b, USER, e->user);
-    text(b, HOST, e->host);
-    text(b, DB, e->db);
-    bytes(b, STATEMENT, e->statement);
-    known(b, STMT, e->stmt);
-    bytes(b, PARAMS, e->params);
-    known(b, INSERT_ID, e->insert_id);
-    text(b, INSERT_IDS, e->insert_ids);
-    known(b, LAST_INSERT_ID, e->last_insert_id);
-    qt_col_i32(&c[FILE_], (int32_t)e->file);
-    qt_col_i64(&c[OFFSET], e->offset);
+    qt_col_i64(&c[QT_EVENTS_SESSION], e->session);
+    qt_col_i64(&c[QT_EVENTS_SEQ], e->seq);
+    known(b, QT_EVENTS_THREAD_ID, e->thread_id);
+    qt_col_text(&c[QT_EVENTS_COMMAND], e->command);
+    qt_col_i64(&c[QT_EVENTS_START_NS], event_time != NULL ? 0 : e->start_ns);
+    known(b, QT_EVENTS_DURATION_NS, event_time != NULL ? event_time->duration_ns : e->duration_ns);
+    qt_col_i64(&c[QT_EVENTS_PRECISION_NS], e->precision_ns);
+    known(b, QT_EVENTS_REQUEST_NS, e->request_ns);
+    known(b, QT_EVENTS_FIRST_BYTE_NS, e->first_byte_ns);
+    text(b, QT_EVENTS_USER, e->user);
+    text(b, QT_EVENTS_HOST, e->host);
+    text(b, QT_EVENTS_DB, e->db);
+    bytes(b, QT_EVENTS_STATEMENT, e->statement);
+    known(b, QT_EVENTS_STMT, e->stmt);
+    bytes(b, QT_EVENTS_PARAMS, e->params);
+    known(b, QT_EVENTS_INSERT_ID, e->insert_id);
+    text(b, QT_EVENTS_INSERT_IDS, e->insert_ids);
+    known(b, QT_EVENTS_LAST_INSERT_ID, e->last_insert_id);
+    qt_col_i32(&c[QT_EVENTS_FILE], (int32_t)e->file);
+    qt_col_i64(&c[QT_EVENTS_OFFSET], e->offset);
     digest_class_actions(b, e->what);
-    known(b, ROWS_SENT, e->rows_sent);
-    known(b, ROWS_EXAMINED, e->rows_examined);
-    known(b, ROWS_AFFECTED, e->rows_affected);
-    known(b, BYTES_SENT, e->bytes_sent);
-    known(b, LOCK_NS, e->lock_ns);
-    known(b, WARNINGS, e->warnings);
+    known(b, QT_EVENTS_ROWS_SENT, e->rows_sent);
+    known(b, QT_EVENTS_ROWS_EXAMINED, e->rows_examined);
+    known(b, QT_EVENTS_ROWS_AFFECTED, e->rows_affected);
+    known(b, QT_EVENTS_BYTES_SENT, e->bytes_sent);
+    known(b, QT_EVENTS_LOCK_NS, e->lock_ns);
+    known(b, QT_EVENTS_WARNINGS, e->warnings);
     if (e->errno_ >= 0 && e->errno_ <= INT32_MAX)
-        qt_col_i32(at(b, ERRNO), (int32_t)e->errno_);
-    text(b, ERROR, e->error);
-    text(b, CHECKSUM, e->checksum);
-    qt_col_i64(&c[FLAGS], e->flags);
+        qt_col_i32(at(b, QT_EVENTS_ERRNO), (int32_t)e->errno_);
+    text(b, QT_EVENTS_ERROR, e->error);
+    text(b, QT_EVENTS_CHECKSUM, e->checksum);
+    qt_col_i64(&c[QT_EVENTS_FLAGS], e->flags);
     if (event_time != NULL)
         b->event_times[b->rows] = *event_time;
     b->rows++;
@@ -242,8 +172,9 @@ static int64_t *values(const struct qt_event_batch *b, int column)
 
 void qt_event_batch_take_times(struct qt_event_batch *b)
 {
-    qt_column_pad(&b->columns.col[DURATION_NS], (int64_t)b->rows);
-    int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS), *flags = values(b, FLAGS);
+    qt_column_pad(&b->columns.col[QT_EVENTS_DURATION_NS], (int64_t)b->rows);
+    int64_t *start = values(b, QT_EVENTS_START_NS), *duration = values(b, QT_EVENTS_DURATION_NS),
+            *flags = values(b, QT_EVENTS_FLAGS);
     if (start == NULL || duration == NULL || flags == NULL)
         return;
     for (size_t i = 0; i < b->rows; i++) {
@@ -257,8 +188,8 @@ void qt_event_batch_take_times(struct qt_event_batch *b)
 
 void qt_event_batch_find_range(struct qt_event_batch *b, int64_t *first_ns, int64_t *last_ns)
 {
-    qt_column_pad(&b->columns.col[DURATION_NS], (int64_t)b->rows);
-    const int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS);
+    qt_column_pad(&b->columns.col[QT_EVENTS_DURATION_NS], (int64_t)b->rows);
+    const int64_t *start = values(b, QT_EVENTS_START_NS), *duration = values(b, QT_EVENTS_DURATION_NS);
     *first_ns = INT64_MAX;
     *last_ns = INT64_MIN;
     for (size_t i = 0; start != NULL && duration != NULL && i < b->rows; i++) {
@@ -270,9 +201,9 @@ void qt_event_batch_find_range(struct qt_event_batch *b, int64_t *first_ns, int6
 
 int qt_event_batch_finish(struct qt_event_batch *b, struct ArrowArray *out, struct qt_error *error)
 {
-    for (int32_t i = 0; i < N_COLUMNS; i++)
+    for (int32_t i = 0; i < QT_EVENTS_COLUMNS; i++)
         qt_column_pad_last(&b->columns.col[i], (int64_t)b->rows);
-    const int64_t *keys[] = {values(b, START_NS), values(b, SESSION), values(b, SEQ)};
+    const int64_t *keys[] = {values(b, QT_EVENTS_START_NS), values(b, QT_EVENTS_SESSION), values(b, QT_EVENTS_SEQ)};
     size_t rows = b->rows;
     b->rows = 0;
     b->bytes = 0;

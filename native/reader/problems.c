@@ -10,13 +10,11 @@
 
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "querytape_columns.h"
 
 #define SHOWN 80u /* bytes of input shown in a problem */
 
-static const struct qt_column_spec columns[] = {
-    {"file", 'l', 0}, {"line", 'l', 0}, {"offset", 'l', 0}, {"kind", 'u', 0}, {"detail", 'u', 0},
-};
-#define N_COLUMNS ((int32_t)(sizeof columns / sizeof *columns))
+static const struct qt_column_spec columns[QT_PROBLEMS_COLUMNS] = QT_PROBLEMS_SPECS;
 
 int qt_problems_init(struct qt_problems *p)
 {
@@ -118,18 +116,18 @@ void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t 
 
 static void add_row(struct qt_column *c, const struct qt_problem *item)
 {
-    qt_col_i64(&c[0], item->file);
-    qt_col_i64(&c[1], item->line);
-    qt_col_i64(&c[2], item->offset);
-    qt_col_text(&c[3], item->kind);
-    qt_col_any_text(&c[4], item->detail, strlen(item->detail));
+    qt_col_i32(&c[QT_PROBLEMS_FILE], (int32_t)item->file);
+    qt_col_i64(&c[QT_PROBLEMS_LINE], item->line);
+    qt_col_i64(&c[QT_PROBLEMS_OFFSET], item->offset);
+    qt_col_text(&c[QT_PROBLEMS_KIND], item->kind);
+    qt_col_any_text(&c[QT_PROBLEMS_DETAIL], item->detail, strlen(item->detail));
 }
 
 static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *error)
 {
     struct qt_problems *p = owner;
     struct qt_columns c;
-    int code = qt_columns_init(&c, columns, N_COLUMNS);
+    int code = qt_columns_init(&c, columns, QT_PROBLEMS_COLUMNS);
     if (code)
         return qt_fail(error, code, "out of memory");
     pthread_mutex_lock(&p->lock);
@@ -147,6 +145,6 @@ static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *erro
 
 int qt_problems_take(struct qt_problems *p, struct ArrowArrayStream *out, struct qt_error *error)
 {
-    struct qt_stream_source source = {columns, N_COLUMNS, next_batch, NULL, p};
+    struct qt_stream_source source = {columns, QT_PROBLEMS_COLUMNS, next_batch, NULL, p};
     return qt_stream_make(out, &source, error);
 }
