@@ -127,6 +127,35 @@ class EngineCounts:
 
 '''
 
+RESULTS_HEAD = '''\
+# SPDX-License-Identifier: Apache-2.0
+"""How and why results differ, in words.
+
+{made_by}
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ResultKind:
+    """How results differ, in words, and what to do where no reason is known."""
+
+    words: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class ResultReason:
+    """Why results differ, in words, and what to do. `unproven`: nothing proves it, and this decides it; or None."""
+
+    words: str
+    remedy: str
+    unproven: str | None
+
+
+'''
+
 
 def number_of(entry: dict[str, Any]) -> int:
     """Return the number of a line of names.toml."""
@@ -247,6 +276,8 @@ def sql_text(names: Names) -> str:
         pairs = numbers(names, section).items()
         shown = [f"{number}: '{name}'" if by_number else f"'{name}': {number}" for name, number in pairs]
         lines += [f"SET VARIABLE {variable} = MAP {{", *_joined(f"    {pair}" for pair in shown), "};"]
+    listed = ",\n".join(f"    '{name}'" for name in names["result_reasons"])
+    lines += [f"SET VARIABLE result_reasons = [\n{listed}\n];"]
     filtered = [f"'{name}'" for name, entry in names["reasons"].items() if "filtered" in entry]
     shifts = numbers(names, "shifts")
     return "\n".join(lines) + "\n\n" + MACROS.format(**shifts, filtered=", ".join(filtered))
@@ -282,6 +313,23 @@ def python_text(names: Names) -> str:
     lines += ["}", "# What an event that was sent late had waited for.", "LATENESS = {"]
     lines += [f"    {_quoted(name)}: {_quoted(entry['means'])}," for name, entry in names["lateness"].items()]
     return "\n".join([*lines, "}", *python_options(names), ""])
+
+
+def results_text(names: Names) -> str:
+    """Return schemas/result_names.py."""
+    lines = RESULTS_HEAD.format(made_by=MADE_BY).splitlines()
+    for variable, section, kind in (
+        ("RESULT_KINDS", "result_kinds", "ResultKind"),
+        ("RESULT_REASONS", "result_reasons", "ResultReason"),
+    ):
+        lines += [f"{variable} = {{"]
+        for name, entry in names[section].items():
+            texts = [_quoted(entry["words"]), _quoted(entry["remedy"])]
+            if kind == "ResultReason":
+                texts.append(_quoted(entry["unproven"]) if "unproven" in entry else "None")
+            lines += [f"    {_quoted(name)}: {kind}(", *(f"        {text}," for text in texts), "    ),"]
+        lines += ["}"]
+    return "\n".join([*lines, ""])
 
 
 def python_options(names: Names) -> list[str]:
@@ -398,6 +446,7 @@ def made() -> dict[Path, str]:
         ROOT / "native" / "querytape_columns.h": columns_text(),
         HERE / "names.sql": sql_text(names),
         HERE / "names.py": python_text(names),
+        HERE / "result_names.py": results_text(names),
         ROOT / "docs" / "format.md": format_text(names),
     }
 

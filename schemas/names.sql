@@ -126,6 +126,34 @@ SET VARIABLE class_codes = MAP {
     'ddl': 4,
     'admin': 5
 };
+SET VARIABLE result_reasons = [
+    'limit_unsorted',
+    'asks_session',
+    'asks_server',
+    'asks_time',
+    'group_by_unsorted',
+    'concat_unsorted',
+    'ties_under_limit',
+    'unsorted',
+    'ties',
+    'perhaps_race',
+    'perhaps_limit_unsorted',
+    'perhaps_limit_inside',
+    'perhaps_chance_in_condition',
+    'perhaps_chance_with_columns',
+    'perhaps_session_in_condition',
+    'perhaps_session_with_columns',
+    'perhaps_time_in_condition',
+    'perhaps_time_with_columns',
+    'chance',
+    'sorted_by_chance',
+    'write_not_sent',
+    'write_failed',
+    'write_changed_others',
+    'session_lost',
+    'set_failed',
+    'server_writes'
+];
 
 CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
 CREATE OR REPLACE TEMP MACRO has_action(actions, name) AS

@@ -16,14 +16,13 @@ from ..model import Report, ServerDifference, Servers, bare_name
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .errors import NEW_ERRORS, ON_BOTH
 from .plans import AGREE, UNKNOWN, accesses, steps
-from .results import LIMITED, unexplained
+from .results import unexplained
 from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that it decides about|fail with errors that it decides about"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
-ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
 VALUES = frozenset("?'\"0123456789")  # how a value begins
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
 # Words that begin a part of a statement; behind the others of it stands the same part.
@@ -111,7 +110,7 @@ def _suspects(report: Report) -> _Suspects:
     """Return what changed, or may be slower."""
     results, errors = report.answers.get("results", ()), report.answers.get("errors", ())
     different = {row["digest"] for row in unexplained(report)}
-    asking = {row["digest"] for row in results if row["known"] == ASKS_SERVER}
+    asking = {row["digest"] for row in results if row["known"] == "asks_server"}
     untold = {entry["digest"] for entry in report.digests if may_be_slower(report, entry)}
     changed = {entry["digest"] for entry in report.digests if entry["verdict"] in CHANGED}
     failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS}
@@ -160,7 +159,7 @@ def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]
     """
     changed = [each for each in report.servers.differences if each.kind in ("view", "routine") and not each.folded]
     for row in report.answers["results"]:
-        if row["known"] != LIMITED or row["kind"] != "data":
+        if row["known"] != "limit_unsorted" or row["kind"] != "data":
             continue
         digest, text = row["digest"], text_of(report, row["digest"])
         tables, routines = (reached.get(digest, frozenset()) for reached in (report.tables, report.routines))

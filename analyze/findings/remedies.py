@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from ...common.text import printable
 from ...common.units import duration, plural
+from ...schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from ..cause_table import lines_of, of_error, remedy_of
 from ..database import Row
 from ..lint.rules import Rule, applicable, tape_version
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import (
-    ASKS_SERVER,
     OF_SERVERS,
     Reason,
     differences_of,
@@ -29,7 +29,7 @@ from .causes import (
 from .errors import NEW_ERRORS, ON_BOTH, roots_of
 from .headline import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
 from .plans import FAILS, UNKNOWN
-from .results import CHANGED_ROWS, KINDS, PERHAPS, SERVER_WRITES
+from .results import PERHAPS
 from .servers import WRITERS
 
 MESSAGE_SHOWN = 200
@@ -41,16 +41,7 @@ MORE_WORK = {
     "write": "B does more for each write: compare the settings of durability, and triggers",
 }
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
-BY_DATA = frozenset(
-    {
-        None,
-        ASKS_SERVER,
-        "ties in ORDER BY, or another collation",
-        "GROUP_CONCAT without ORDER BY",
-        SERVER_WRITES,
-        *PERHAPS,
-    }
-)
+BY_DATA = frozenset({None, "asks_server", "ties", "concat_unsorted", "server_writes", *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 A_MODES = "run B with A's sql_mode"  # as remedies of causes.tsv begin
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
@@ -108,10 +99,8 @@ def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
 
 def of_result(row: Row) -> Cause:
     """Return the cause of a row of results.sql: the reason that is known, or how it differs."""
-    for line in lines_of("reason"):
-        if line.cause == row["reason"] or (row["reason"] is None and row["kind"] in line.by):
-            return Cause(line.cause, line.remedy)
-    raise KeyError(row["reason"])
+    found = RESULT_KINDS[row["kind"]] if row["reason"] is None else RESULT_REASONS[row["reason"]]
+    return Cause(found.words, found.remedy)
 
 
 def of_rule(rule: Rule) -> Cause:
@@ -276,11 +265,11 @@ class _Causes:
         """Return the part and cause of the error or write from which a row of results.sql follows, None without one."""
         if row["known"] is not None:
             return None
-        if row["reason"] != CHANGED_ROWS:
+        if row["reason"] != "write_changed_others":
             cause = self._of_failure(row)
             return (BREAKS, cause) if cause else None
         first = self._writes.get(row.get("root_digest"))
-        if first is None or first["reason"] == CHANGED_ROWS:
+        if first is None or first["reason"] == "write_changed_others":
             return None
         return self.of_root(first) or (ELSE, self.of_result(first))
 
@@ -288,9 +277,11 @@ class _Causes:
         """Return the cause of a row of results.sql that follows from no other one."""
         if row["reason"] in BY_DATA:
             if difference := _other_object(self._report, row["digest"]):
-                return Cause(f"{KINDS[row['kind']]}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}")
+                return Cause(
+                    f"{RESULT_KINDS[row['kind']].words}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}"
+                )
             rule = first_rule(self._changes, self._texts.get(row["digest"], ""))
-            if row["reason"] != ASKS_SERVER and rule:
+            if row["reason"] != "asks_server" and rule:
                 return of_rule(rule)
         return of_result(row)
 

@@ -5,35 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...common.units import plural
+from ...schemas.result_names import RESULT_REASONS
 from ..database import Row
 from ..model import Report
 
-LIMITED = "LIMIT without ORDER BY"
-RACE = "perhaps writes of other sessions, whose order is not kept"
-CHANGED_ROWS = "an earlier write to its tables changed other rows on one side"
-SERVER_WRITES = "an event or trigger that one side has writes to its tables"
-# Reasons of results.sql that are not proven, each with what decides it.
-PERHAPS = {
-    RACE: "--order commit on both sides decides it",
-    "perhaps the time, in a condition": "--now original on both sides decides it",
-    "perhaps chance, in a condition": "compare the data of both servers",
-    "perhaps its session or server, in a condition": "compare the data of both servers",
-    "perhaps the time, next to columns": "--now original on both sides decides it",
-    "perhaps chance, next to columns": "compare the data of both servers",
-    "perhaps its session or server, next to columns": "compare the data of both servers",
-    "perhaps LIMIT without ORDER BY": "with ORDER BY it can be compared",
-    "perhaps LIMIT without ORDER BY in a subquery": "with ORDER BY it can be compared",
-}
 MAX_UNPROVEN = 0.01  # of a digest's events: above it there is no yes
-
-# By `kind` of results.sql.
-KINDS = {
-    "rows": "other number of rows",
-    "data": "other data",
-    "affected": "other number of affected rows",
-    "order": "other order of rows",
-    "warnings": "other number of warnings",
-}
+# Reasons that nothing proves.
+PERHAPS = frozenset(code for code, reason in RESULT_REASONS.items() if reason.unproven)
 
 
 def unexplained(report: Report) -> Iterator[Row]:
@@ -67,11 +45,11 @@ def unproven_sentences(report: Report) -> tuple[list[str], bool]:
     every = sum(found.values(), Counter())
     many = any(events > MAX_UNPROVEN * sent.get(digest, 0) for digest, events in every.items())
     sentences = []
-    for reason in filter(found.__contains__, PERHAPS):
-        events = found[reason]
+    for code in filter(found.__contains__, RESULT_REASONS):
+        events, reason = found[code], RESULT_REASONS[code]
         verb = "returns" if len(events) == 1 else "return"
         sentences.append(
-            f"{plural(len(events), 'digest')} {verb} something else ({plural(events.total(), 'event')}), {reason}:"
-            f" {PERHAPS[reason]}"
+            f"{plural(len(events), 'digest')} {verb} something else ({plural(events.total(), 'event')}),"
+            f" {reason.words}: {reason.unproven}"
         )
     return sentences, many

@@ -19,7 +19,6 @@ from ..cause_table import TOPICS, gone_modes, is_telling, rank_variables
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers, bare_name
 from .causes import is_told
-from .results import RACE, SERVER_WRITES
 
 # What each fact is called in a sentence.
 WORDS = {
@@ -356,8 +355,8 @@ def name_server_writes(report: Report) -> None:
     writers = [each for each in report.servers.differences if each.kind in WRITERS]
     for row in report.answers["results"]:
         tables = report.tables.get(row["digest"], frozenset())
-        if row["reason"] == RACE and any(each.is_on(tables) for each in writers):
-            row["reason"] = SERVER_WRITES
+        if row["reason"] == "perhaps_race" and any(each.is_on(tables) for each in writers):
+            row["reason"] = "server_writes"
 
 
 class Side(NamedTuple):

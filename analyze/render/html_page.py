@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ...common.version import __version__
+from ...schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from ..findings.causes import reason_text
 from ..findings.coverage import CAUSES, reason_words
 from ..findings.errors import NEW_ERRORS
@@ -13,7 +14,6 @@ from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import CHEAPER, OF_TIME, answer_of, parts_of, question, share
 from ..findings.plans import UNKNOWN
 from ..findings.remedies import to_do
-from ..findings.results import KINDS
 from ..findings.servers import value_texts
 from ..findings.slower import cache_sentence, work_of_writes, work_sentence, work_text
 from ..findings.trust import baseline
@@ -62,7 +62,8 @@ def as_html(report: Report) -> str:
         charts=[chart for chart in charts if chart.name not in FIRST],
         events=events,
         texts={entry["digest"]: entry["text"] for entry in report.digests},
-        kinds=KINDS,
+        kinds=RESULT_KINDS,
+        reasons=RESULT_REASONS,
         new_errors=NEW_ERRORS,
         error_words=WORDS_OF_ERRORS,
         style=asset("report.css"),

@@ -6,9 +6,9 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count, duration
+from ...schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from ..database import Row
 from ..findings.coverage import CAUSES, reason_words
-from ..findings.results import KINDS
 from ..findings.trust import baseline, where_measured
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
@@ -181,9 +181,9 @@ def _results(report: Report, console: Console, top: int) -> None:
     statements.head(("events", "more rows"))
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     for row in rows[:top]:
-        reason = f" (likely reason: {row['reason']})" if row["reason"] else ""
+        reason = f" (likely reason: {RESULT_REASONS[row['reason']].words})" if row["reason"] else ""
         more = count(row["more_sent"]) if row["kind"] == "rows" else ""
-        name = printable(f"{KINDS[row['kind']]}{reason}", TEXT_NAME_WIDTH - 1)
+        name = printable(f"{RESULT_KINDS[row['kind']].words}{reason}", TEXT_NAME_WIDTH - 1)
         statements.add(name, [count(row["events"]), more], texts.get(row["digest"]) or "")
     _hidden(console, len(rows) - top)
 

@@ -20,32 +20,31 @@ from tests.helpers.tapes import T0, make_tape
 pytestmark = pytest.mark.slow
 
 KINDS = ("rows", "affected", "data", "order", "warnings")
-SERVER, SESSION = "asks about the server", "asks about its session or server"
-LIMIT, PERHAPS_LIMIT = "LIMIT without ORDER BY", "perhaps LIMIT without ORDER BY"
-TIES, UNSORTED = "ties in ORDER BY, or another collation", "rows without ORDER BY"
-TIME, CHANCE = "perhaps the time, in a condition", "perhaps chance, in a condition"
-OF_SESSION = "perhaps its session or server, in a condition"
-NEXT = ", next to columns"
-SUBQUERY = "perhaps LIMIT without ORDER BY in a subquery"
+SERVER, SESSION = "asks_server", "asks_session"
+LIMIT, PERHAPS_LIMIT = "limit_unsorted", "perhaps_limit_unsorted"
+TIES, UNSORTED = "ties", "unsorted"
+TIME, CHANCE = "perhaps_time_in_condition", "perhaps_chance_in_condition"
+OF_SESSION = "perhaps_session_in_condition"
+SUBQUERY = "perhaps_limit_inside"
 # By statement, for rows, affected, data, order and warnings: an excuse, "?" and what is unproven, "!" and what counts.
 # Five rows come back.
 CELLS: dict[str, Sequence[str]] = {
     "select a from t": ["-", "-", "-", f"!{UNSORTED}", "-"],
     "select a from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
-    "select a, now() from t order by a": ["-", "-", f"?perhaps the time{NEXT}", f"!{TIES}", "-"],
+    "select a, now() from t order by a": ["-", "-", "?perhaps_time_with_columns", f"!{TIES}", "-"],
     "select a from t where b < now() order by a": [f"?{TIME}"] * 3 + [f"!{TIES}", f"?{TIME}"],
     "select a from t where b < current_date order by a": [f"?{TIME}"] * 3 + [f"!{TIES}", f"?{TIME}"],
     "update t set a = now()": [f"?{TIME}"] * 3 + [f"!{UNSORTED}", f"?{TIME}"],
-    "insert into t values (now())": ["-", "-", "asks the time", f"!{UNSORTED}", "-"],
+    "insert into t values (now())": ["-", "-", "asks_time", f"!{UNSORTED}", "-"],
     "insert into t values (now()) on duplicate key update b = 1": [f"?{TIME}"] * 3 + [f"!{UNSORTED}", f"?{TIME}"],
-    "select now()": ["-", "-", "asks the time", f"!{UNSORTED}", "-"],
-    "select a, uuid() from t order by a": ["-", "-", f"?perhaps chance{NEXT}", f"!{TIES}", "-"],
-    "select uuid()": ["-", "-", "random", f"!{UNSORTED}", "-"],
+    "select now()": ["-", "-", "asks_time", f"!{UNSORTED}", "-"],
+    "select a, uuid() from t order by a": ["-", "-", "?perhaps_chance_with_columns", f"!{TIES}", "-"],
+    "select uuid()": ["-", "-", "chance", f"!{UNSORTED}", "-"],
     "select a from t where b > rand() order by a": [f"?{CHANCE}"] * 2 + [CHANCE, CHANCE, f"?{CHANCE}"],
-    "select a from t order by rand()": ["-", "-", "-", "sorts at random", "-"],
-    "select a from t order by rand() limit 5": ["-", "-", "sorts at random", "sorts at random", "-"],
-    "select a from t order by rand() limit 6": ["-", "-", "-", "sorts at random", "-"],
-    "select a, connection_id() from t order by a": ["-", "-", f"?perhaps its session or server{NEXT}", f"!{TIES}", "-"],
+    "select a from t order by rand()": ["-", "-", "-", "sorted_by_chance", "-"],
+    "select a from t order by rand() limit 5": ["-", "-", "sorted_by_chance", "sorted_by_chance", "-"],
+    "select a from t order by rand() limit 6": ["-", "-", "-", "sorted_by_chance", "-"],
+    "select a, connection_id() from t order by a": ["-", "-", "?perhaps_session_with_columns", f"!{TIES}", "-"],
     "select connection_id()": ["-", "-", SESSION, f"!{UNSORTED}", "-"],
     "select a from t where b = last_insert_id() order by a": [f"?{OF_SESSION}"] * 3 + [f"!{TIES}", f"?{OF_SESSION}"],
     "select a from t where b = @@server_id order by a": [f"?{OF_SESSION}"] * 3 + [f"!{TIES}", f"?{OF_SESSION}"],
@@ -64,15 +63,15 @@ CELLS: dict[str, Sequence[str]] = {
     "delete from t limit 5": ["-", "-", LIMIT, LIMIT, "-"],
     "select a from (select b from u limit 5) v": [f"?{SUBQUERY}"] * 3 + [f"!{UNSORTED}", f"?{SUBQUERY}"],
     "select a from (select b from u order by b limit 5) v": ["-", "-", "-", f"!{UNSORTED}", "-"],
-    "select a from t order by b limit 5": ["-", "-", "!perhaps ties in ORDER BY under LIMIT", f"!{TIES}", "-"],
+    "select a from t order by b limit 5": ["-", "-", "!ties_under_limit", f"!{TIES}", "-"],
     "select a from t order by b limit 6": ["-", "-", "-", f"!{TIES}", "-"],
-    "select group_concat(a) from t": ["-", "-", "!GROUP_CONCAT without ORDER BY", f"!{UNSORTED}", "-"],
+    "select group_concat(a) from t": ["-", "-", "!concat_unsorted", f"!{UNSORTED}", "-"],
 }  # fmt: skip
 # The same where B's GROUP BY no longer sorts.
 UNSORTED_GROUPS: dict[str, Sequence[str]] = {
-    "select a from t group by a": ["-", "-", "-", "!GROUP BY no longer sorts", "-"],
-    "select a from t group by a limit 5": ["-", "-", "!GROUP BY no longer sorts", "!GROUP BY no longer sorts", "-"],
-    "select a from t group by a limit 6": ["-", "-", "-", "!GROUP BY no longer sorts", "-"],
+    "select a from t group by a": ["-", "-", "-", "!group_by_unsorted", "-"],
+    "select a from t group by a limit 5": ["-", "-", "!group_by_unsorted", "!group_by_unsorted", "-"],
+    "select a from t group by a limit 6": ["-", "-", "-", "!group_by_unsorted", "-"],
 }
 # Every run has the tape's time: it explains nothing, but for SYSDATE(), which keeps its own.
 TIME_KEPT: dict[str, Sequence[str]] = {
@@ -184,7 +183,7 @@ EXCUSES: dict[tuple[str, tuple[int, int]], tuple[str, str | None]] = {
     ("SELECT UUID(), id FROM account", (10, 0)): ("counts", None),
     ("SELECT id FROM account WHERE at < NOW()", (10, 0)): ("unproven", TIME),
     ("SELECT id FROM account ORDER BY RAND() LIMIT 1", (1, 0)): ("counts", None),
-    ("SELECT id FROM account ORDER BY RAND() LIMIT 1", (1, 1)): ("excused", "sorts at random"),
+    ("SELECT id FROM account ORDER BY RAND() LIMIT 1", (1, 1)): ("excused", "sorted_by_chance"),
 }
 
 

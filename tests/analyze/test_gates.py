@@ -91,7 +91,7 @@ def plain_report(compares: bool = True) -> Report:
                 {"what": what, "events": events}
                 for what, events in (("new", 5), ("new", 1), ("changed", 20), ("gone", 9), ("same", 300), ("both", 40))
             ],
-            "results": [{"known": None, "events": 11}, {"known": "random", "events": 99}, {"known": None, "events": 2}],
+            "results": [{"known": None, "events": 11}, {"known": "chance", "events": 99}, {"known": None, "events": 2}],
             "stalls": [{"run": run} for run in "aaabb"],
             "totals": totals,
         },

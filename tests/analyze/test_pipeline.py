@@ -156,8 +156,8 @@ def test_results_are_classed(tmp_path: Path) -> None:
     assert found == {
         ("rows", None, 1, 1),
         ("order", None, 1, 2),
-        ("data", "asks the time", 1, 3),
-        ("data", "LIMIT without ORDER BY", 1, 6),
+        ("data", "asks_time", 1, 3),
+        ("data", "limit_unsorted", 1, 6),
         ("affected", None, 1, 7),
         ("warnings", None, 1, 8),
     }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from querytape.analyze import build
 from querytape.analyze.findings.remedies import of_result
-from querytape.analyze.findings.results import RACE, against_b
+from querytape.analyze.findings.results import against_b
 from querytape.analyze.model import Settings
 
 from tests.helpers.runs import make_run
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 READ, WRITE, COMMIT = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = a + 1", "COMMIT"
 Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, its times in A and in B, in ms
 Case = tuple[list[Event], set[int]]  # beside the reads; which of the reads differ
+RACE = "perhaps_race"
 NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 

@@ -3,6 +3,7 @@
 --   rows      another number of rows was sent                 affected  another number of rows was changed
 --   data      as many rows, with other data (checksums)            order     the same rows in another order
 --   warnings  another number of warnings
+-- `known` and `reason` are codes of schemas/names.toml (result_reasons).
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
 -- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
 --   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
@@ -28,25 +29,25 @@
 -- findings/causes.py withdraws LIMIT as an excuse where it had nothing to choose.
 CREATE OR REPLACE TEMP VIEW results_excuses AS
 SELECT * FROM (VALUES
-    -- property                                             rows       affected   data                order               warnings
-    ('asks the time',                                       NULL,      NULL,      'excuse',           NULL,               NULL),
-    ('random',                                              NULL,      NULL,      'excuse',           NULL,               NULL),
-    ('asks about its session or server',                    NULL,      NULL,      'excuse',           NULL,               NULL),
-    ('asks about the server',                               'excuse',  NULL,      'excuse',           'excuse',           'excuse'),
-    ('sorts at random',                                     NULL,      NULL,      'excuse where cut', 'excuse',           NULL),
-    ('LIMIT without ORDER BY',                              NULL,      NULL,      'excuse where cut', 'excuse where cut', NULL),
-    ('perhaps the time, next to columns',                   NULL,      NULL,      'perhaps',           NULL,               NULL),
-    ('perhaps chance, next to columns',                     NULL,      NULL,      'perhaps',           NULL,               NULL),
-    ('perhaps its session or server, next to columns',      NULL,      NULL,      'perhaps',           NULL,               NULL),
-    ('perhaps chance, in a condition',                      'perhaps', 'perhaps', 'excuse',           'excuse',           'perhaps'),
-    ('perhaps the time, in a condition',                    'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
-    ('perhaps its session or server, in a condition',       'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
-    ('perhaps LIMIT without ORDER BY in a subquery',        'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
-    ('GROUP BY no longer sorts',                            NULL,      NULL,      'reason where cut', 'reason',           NULL),
-    ('ties in ORDER BY, or another collation',              NULL,      NULL,      NULL,               'reason',           NULL),
-    ('rows without ORDER BY',                               NULL,      NULL,      NULL,               'reason',           NULL),
-    ('perhaps ties in ORDER BY under LIMIT',                NULL,      NULL,      'reason where cut', NULL,               NULL),
-    ('GROUP_CONCAT without ORDER BY',                       NULL,      NULL,      'reason',           NULL,               NULL)
+    -- property                       rows       affected   data                order               warnings
+    ('asks_time',                    NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('chance',                       NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('asks_session',                 NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('asks_server',                  'excuse',  NULL,      'excuse',           'excuse',           'excuse'),
+    ('sorted_by_chance',             NULL,      NULL,      'excuse where cut', 'excuse',           NULL),
+    ('limit_unsorted',               NULL,      NULL,      'excuse where cut', 'excuse where cut', NULL),
+    ('perhaps_time_with_columns',    NULL,      NULL,      'perhaps',          NULL,               NULL),
+    ('perhaps_chance_with_columns',  NULL,      NULL,      'perhaps',          NULL,               NULL),
+    ('perhaps_session_with_columns', NULL,      NULL,      'perhaps',          NULL,               NULL),
+    ('perhaps_chance_in_condition',  'perhaps', 'perhaps', 'excuse',           'excuse',           'perhaps'),
+    ('perhaps_time_in_condition',    'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('perhaps_session_in_condition', 'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('perhaps_limit_inside',         'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('group_by_unsorted',            NULL,      NULL,      'reason where cut', 'reason',           NULL),
+    ('ties',                         NULL,      NULL,      NULL,               'reason',           NULL),
+    ('unsorted',                     NULL,      NULL,      NULL,               'reason',           NULL),
+    ('ties_under_limit',             NULL,      NULL,      'reason where cut', NULL,               NULL),
+    ('concat_unsorted',              NULL,      NULL,      'reason',           NULL,               NULL)
 ) AS t(property, "rows", affected, data, "order", warnings);
 
 -- SHOW, EXPLAIN, and what reads the server's own tables only.
@@ -57,23 +58,23 @@ CREATE OR REPLACE TEMP MACRO only_server(actions, written, tables) AS
 CREATE OR REPLACE TEMP TABLE results_properties AS
 SELECT digest, limited, [
     CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT has_property(written, 'sysdate'))
-        THEN CASE WHEN has_property(written, 'time_in_condition') THEN 'perhaps the time, in a condition'
-            WHEN with_columns THEN 'perhaps the time, next to columns' ELSE 'asks the time' END END,
+        THEN CASE WHEN has_property(written, 'time_in_condition') THEN 'perhaps_time_in_condition'
+            WHEN with_columns THEN 'perhaps_time_with_columns' ELSE 'asks_time' END END,
     CASE WHEN has_property(written, 'chance')
-        THEN CASE WHEN has_property(written, 'chance_in_condition') THEN 'perhaps chance, in a condition'
-            WHEN with_columns THEN 'perhaps chance, next to columns' ELSE 'random' END END,
-    CASE WHEN sorts_at_random THEN 'sorts at random' END,
-    CASE WHEN only_server(actions, written, tables) THEN 'asks about the server'
+        THEN CASE WHEN has_property(written, 'chance_in_condition') THEN 'perhaps_chance_in_condition'
+            WHEN with_columns THEN 'perhaps_chance_with_columns' ELSE 'chance' END END,
+    CASE WHEN sorts_at_random THEN 'sorted_by_chance' END,
+    CASE WHEN only_server(actions, written, tables) THEN 'asks_server'
         WHEN has_action(actions, 'session_dependent') OR has_action(actions, 'asks_server')
-        THEN CASE WHEN has_property(written, 'session_in_condition') THEN 'perhaps its session or server, in a condition'
-            WHEN with_columns THEN 'perhaps its session or server, next to columns'
-            ELSE 'asks about its session or server' END END,
-    CASE WHEN getvariable('sort_lost') AND has_property(written, 'group_by') AND NOT sorts THEN 'GROUP BY no longer sorts'
-        WHEN limited AND NOT sorts AND NOT sorts_at_random THEN 'LIMIT without ORDER BY' END,
-    CASE WHEN has_property(written, 'limit_inside') THEN 'perhaps LIMIT without ORDER BY in a subquery' END,
-    CASE WHEN sorts THEN 'ties in ORDER BY, or another collation' ELSE 'rows without ORDER BY' END,
-    CASE WHEN sorts AND limited THEN 'perhaps ties in ORDER BY under LIMIT' END,
-    CASE WHEN has_property(written, 'concat_unsorted') THEN 'GROUP_CONCAT without ORDER BY' END
+        THEN CASE WHEN has_property(written, 'session_in_condition') THEN 'perhaps_session_in_condition'
+            WHEN with_columns THEN 'perhaps_session_with_columns'
+            ELSE 'asks_session' END END,
+    CASE WHEN getvariable('sort_lost') AND has_property(written, 'group_by') AND NOT sorts THEN 'group_by_unsorted'
+        WHEN limited AND NOT sorts AND NOT sorts_at_random THEN 'limit_unsorted' END,
+    CASE WHEN has_property(written, 'limit_inside') THEN 'perhaps_limit_inside' END,
+    CASE WHEN sorts THEN 'ties' ELSE 'unsorted' END,
+    CASE WHEN sorts AND limited THEN 'ties_under_limit' END,
+    CASE WHEN has_property(written, 'concat_unsorted') THEN 'concat_unsorted' END
 ] AS properties
 FROM (
     SELECT digest, actions, tables, properties AS written, has_property(written, 'order_by') AS sorts,
@@ -201,7 +202,9 @@ WITH cells AS (
     JOIN cells AS e ON p.property = e.property AND e.kind = c.kind::VARCHAR
     LEFT JOIN results_cut AS x ON x.digest = c.digest AND x.kind = c.kind
 ), best AS (
-    SELECT kind, digest, min({'rank': list_position(['excuse', 'reason', 'perhaps'], state), 'property': property}) AS best
+    SELECT kind, digest, min({
+            'rank': list_position(['excuse', 'reason', 'perhaps'], state), 'place': list_position(getvariable('result_reasons'), property), 'property': property
+        }) AS best
     FROM stated
     WHERE state IS NOT NULL
     GROUP BY ALL
@@ -227,28 +230,28 @@ WITH cells AS (
 ), reasoned AS (
     SELECT *, CASE
         WHEN rank = 1 THEN property
-        WHEN after_lost = events AND lost = 'was not sent' THEN 'an earlier write to its tables was not sent on one side'
-        WHEN after_lost = events THEN 'an earlier write to its tables failed on one side'
-        WHEN changed THEN 'an earlier write to its tables changed other rows on one side'
-        WHEN after_set = events AND set_root.lost THEN 'its session had lost its connection on one side'
-        WHEN after_set = events THEN 'an earlier SET of its session failed on one side'
+        WHEN after_lost = events AND lost = 'was not sent' THEN 'write_not_sent'
+        WHEN after_lost = events THEN 'write_failed'
+        WHEN changed THEN 'write_changed_others'
+        WHEN after_set = events AND set_root.lost THEN 'session_lost'
+        WHEN after_set = events THEN 'set_failed'
         WHEN rank = 2 THEN property
-        WHEN rank = 3 AND NOT starts_with(property, 'perhaps') THEN 'perhaps LIMIT without ORDER BY'
+        WHEN rank = 3 AND NOT starts_with(property, 'perhaps_') THEN 'perhaps_limit_unsorted'
         WHEN rank = 3 THEN property
-        WHEN raced THEN 'perhaps writes of other sessions, whose order is not kept' END AS reason
+        WHEN raced THEN 'perhaps_race' END AS reason
     FROM judged
 )
 SELECT r.kind, r.digest, CASE WHEN rank = 1 THEN property END AS known, reason,
     events, after_write, more_sent, r.first.session AS first_session, r.first.seq AS first_seq,
     CASE
-        WHEN reason LIKE 'an earlier write % failed on one side' AND r.root.errno <> 0 THEN r.root.digest
-        WHEN reason LIKE '%its session % on one side' AND set_root.errno <> 0 THEN set_root.digest
-        WHEN reason LIKE 'an earlier write % changed other rows on one side' THEN nullif(changer, r.digest)
+        WHEN reason = 'write_failed' AND r.root.errno <> 0 THEN r.root.digest
+        WHEN reason IN ('session_lost', 'set_failed') AND set_root.errno <> 0 THEN set_root.digest
+        WHEN reason = 'write_changed_others' THEN nullif(changer, r.digest)
     END AS root_digest,
     nullif(CASE
-        WHEN reason LIKE 'an earlier write % was not sent on one side' THEN s.errno
-        WHEN reason LIKE 'an earlier write % failed on one side' THEN r.root.errno
-        WHEN reason LIKE '%its session % on one side' THEN set_root.errno
+        WHEN reason = 'write_not_sent' THEN s.errno
+        WHEN reason = 'write_failed' THEN r.root.errno
+        WHEN reason IN ('session_lost', 'set_failed') THEN set_root.errno
     END, 0) AS root_errno
 FROM reasoned AS r
 LEFT JOIN run_session AS s ON s.run = coalesce(getvariable('b'), 'a')

@@ -20,7 +20,6 @@ from querytape.analyze.findings.causes import (
     withdraw_excuses,
 )
 from querytape.analyze.findings.remedies import cause_of
-from querytape.analyze.findings.results import LIMITED
 from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas import Folder
@@ -289,9 +288,11 @@ def test_limit_excuses_nothing_where_one_row_is_found(text: str, is_one: bool) -
     made = report()
     made.digests[0]["text"], made.tables = text, {"slow": frozenset({"other" if "other" in text else "t"})}
     read_again(made)
-    made.answers["results"] = [{"digest": "slow", "kind": "data", "known": LIMITED, "reason": LIMITED}]
+    made.answers["results"] = [
+        {"digest": "slow", "kind": "data", "known": "limit_unsorted", "reason": "limit_unsorted"}
+    ]
     withdraw_excuses(made, {"t": {("id",), ("k1", "k2")}})
-    assert [row["known"] for row in made.answers["results"]] == [None if is_one else LIMITED]
+    assert [row["known"] for row in made.answers["results"]] == [None if is_one else "limit_unsorted"]
 
 
 @pytest.mark.parametrize(
@@ -303,10 +304,11 @@ def test_limit_excuses_nothing_where_the_servers_define_it_differently(kind: str
     made = report(servers=Servers((difference,)))
     made.tables, made.routines = {"slow": frozenset({"v"})}, {"slow": frozenset({"f"})}
     made.answers["results"] = [
-        {"digest": "slow", "kind": kind, "known": LIMITED, "reason": LIMITED} for kind in ("data", "order")
+        {"digest": "slow", "kind": kind, "known": "limit_unsorted", "reason": "limit_unsorted"}
+        for kind in ("data", "order")
     ]
     withdraw_excuses(made, {})
-    assert [row["known"] for row in made.answers["results"]] == [None if counts else LIMITED, LIMITED]
+    assert [row["known"] for row in made.answers["results"]] == [None if counts else "limit_unsorted", "limit_unsorted"]
 
 
 def test_a_trigger_explains_what_reads_the_tables_that_it_writes() -> None:

@@ -84,7 +84,7 @@ def test_errors_and_results_are_counted(empty: Report) -> None:
     row = {"digest": "1", "known": None, "kind": "rows", "events": 1}
     empty.answers["results"] = [
         row,
-        {**row, "digest": "2", "known": "random"},
+        {**row, "digest": "2", "known": "chance"},
         {**row, "digest": "3", "kind": "warnings"},
     ]
     answer = headline(empty)

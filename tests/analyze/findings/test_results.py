@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from querytape.analyze import Report, build
 from querytape.analyze.findings.headline import headline
-from querytape.analyze.findings.results import KINDS, RACE, against_b, unexplained, unproven_sentences
+from querytape.analyze.findings.results import against_b, unexplained, unproven_sentences
+from querytape.schemas.result_names import RESULT_KINDS
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
@@ -21,15 +22,15 @@ def test_every_kind_has_words(checkout: Path) -> None:
     """The kinds that prelude.sql names, and no others."""
     text = (checkout / "analyze" / "sql" / "prelude.sql").read_text()
     (kinds,) = re.findall(r"CREATE TYPE result_kind AS ENUM \(([^)]*)\)", text)
-    assert set(re.findall(r"'(\w+)'", kinds)) == set(KINDS)
-    assert set(re.findall(r"THEN '(\w+)'", text)) >= set(KINDS)
+    assert set(re.findall(r"'(\w+)'", kinds)) == set(RESULT_KINDS)
+    assert set(re.findall(r"THEN '(\w+)'", text)) >= set(RESULT_KINDS)
 
 
 def test_only_what_has_no_reason(small_report: Report) -> None:
     """The row that the small run changed is unexplained, one with a reason is not."""
     (row,) = unexplained(small_report)
     assert row["kind"] == "rows"
-    known = Report(small_report.tape, [], [], answers={"results": [{**row, "known": "random"}]})
+    known = Report(small_report.tape, [], [], answers={"results": [{**row, "known": "chance"}]})
     assert list(unexplained(known)) == []
 
 
@@ -51,26 +52,26 @@ FROM_MARIADB, TO_MARIADB = ("10.11.6-MariaDB", "8.4.3"), ("5.7.44", "10.11.6-Mar
 
 
 EXPLAINED = [  # text, kind, versions, known, reason
-    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "GROUP BY no longer sorts"),
-    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "GROUP BY no longer sorts"),
-    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "rows without ORDER BY"),
-    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", TO_MARIADB, None, "rows without ORDER BY"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "group_by_unsorted"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "group_by_unsorted"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "unsorted"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", TO_MARIADB, None, "unsorted"),
     ("SELECT a, COUNT(*) FROM t GROUP BY a", "data", UPGRADE, None, None),
-    ("SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3", "data", UPGRADE, None, "GROUP BY no longer sorts"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3", "data", UPGRADE, None, "group_by_unsorted"),
     (
         "SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3",
         "data",
         EQUAL,
-        "LIMIT without ORDER BY",
-        "LIMIT without ORDER BY",
+        "limit_unsorted",
+        "limit_unsorted",
     ),
-    ("SELECT a FROM t GROUP BY a ORDER BY a", "order", UPGRADE, None, "ties in ORDER BY, or another collation"),
-    ("SELECT a FROM t ORDER BY b LIMIT 3", "data", EQUAL, None, "perhaps ties in ORDER BY under LIMIT"),
+    ("SELECT a FROM t GROUP BY a ORDER BY a", "order", UPGRADE, None, "ties"),
+    ("SELECT a FROM t ORDER BY b LIMIT 3", "data", EQUAL, None, "ties_under_limit"),
     ("SELECT a FROM t ORDER BY b", "data", EQUAL, None, None),
-    ("SELECT a FROM t LIMIT 3", "data", UPGRADE, "LIMIT without ORDER BY", "LIMIT without ORDER BY"),
-    ("SELECT a FROM t", "order", EQUAL, None, "rows without ORDER BY"),
+    ("SELECT a FROM t LIMIT 3", "data", UPGRADE, "limit_unsorted", "limit_unsorted"),
+    ("SELECT a FROM t", "order", EQUAL, None, "unsorted"),
     ("SELECT a FROM t", "data", EQUAL, None, None),
-    ("SELECT GROUP_CONCAT(a) FROM t", "data", EQUAL, None, "GROUP_CONCAT without ORDER BY"),
+    ("SELECT GROUP_CONCAT(a) FROM t", "data", EQUAL, None, "concat_unsorted"),
     ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", "data", EQUAL, None, None),
 ]
 
@@ -119,10 +120,10 @@ Write = tuple[dict[str, Any], bool, int, str | None]
 WRITES: list[Write] = [  # the write, whether two runs are compared, how many reads come after it, reason
     ({"errno": 1062}, True, 2, "failed"),
     ({"errno": 1062}, False, 2, "failed"),
-    ({"rows_affected": 7}, True, 2, "changed other rows"),
-    ({"status": "not_sent", "reason": "connection_lost"}, True, 2, "was not sent"),
-    ({"status": "filtered", "reason": "write"}, True, 2, "was not sent"),
-    ({"status": "not_sent", "reason": "connection_lost"}, False, 2, "was not sent"),
+    ({"rows_affected": 7}, True, 2, "changed_others"),
+    ({"status": "not_sent", "reason": "connection_lost"}, True, 2, "not_sent"),
+    ({"status": "filtered", "reason": "write"}, True, 2, "not_sent"),
+    ({"status": "not_sent", "reason": "connection_lost"}, False, 2, "not_sent"),
     ({"errno": 1062, "place": 2}, True, 1, None),
     ({"status": "not_sent", "place": 2}, True, 1, None),
     ({"errno": 1062, "table": "shop.Other"}, True, 0, None),
@@ -180,7 +181,7 @@ def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_wri
     """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
     row, (_, _, after, reason) = after_writes[number], WRITES[number]
     assert (row["events"], row["after_write"]) == (2, after)
-    assert row["reason"] == (reason and f"an earlier write to its tables {reason} on one side")
+    assert row["reason"] == (reason and f"write_{reason}")
     assert row["known"] is None
 
 
@@ -204,9 +205,7 @@ def test_a_set_that_failed_explains_what_its_session_reads(tmp_path: Path) -> No
         for errno, sum_ in ((0, "a"), (1298, "data"))
     ]
     rows = build(tape, runs[:1], runs[1:]).answers["results"]
-    found = {
-        int(row["digest"], 16): row["reason"] == "an earlier SET of its session failed on one side" for row in rows
-    }
+    found = {int(row["digest"], 16): row["reason"] == "set_failed" for row in rows}
     assert found == {1: True, 2: False}
 
 
@@ -230,7 +229,7 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
 def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer: str) -> None:
     """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
     (digest,) = (entry["digest"] for entry in steady.digests)
-    row = {"digest": digest, "kind": "rows", "known": None, "reason": RACE, "events": events}
+    row = {"digest": digest, "kind": "rows", "known": None, "reason": "perhaps_race", "events": events}
     report = replace(steady, answers=steady.answers | {"results": [row]})
     found = headline(report)
     assert found is not None
