@@ -292,6 +292,10 @@ struct qt_packets_options {
 struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, const struct qt_packets_options *,
                                   struct qt_error *);
 
+/* The filter of a live capture on a link layer (DLT_ number of libpcap), as text for pcap_compile, ended by 0.
+ * QT_EINVALID if `size` is too small for it, or if libpcap has no filters for the link layer. */
+int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, struct qt_error *);
+
 /* ---- streams ---------------------------------------------------------------------------------------------- */
 
 /* Pulls a stream to its end and throws the rows away: for measuring a parser alone. */

@@ -98,6 +98,16 @@ def open_packets(
     return Reader(lambda error: lib.qt_packets_open(names.array, names.count, options, error))
 
 
+def live_filter(link: int, ports: Sequence[int]) -> str:
+    """Return the filter of a live capture for libpcap. `link`: the DLT_ number of the link layer."""
+    size = 4096 + 512 * len(ports)
+    out, error = ffi.new("char[]", size), ffi.new("struct qt_error *")
+    check(lib.qt_packets_filter(link, ffi.new("int32_t[]", list(ports)), len(ports), out, size, error), error)
+    text = ffi.string(out)
+    assert isinstance(text, bytes)
+    return text.decode("ascii")
+
+
 def open_rows(relation: Any, resources: ExitStack) -> Reader:
     """Return a reader of anything with `__arrow_c_stream__` that has the columns of `qt_rows_source_open`.
 

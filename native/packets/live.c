@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "packets/live_filter.h"
 
 enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
 #define KERNEL_BYTES (64 << 20)
@@ -118,23 +119,6 @@ static void *run(void *self)
     return NULL;
 }
 
-/* Tagged frames have their ports four bytes on; a link layer that knows no tags refuses that half of the filter. */
-static int set_filter(struct qt_live *l, const struct qt_packets_options *o, struct qt_error *error)
-{
-    char ports[1024] = "", both[2200];
-    size_t n = 0;
-    for (int32_t i = 0; i < o->n_ports && n + 24 < sizeof ports; i++)
-        n += (size_t)snprintf(ports + n, sizeof ports - n, "%stcp port %d", i > 0 ? " or " : "", (int)o->ports[i]);
-    snprintf(both, sizeof both, "%s or (vlan and (%s))", ports, ports);
-    struct bpf_program program;
-    if (pcap_compile(l->pcap, &program, both, 1, PCAP_NETMASK_UNKNOWN) != 0 &&
-        pcap_compile(l->pcap, &program, ports, 1, PCAP_NETMASK_UNKNOWN) != 0)
-        return qt_fail(error, QT_EINVALID, "the filter '%s' can't be made: %s", ports, pcap_geterr(l->pcap));
-    int bad = pcap_setfilter(l->pcap, &program);
-    pcap_freecode(&program);
-    return bad ? qt_fail(error, QT_EIO, "the filter can't be set: %s", pcap_geterr(l->pcap)) : QT_OK;
-}
-
 static int open_interface(struct qt_live *l, const struct qt_packets_options *o, struct qt_error *error)
 {
     char said[PCAP_ERRBUF_SIZE] = "";
@@ -151,7 +135,7 @@ static int open_interface(struct qt_live *l, const struct qt_packets_options *o,
     if (status < 0)
         return qt_fail(error, QT_EIO, "%s: %s", o->interface, pcap_geterr(l->pcap));
     l->link = pcap_datalink(l->pcap);
-    return set_filter(l, o, error);
+    return qt_live_filter_set(l->pcap, o->ports, o->n_ports, error);
 }
 
 struct qt_live *qt_live_open(const struct qt_packets_options *o, struct qt_error *error)

@@ -21,11 +21,12 @@ def may_capture(request: pytest.FixtureRequest) -> None:
         skip_loudly(request, "no permission to capture on lo: live capture is not tested")
 
 
-def wait_until_it_listens(process: "subprocess.Popen[str]") -> None:
+def wait_until_it_listens(process: "subprocess.Popen[str]", interface: str = "lo") -> None:
     """Return as soon as the process has a packet socket, however slow the machine; what comes before is not recorded."""
+    bound = interface != "any"
     for _ in range(600):
         rows = [line.split() for line in Path("/proc/net/packet").read_text().splitlines()[1:]]
-        sockets = {row[-1] for row in rows if row[4] != "0" and row[5] == "1"}  # bound to an interface, and running
+        sockets = {row[-1] for row in rows if (row[4] != "0") == bound and row[5] == "1"}  # those that run
         with suppress(FileNotFoundError):
             if sockets and _holds(process.pid, sockets):
                 time.sleep(0.5)  # its filter is set now, too
@@ -44,15 +45,15 @@ def _holds(pid: int, sockets: set[str]) -> bool:
 
 
 @contextmanager
-def recording(port: int, tape: Path) -> Iterator[None]:
-    """Record what goes through a port of the loopback on a tape."""
-    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(port)]
+def recording(port: int, tape: Path, interface: str = "lo", code: int = 0) -> Iterator[None]:
+    """Record what goes through a port of an interface on a tape. `code`: how the capture exits."""
+    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", interface, "--port", str(port)]
     process = subprocess.Popen([*command, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
     try:
-        wait_until_it_listens(process)
+        wait_until_it_listens(process, interface)
         yield
         time.sleep(1.0)
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
-    assert process.returncode == 0, said
+    assert process.returncode == code, said

@@ -3,102 +3,27 @@
 
 import itertools
 import random
-import struct
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from querytape.native.bindings.parsers import open_packets
 
 from tests.helpers.command_line import run_here
-from tests.helpers.dialogue import CLIENT, Dialogue, ip4, ip6, rows, tcp
-from tests.helpers.reading import read_quickly, said
-
-MAC = bytes(12)
-OUTER = bytes([192, 0, 2, 1, 192, 0, 2, 2])
-ETHERNET = MAC + b"\x08\0"
-
-
-def shop() -> Dialogue:
-    """Return a conversation of five commands."""
-    dialogue = Dialogue().logged_in()
-    for number in range(3):
-        dialogue.ask(b"SELECT %d" % number, rows([b"v" * 3000]))
-    return dialogue.close()
-
-
-def ip(protocol: int, body: bytes) -> bytes:
-    """Return an IPv4 packet between two ends of a tunnel."""
-    return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 7, 0, 64, protocol, 0) + OUTER + body
-
-
-def udp(port: int, body: bytes) -> bytes:
-    """Return a UDP packet to a port, in IPv4."""
-    return ip(17, struct.pack(">HHHH", 50000, port, 8 + len(body), 0) + body)
-
-
-# Each takes an IPv4 packet into a tunnel that is in an IPv4 packet itself; the name that the capture gives it.
-INTO: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
-    "vxlan": ("VXLAN", lambda p: udp(4789, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
-    "vxlan of Linux": ("VXLAN", lambda p: udp(8472, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
-    "vxlan-gpe": ("VXLAN", lambda p: udp(4790, b"\x0c\0\0\1\0\0\7\0" + p)),
-    "geneve": ("GENEVE", lambda p: udp(6081, b"\0\0\x65\x58\0\0\7\0" + ETHERNET + p)),
-    "geneve with options": ("GENEVE", lambda p: udp(6081, b"\2\0\x08\0\0\0\7\0" + bytes(8) + p)),
-    "gre": ("GRE", lambda p: ip(47, b"\0\0\x08\0" + p)),
-    "gre with all": ("GRE", lambda p: ip(47, b"\xb0\0\x65\x58" + bytes(12) + ETHERNET + p)),
-    "gre in udp": ("GRE", lambda p: udp(4754, b"\0\0\x08\0" + p)),
-    "pptp": ("GRE", lambda p: ip(47, b"\x30\x81\x88\x0b" + bytes(12) + b"\xff\3\0\x21" + p)),
-    "erspan 1": ("ERSPAN", lambda p: ip(47, b"\0\0\x88\xbe" + ETHERNET + p)),
-    "erspan 2": ("ERSPAN", lambda p: ip(47, b"\x10\0\x88\xbe" + bytes(4) + bytes(8) + ETHERNET + p)),
-    "erspan 3": ("ERSPAN", lambda p: ip(47, b"\x10\0\x22\xeb" + bytes(4) + bytes(11) + b"\1" + bytes(8) + ETHERNET + p)),
-    "ip in ip": ("IP in IP", lambda p: ip(4, p)),
-    "ethernet in ip": ("IP in IP", lambda p: ip(97, b"\x30\0" + ETHERNET + p)),
-    "mpls in ip": ("MPLS", lambda p: ip(137, b"\0\1\0\x40\0\2\1\x40" + p)),
-    "mpls in udp": ("MPLS", lambda p: udp(6635, b"\0\2\1\x40" + p)),
-}  # fmt: skip
-# Each makes a frame of Ethernet out of an IPv4 packet.
-FRAMES: dict[str, Callable[[bytes], bytes]] = {
-    "plain": lambda p: ETHERNET + p,
-    "vlans": lambda p: MAC + b"\x88\xa8\0\7\x81\0\0\x08\x08\0" + p,
-    "vn tag": lambda p: MAC + b"\x89\x26\0\0\0\0\x08\0" + p,
-    "backbone": lambda p: MAC + b"\x88\xe7\0\0\0\1" + ETHERNET + p,
-    "snap": lambda p: MAC + struct.pack(">H", 8 + min(len(p), 1492)) + b"\xaa\xaa\3\0\0\0\x08\0" + p,
-    "mpls": lambda p: MAC + b"\x88\x47\0\1\0\x40\0\2\1\x40" + p,
-    "mpls, ethernet": lambda p: MAC + b"\x88\x47\0\2\1\x40" + bytes(4) + ETHERNET + p,
-    "pppoe": lambda p: MAC + b"\x88\x64\x11\0\0\1" + struct.pack(">H", len(p) + 2) + b"\0\x21" + p,
-}
-
-
-def read(path: Path, frames: list[bytes], link: int = 1) -> Any:
-    """Read a capture file of these frames."""
-    out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link)
-    for number, frame in enumerate(frames):
-        out += struct.pack("<IIII", 1_718_000_000, number * 100, len(frame), len(frame)) + frame
-    path.write_bytes(out)
-    return read_quickly(open_packets([path], (3306,)))
-
-
-def packets(version: int = 4) -> list[bytes]:
-    """Return the conversation as IP packets."""
-    made = ip4 if version == 4 else ip6
-    return [made(tcp(segment, 40000), segment.way) for segment in shop().segments]
-
-
-COMMANDS = ["connect", "query", "query", "query", "quit"]
+from tests.helpers.dialogue import CLIENT, Dialogue, ip4, tcp
+from tests.helpers.reading import said
+from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, packets, pieces, read_frames, udp
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("outer", [None, *INTO])
 def test_every_tunnel_in_every_other(outer: str | None, tmp_path: Path) -> None:
     """The same events, whatever carried them; each tunnel is named and counted."""
-    plain = read(tmp_path / "a.pcap", [ETHERNET + p for p in packets()])
+    plain = read_frames(tmp_path / "a.pcap", [ETHERNET + p for p in packets()])
     for inner, (frame, make) in itertools.product(INTO, FRAMES.items()):
         tunnels = [inner] if outer is None else [inner, outer]
         carried = packets()
         for name in tunnels:
             carried = [INTO[name][1](p) for p in carried]
-        found = read(tmp_path / "a.pcap", [make(p) for p in carried])
+        found = read_frames(tmp_path / "a.pcap", [make(p) for p in carried])
         assert (found.events, found.kinds) == (plain.events, []), (tunnels, frame)
         assert all(found.description[INTO[name][0]] == len(carried) for name in tunnels), (tunnels, frame)
     assert [event["command"] for event in plain.events] == COMMANDS
@@ -110,7 +35,7 @@ def test_every_tunnel_in_every_other(outer: str | None, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_links_of_lines(link: int, head: bytes, tmp_path: Path) -> None:
     """PPP in its three forms, Cisco's HDLC, MPLS."""
-    found = read(tmp_path / "a.pcap", [head + p for p in packets()], link)
+    found = read_frames(tmp_path / "a.pcap", [head + p for p in packets()], link)
     assert ([event["command"] for event in found.events], found.kinds) == (COMMANDS, [])
 
 
@@ -124,7 +49,7 @@ def test_cut_at_every_byte_and_altered(name: str, tmp_path: Path) -> None:
         at, frame = chance.randrange(len(whole)), bytearray(whole)
         frame[at : at + 4] = chance.randbytes(4)
         frames.append(bytes(frame))
-    found = read(tmp_path / "a.pcap", [*frames, *(chance.randbytes(chance.randrange(200)) for _ in range(200))])
+    found = read_frames(tmp_path / "a.pcap", [*frames, *(chance.randbytes(chance.randrange(200)) for _ in range(200))])
     assert {event["command"] for event in found.events} <= {"connect"}
 
 
@@ -134,24 +59,9 @@ def test_cut_at_every_byte_and_altered(name: str, tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_what_cannot_be_looked_into_is_named(name: str, frame: bytes, tmp_path: Path) -> None:
     """Encrypted tunnels are counted by their name."""
-    read(tmp_path / "a.pcap", [frame])
+    read_frames(tmp_path / "a.pcap", [frame])
     done = run_here("capture", "packets", str(tmp_path / "a.pcap"), "-o", str(tmp_path / "o.tape"))
     assert f"packets passed over: 1 not TCP, 1 of them {name}, which is not read" in done.err
-
-
-def pieces(packet: bytes, size: int, number: int, version: int) -> list[bytes]:
-    """Return the fragments of an IP packet as frames."""
-    out, header = [], 20 if version == 4 else 40
-    body = packet[header:]
-    for at in range(0, len(body), size):
-        part, more = body[at : at + size], at + size < len(body)
-        if version == 4:
-            head = packet[:2] + struct.pack(">HHH", 20 + len(part), number, at // 8 | 0x2000 * more) + packet[8:20]
-            out.append(ETHERNET + head + part)
-        else:
-            head = packet[:4] + struct.pack(">HB", 8 + len(part), 44) + packet[7:40]
-            out.append(MAC + b"\x86\xdd" + head + packet[6:7] + b"\0" + struct.pack(">HI", at | more, number) + part)
-    return out
 
 
 @pytest.mark.parametrize("size", [8, 24, 512, 1480])
@@ -173,7 +83,7 @@ def test_fragments_are_put_together(order: str, version: int, size: int, tmp_pat
         pairs = [parts[at : at + 2] for at in range(0, len(parts), 2)]
         columns = itertools.chain(*(itertools.zip_longest(*pair) for pair in pairs))
         frames = [f for f in itertools.chain(*columns) if f is not None]
-    found = read(tmp_path / "a.pcap", frames)
+    found = read_frames(tmp_path / "a.pcap", frames)
     assert [event["command"] for event in found.events] == COMMANDS
     assert (found.kinds, found.description["ip_incomplete"], found.description["gaps"]) == ([], 0, 0)
 
@@ -185,7 +95,7 @@ def test_fragments_of_tunnels_of_fragments(tmp_path: Path) -> None:
         for inner, part in enumerate(pieces(packet, 400, number, 4)):
             carried = INTO["vxlan"][1](part[14:])
             frames += pieces(carried, 160, number * 50 + inner, 4)
-    found = read(tmp_path / "a.pcap", frames)
+    found = read_frames(tmp_path / "a.pcap", frames)
     assert [event["command"] for event in found.events] == COMMANDS
     assert (found.kinds, found.description["ip_incomplete"]) == ([], 0)
 
@@ -200,7 +110,7 @@ def test_a_missing_fragment_is_a_loss(tmp_path: Path) -> None:
             del parts[1]
         frames += parts
         frames += pieces(udp(53, bytes(1200)), 504, number, 4)[:1] + pieces(foreign, 40, 500 + number, 4)[:1]
-    found = read(tmp_path / "a.pcap", frames)
+    found = read_frames(tmp_path / "a.pcap", frames)
     assert found.description["ip_incomplete"] == 1
     assert found.kinds.count("ip_fragment") == 1
     assert "lost_packets" in found.kinds
@@ -212,7 +122,7 @@ def test_a_missing_fragment_is_a_loss(tmp_path: Path) -> None:
 def test_more_packets_than_there_are_places(tmp_path: Path) -> None:
     """A thousand packets whose rest never comes: each is told, and what comes behind them is read."""
     first = [pieces(packets()[3], 40, 1000 + number, 4)[0] for number in range(1000)]
-    found = read(tmp_path / "a.pcap", [*first, *(ETHERNET + p for p in packets())])
+    found = read_frames(tmp_path / "a.pcap", [*first, *(ETHERNET + p for p in packets())])
     assert [event["command"] for event in found.events] == COMMANDS
     assert found.description["ip_incomplete"] == 1000
     assert said(found.events)[1][1] == b"SELECT 0"

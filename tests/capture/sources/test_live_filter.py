@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The filter of a live capture passes each packet that the reader of files uses, and no plain packets of others."""
+
+import ctypes
+import itertools
+import json
+import os
+import random
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from querytape.native.bindings.parsers import live_filter
+
+from tests.helpers.dialogue import CLIENT, Dialogue, ip4, ip6, tcp
+from tests.helpers.duck import database
+from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, packets, pieces, read_frames, udp
+
+from ...conftest import skip_loudly
+from ...helpers.live import may_capture, recording
+
+ETHERNET_LINK, COOKED = 1, 113
+TAGS = (b"\x81\0", b"\x88\xa8", b"\x91\0", b"\x92\0")
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint), ("instructions", ctypes.c_void_p))
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("time", ctypes.c_long * 2), ("captured", ctypes.c_uint32), ("sent", ctypes.c_uint32))
+
+
+class Filter:
+    """The live filter of a link layer, run by libpcap on frames in memory. `length`: its instructions."""
+
+    def __init__(self, link: int, ports: tuple[int, ...] = (3306,)) -> None:
+        self._pcap = ctypes.CDLL("libpcap.so.0.8")
+        self._pcap.pcap_open_dead.restype = ctypes.c_void_p
+        handle = ctypes.c_void_p(self._pcap.pcap_open_dead(link, 262144))
+        self._program = _Program()
+        text = live_filter(link, ports).encode()
+        assert not self._pcap.pcap_compile(handle, ctypes.byref(self._program), text, 1, ctypes.c_uint32(0xFFFFFFFF))
+        self.length = self._program.length
+
+    def passes(self, frame: bytes) -> bool:
+        """Whether a frame passes."""
+        header = _Header(captured=len(frame), sent=len(frame))
+        return bool(self._pcap.pcap_offline_filter(ctypes.byref(self._program), ctypes.byref(header), frame))
+
+
+@pytest.fixture(name="made")
+def _made(request: pytest.FixtureRequest) -> Callable[..., Filter]:
+    """Return what makes filters; skips without libpcap's shared library."""
+    try:
+        ctypes.CDLL("libpcap.so.0.8")
+    except OSError:
+        skip_loudly(request, "no libpcap.so.0.8: the live filter is not tested on frames")
+    return Filter
+
+
+def conversations() -> Iterator[list[bytes]]:
+    """Give the frames of one conversation after another, each carried differently, each with a client's port of its own."""
+    ports = itertools.count(20000)
+    for name, frame in itertools.product(INTO, FRAMES):
+        yield [FRAMES[frame](INTO[name][1](p)) for p in packets(port=next(ports))]
+    for depth, tag in itertools.product(range(5), TAGS):
+        yield [MAC + (tag + b"\0\7") * depth + b"\x08\0" + p for p in packets(port=next(ports))]
+    for version, size in itertools.product((4, 6), (8, 504, 1480)):
+        numbers = itertools.count(next(ports) << 8)
+        whole = packets(version, next(ports))
+        yield [piece for p in whole for piece in pieces(p, size, next(numbers) & 0xFFFF, version)]
+    for name in INTO:
+        carried = [INTO[name][1](p) for p in packets(port=next(ports))]
+        numbers = itertools.count(next(ports) << 8)
+        yield [piece for p in carried for piece in pieces(p, 504, next(numbers) & 0xFFFF, 4)]
+
+
+def test_each_packet_of_a_conversation_passes(made: Callable[..., Filter]) -> None:
+    """In each tunnel, with up to four tags, in fragments, and in fragments of tunnels."""
+    live = made(ETHERNET_LINK)
+    for number, frames in enumerate(conversations()):
+        assert all(live.passes(frame) for frame in frames), number
+
+
+@pytest.mark.parametrize("link", [0, 9, 12, 50, 51, 104, 113, 228, 276])
+def test_each_link_layer_passes_what_it_can_carry(link: int, made: Callable[..., Filter]) -> None:
+    """Plain, in tunnels and in fragments, on all links that libpcap can filter."""
+    live = made(link)
+    heads = {0: struct.pack("<I", 2), 9: b"\xff\3\0\x21", 50: b"\xff\3\0\x21", 51: b"\x11\0\0\1\0\0\0\x21"}
+    heads |= {104: b"\x0f\0\x08\0", 113: bytes(14) + b"\x08\0", 276: b"\x08\0" + bytes(18)}
+    head = heads.get(link, b"")
+    for name in INTO:
+        carried = [INTO[name][1](p) for p in packets()]
+        cut = [piece[14:] for n, p in enumerate(carried) for piece in pieces(p, 504, n, 4)]
+        assert all(live.passes(head + p) for p in [*packets(), *carried, *cut]), name
+    assert not live.passes(head + udp(53, bytes(60)))
+
+
+def test_a_cooked_link_passes_tags_and_labels(made: Callable[..., Filter]) -> None:
+    """Frames of the interface `any` have their ether type at the end of another header."""
+    live = made(COOKED)
+    frames = [make(INTO["vxlan"][1](p)) for make in FRAMES.values() for p in packets()]
+    assert all(live.passes(bytes(2) + frame) for frame in frames if frame[12:14] > b"\x05\xdc")
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", [*INTO])
+def test_an_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable[..., Filter], tmp_path: Path) -> None:
+    """Random bytes in the headers: what is still of a connection passes."""
+    chance, live, used = random.Random(name), made(ETHERNET_LINK), 0
+    for _ in range(150):
+        frame = bytearray(chance.choice([*FRAMES.values()])(INTO[name][1](packets()[3])))
+        at = chance.randrange(100)
+        frame[at : at + 1] = chance.randbytes(1)
+        description = read_frames(tmp_path / "a.pcap", [bytes(frame)]).description
+        if description["connections"] or description["ip_incomplete"]:
+            used += 1
+            assert live.passes(bytes(frame)), frame.hex()
+    assert used > 10
+
+
+def test_all_samples_of_real_servers_pass(made: Callable[..., Filter]) -> None:
+    """Each frame, in each direction."""
+    for name, sample in json.loads((SAMPLES / "samples.json").read_text(encoding="utf-8")).items():
+        content, frames, at = (SAMPLES / f"{name}.pcap").read_bytes(), [], 24
+        while at < len(content):
+            length = struct.unpack_from("<I", content, at + 8)[0]
+            frames.append(content[at + 16 : at + 16 + length])
+            at += 16 + length
+        live, other = (made(ETHERNET_LINK, (sample["port"] + more,)) for more in (0, 1))
+        assert all(live.passes(frame) for frame in frames), name
+        assert not any(other.passes(frame) for frame in frames), name
+
+
+def test_packets_of_others_do_not_pass(made: Callable[..., Filter]) -> None:
+    """UDP and TCP of other ports, plain, tagged and in VXLAN: the cost of a busy host stays in the kernel."""
+    chance, live = random.Random(1), made(ETHERNET_LINK)
+    vxlan = INTO["vxlan"][1]
+    segment = Dialogue().logged_in().segments[3]
+    for _ in range(300):
+        port, client = chance.randrange(10000, 60000), chance.randrange(10000, 60000)
+        body = chance.randbytes(chance.randrange(8, 1400))
+        for packet in (udp(port, body), ip4(tcp(segment, client, port), CLIENT), ip(1, body)):
+            assert not live.passes(ETHERNET + packet)
+            assert not live.passes(FRAMES["vlans"](packet))
+        for packet in (udp(port, body), ip4(tcp(segment, client, port), CLIENT)):
+            assert not live.passes(ETHERNET + vxlan(packet))
+        plain = ip6(tcp(segment, client, port), CLIENT)
+        assert not live.passes(MAC + b"\x86\xdd" + plain[:6] + b"\6" + plain[7:40] + plain[56:])
+    assert not live.passes(MAC + b"\x08\x06" + bytes(46))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+def test_the_kernel_takes_the_filter_of_any_number_of_ports(count: int, made: Callable[..., Filter]) -> None:
+    """Linux takes at most 4,096 instructions; each port passes, also in a tunnel."""
+    ports = tuple(range(20000, 20000 + 10 * count, 10))
+    live = made(ETHERNET_LINK, ports)
+    assert live.length <= 4096
+    segment = Dialogue().logged_in().segments[3]
+    for port in ports:
+        packet = ip4(tcp(segment, 40000, port), CLIENT)
+        assert live.passes(ETHERNET + packet)
+        assert live.passes(ETHERNET + INTO["vxlan"][1](packet))
+    assert not live.passes(ETHERNET + ip4(tcp(segment, 40000, 20005), CLIENT))
+
+
+@pytest.fixture(name="cable")
+def _cable(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """Two interfaces that are one cable; skips where this user may not make them."""
+    may_capture(request)
+    near, far = f"qt{os.getpid()}a", f"qt{os.getpid()}b"
+    command = ["ip", "link", "add", near, "mtu", "9000", "type", "veth", "peer", "name", far, "mtu", "9000"]
+    try:
+        made = subprocess.run(command, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        skip_loudly(request, "no rights to make a veth pair: the live filter is not tested in the kernel")
+    try:
+        for name in (near, far):
+            subprocess.run(["ip", "link", "set", name, "up"], check=True)
+        yield near, far
+    finally:
+        subprocess.run(["ip", "link", "del", near], check=True)
+
+
+def send(interface: str, conversations: list[list[bytes]]) -> None:
+    """Send frames through an interface."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+        out.bind((interface, 0))
+        for frames in conversations:
+            for frame in frames:
+                out.send(frame)
+            time.sleep(0.002)
+
+
+@pytest.mark.parametrize("interface", ["far", "any"])
+def test_a_live_capture_has_each_conversation(interface: str, cable: tuple[str, str], tmp_path: Path) -> None:
+    """Tunnels, tags (which the kernel takes out of the bytes) and fragments, from a cable: the tape has all commands."""
+    tape, sent = tmp_path / "live.tape", list(conversations())
+    with recording(3306, tape, cable[1] if interface == "far" else "any"):
+        send(cable[0], sent)
+    with database() as con:
+        found = con.execute(
+            f"SELECT commands, count(*) FROM (SELECT list(command ORDER BY seq) AS commands FROM"
+            f" '{tape}/events/*.parquet' GROUP BY session) GROUP BY ALL"
+        ).fetchall()
+    assert found == [(COMMANDS, len(sent))]
+
+
+def test_a_missing_fragment_of_a_live_capture_is_a_loss(cable: tuple[str, str], tmp_path: Path) -> None:
+    """The capture exits with 4, and the event that misses bytes has no answer."""
+    tape, parts = tmp_path / "live.tape", [pieces(p, 104, n, 4) for n, p in enumerate(packets())]
+    del next(part for part in parts if len(part) > 3)[1]
+    with recording(3306, tape, cable[1], code=4):
+        send(cable[0], parts)
+    with database() as con:
+        found = con.execute(
+            f"SELECT count(*) FILTER (errno IS NULL) FROM '{tape}/events/*.parquet' WHERE command = 'query'"
+        ).fetchall()
+    assert found == [(1,)]
+
+
+def test_the_filtered_capture_gives_the_same_events(made: Callable[..., Filter], tmp_path: Path) -> None:
+    """A conversation among packets of others: the capture file after the filter gives the same events."""
+    live, chance = made(ETHERNET_LINK), random.Random(3)
+    for frames in itertools.islice(conversations(), 0, None, 17):
+        noise = [ETHERNET + udp(chance.randrange(10000, 60000), chance.randbytes(300)) for _ in range(40)]
+        mixed = [*frames]
+        for frame in noise:
+            mixed.insert(chance.randrange(len(mixed)), frame)
+        whole = read_frames(tmp_path / "a.pcap", mixed)
+        passed = read_frames(tmp_path / "a.pcap", [frame for frame in mixed if live.passes(frame)])
+        assert [e["statement"] for e in passed.events] == [e["statement"] for e in whole.events]
+        assert passed.description["not_tcp"] == 0
