@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source: audit logs as JSON: Percona's audit_log, MySQL Enterprise Audit and audit_log_filter, clouds' exports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...native.bindings.inputs import heads
 from ...native.bindings.reader import Reader
-from ..source import Option, Settings, SourceKind
+from ..source import Option, Settings, SourceKind, TapeWarning
 from .cloud_exports import PRESETS, detect_preset, open_export, sniff_exports
 from .duck_rows import SECOND, number, open_json, seconds, sniff_objects, text, when
 
 OBJECT = rb'\{(?:\s*"audit_record"\s*:|(?=.*"timestamp"\s*:)(?=.*"class"\s*:)(?=.*"event"\s*:))'
 HEAD = 64 << 10
+# The variable of audit_log, and those of audit_log_filter as a plugin and as a component.
+STRATEGIES = ("audit_log_strategy", "audit_log_filter_strategy", "audit_log_filter.strategy")
 # Rows of audit_log have everything in audit_record, those of audit_log_filter in one object for each class.
 OLD, NEW = "audit_record.", ""
 NAME = f"""coalesce({text(OLD + "name")}, CASE {text("class")}
@@ -51,7 +54,17 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     preset = settings.extra.get("preset") or detect_preset(heads(names, HEAD)[0][1])
     if preset:
         return open_export(preset, names, settings.timezone_ns)
-    return open_json(names, VALUES, f"{FOREIGN} OR {NAME} IS NOT NULL")
+    reader = open_json(names, VALUES, f"{FOREIGN} OR {NAME} IS NOT NULL")
+    variables = (settings.server or {}).get("variables") or {}
+    reader.more = {"strategies": {name: str(variables[name]) for name in STRATEGIES if name in variables}}
+    return reader
+
+
+def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warnings of rows that the server may have dropped, if the server was asked."""
+    dropping = [name for name, value in description.get("strategies", {}).items() if value == "PERFORMANCE"]
+    text = "{} = PERFORMANCE: the server drops audit rows when its buffer is full; set SYNCHRONOUS, and record again"
+    return [{"kind": "buffered", "text": text.format(name)} for name in dropping]
 
 
 def sniff(head: bytes) -> int:
@@ -77,6 +90,7 @@ Examples:
     expected="objects of JSON with audit_record, or with timestamp, class and event",
     open=open_source,
     sniff=sniff,
+    warnings=may_lack_rows,
     local_times=False,
     options=(Option("preset", f"A cloud's export: {', '.join(PRESETS)}. Default: as the first line shows."),),
 )

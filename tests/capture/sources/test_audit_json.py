@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.capture import SOURCES, detect_source
+from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
 
 from tests.helpers.reading import tape_of
@@ -178,3 +178,19 @@ def test_objects_that_are_no_records(tmp_path: Path) -> None:
     found, info = tape_of("audit-json", path, tmp_path)
     assert len(found) == 3
     assert info["problems"] == {"not_understood": 2}
+
+
+@pytest.mark.parametrize("name", ["audit_log_strategy", "audit_log_filter_strategy", "audit_log_filter.strategy"])
+@pytest.mark.parametrize(
+    ("strategy", "kinds"),
+    [("PERFORMANCE", ["buffered"]), ("ASYNCHRONOUS", []), ("SEMISYNCHRONOUS", []), ("SYNCHRONOUS", []), (None, [])],
+)
+def test_rows_that_the_server_may_have_dropped(
+    strategy: str | None, kinds: list[str], name: str, tmp_path: Path
+) -> None:
+    """Only PERFORMANCE drops rows; a server that was not asked gives no warning."""
+    rows = [{"timestamp": "2024-06-10 06:13:20", "id": 1, "connection_id": 13, **row} for row in FILTER]
+    (tmp_path / "audit.log").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = Settings(server={"variables": {} if strategy is None else {name: strategy}})
+    info = capture_source(SOURCES["audit-json"], [str(tmp_path / "audit.log")], tmp_path / "t.tape", settings)
+    assert [warning["kind"] for warning in info["warnings"]] == kinds
