@@ -8,6 +8,7 @@ each record has something in front of it. Read as they are, records would become
 import json
 import re
 import shlex
+from bisect import bisect_right
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,6 +53,12 @@ MARKS = (
         rb"^(?P<prefix>[^\n'\"`;,]{1,300}?)(?<![\d:.+-])(?P<mark>)\d{8} \d\d:\d\d:\d\d," + AUDIT_ROW, re.MULTILINE
     ),
 )
+MOST_MATCHES = 64
+# Literals and comments of SQL; what does not end in the text goes to its end.
+LITERAL = re.compile(
+    rb"'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|`[^`]*(?:`|\Z)|/\*.*?(?:\*/|\Z)|(?:--[ \t]|#)[^\n]*",
+    re.DOTALL,
+)
 LOG_LINE = re.compile(
     rb"# (?:Time|User@Host|Query_time): (?:\d{6} |\d{4}-\d\d-|\d+\.|\w+\[)|"
     + TIME
@@ -84,22 +91,63 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
         )
     if AZURE.match(head):
         return f"its entries are in `records`: jq -c '.records[]' {file} > plain.json; then capture plain.json"
-    for mark in MARKS:
-        found = mark.search(head)
-        if found is None or re.search(rb"^" + (found["mark"] or TIME + rb"\t"), head, re.MULTILINE):
-            continue  # some are as the server wrote them
-        if not 0 <= known_at < found.start():
-            prefix = found["prefix"]
-            if KUBERNETES.fullmatch(prefix):
-                return (
-                    "each line begins as Kubernetes writes it, which cuts long lines:"
-                    f" awk '{JOINED}' {file} > plain.log joins them; then capture plain.log"
-                )
+    found = _find_prefix(head)
+    if found is not None and not 0 <= known_at < found[0]:
+        prefix = found[1]
+        if KUBERNETES.fullmatch(prefix):
             return (
-                f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
-                f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"
+                "each line begins as Kubernetes writes it, which cuts long lines:"
+                f" awk '{JOINED}' {file} > plain.log joins them; then capture plain.log"
             )
+        return (
+            f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
+            f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"
+        )
     return _json(file, head) or _audit(name, file, head) if known_at < 0 else None
+
+
+def _find_prefix(head: bytes) -> tuple[int, bytes] | None:
+    """Return where the first record with a prefix is, and the prefix; None if some records have none.
+
+    A literal may hold records of its own, with another prefix or without one. What is on each line is the prefix. If
+    the log begins with a record, its first line has the prefix, and records in literals do not count.
+    """
+    matches = sorted((match for mark in MARKS for match in mark.finditer(head)), key=lambda match: match.start())
+    if not matches:
+        return None
+    for match in sorted(matches[:MOST_MATCHES], key=lambda match: len(match["prefix"])):
+        if _is_on_each_line(match["prefix"], head) and not _bare(match, head):
+            return match.start(), match["prefix"]
+    literals = [match.span() for match in LITERAL.finditer(head) if match[0][:1] in b"'\"`/"]
+    starts = [start for start, _ in literals]
+
+    def is_inside(place: int) -> bool:
+        before = bisect_right(starts, place) - 1
+        return before >= 0 and place < literals[before][1]
+
+    if matches[0].start() == 0:
+        own = all(is_inside(place) for place in _bare(matches[0], head))
+        return (0, matches[0]["prefix"]) if own else None
+    for mark in MARKS:
+        of_mark = [match for match in matches if match.re is mark]
+        if of_mark and not _bare(of_mark[0], head):
+            first = next((match for match in of_mark if not is_inside(match.start())), of_mark[0])
+            return first.start(), first["prefix"]
+    return None
+
+
+def _bare(match: re.Match[bytes], head: bytes) -> list[int]:
+    """Return where lines begin with such a mark as the server wrote it."""
+    mark = match["mark"] or TIME + rb"\t"
+    return [found.start() for found in re.finditer(rb"^" + mark, head, re.MULTILINE)]
+
+
+def _is_on_each_line(prefix: bytes, head: bytes) -> bool:
+    """Whether all lines begin with such a prefix, except the first and the last, which may be parts of lines."""
+    shape = re.compile(_shape(prefix).encode())
+    lines = head.split(b"\n")[1:-1]
+    # An empty line may have lost the last blank of its prefix.
+    return bool(lines) and all(shape.match(line) or shape.match(line + b" ") for line in lines)
 
 
 def _json(file: str, head: bytes) -> str | None:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 from collections.abc import Callable
@@ -71,6 +72,53 @@ def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
     assert named is not None
     subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
     assert (tmp_path / "plain.log").read_text() == log
+
+
+def told(chance: random.Random) -> str:
+    """Return what somebody wrote down of logs, as lines of a literal: wrapped, as they are, and in JSON."""
+    lines = []
+    for _ in range(chance.randrange(1, 6)):
+        log = chance.choice([SLOW, GENERAL, AUDIT]).splitlines()
+        at = chance.randrange(len(log))
+        way = chance.choice(["web-1 | {}", "<7>[{}] ", "{}", "x; {}", "\t{}", json.dumps({"log": "{}"})])
+        lines += [way.replace("{}", line.replace("'", "''")) for line in log[at : at + chance.randrange(1, 4)]]
+    return "\n".join(lines)
+
+
+def records_with_literals(log: str, chance: random.Random) -> list[str]:
+    """Return the records of a log whose first statements hold logs in literals."""
+    head = "".join(SLOW.splitlines(keepends=True)[:3]) + "SET timestamp=1772615700;\n"
+    row = "2026-03-04T09:15:00.000000Z\t   41 Query\t"
+    begin, end, rest = (head, ";\n", SLOW) if log == "slow" else (row, "\n", GENERAL)
+    own = [
+        f"{begin}INSERT INTO notes VALUES ('{chance.choice(['', chr(10), 'it' + chr(39) * 2])}{told(chance)}'){end}"
+        for _ in range(chance.randrange(1, 4))
+    ]
+    return own + re.split(r"(?<=\n)(?=# Time|2026)", rest)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("log", ["slow", "general"])
+@pytest.mark.parametrize("each", ["line", "record"])
+@pytest.mark.parametrize("kind", [*PREFIXES, "none"])
+def test_literals_that_hold_logs(kind: str, each: str, log: str, tmp_path: Path) -> None:
+    """The prefix is that of the records outside of literals, and the command removes it; a plain log is captured."""
+    source, path = {"slow": "slowlog"}.get(log, log), tmp_path / "it's.log"
+    for seed in range(25):
+        records = records_with_literals(log, random.Random(f"{seed}{kind}{each}"))
+        prefix = PREFIXES.get(kind, "").format(n=1)
+        lines = [line for record in records for line in (record.splitlines(True) if each == "line" else [record])]
+        text = "".join(prefix + line for line in lines)
+        path.write_text(text)
+        if kind == "none":
+            assert unwrapping("s.log", text.encode(), SOURCES[source].sniff(text.encode())) is None, seed
+            continue
+        with pytest.raises(InputError, match=r"not the server's: sed -E .* > plain\.log") as refused:
+            capture([path], tmp_path / "t.tape", source)
+        named = re.search(r"sed -E .* > plain\.log", str(refused.value))
+        assert named is not None
+        subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
+        assert (tmp_path / "plain.log").read_text() == "".join(records), seed
 
 
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
