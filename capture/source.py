@@ -97,6 +97,13 @@ def no_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
     return []
 
 
+def restarts(description: Mapping[str, Any]) -> list[str]:
+    """Return the sentence of the server's starts in a log, if there are any."""
+    count = description.get("restarts", 0)
+    times = "once" if count == 1 else f"{count:,} times"
+    return [f"the server was restarted {times}: its sessions end there"] if count else []
+
+
 @dataclass(frozen=True)
 class SourceKind:
     """A kind of source.

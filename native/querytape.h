@@ -243,7 +243,8 @@ int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 
 /* ---- other text logs (logs/) --------------------------------------------------------------------------------- */
 
-/* General query logs of MySQL 5.x to 9.x and MariaDB, as qt_slowlog_open opens slow logs. */
+/* General query logs of MySQL 5.x to 9.x and MariaDB, as qt_slowlog_open opens slow logs. Describes itself with
+ * server_version, restarts. */
 struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                   struct qt_error *);
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ...native.bindings.parsers import open_general
 from ...native.bindings.reader import Reader
-from ..source import Settings, SourceKind, sniff_pattern
+from ..source import Settings, SourceKind, restarts, sniff_pattern
 
 ROW = (
     rb"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)[\t ]|\d{6} [ \d]\d:\d\d:\d\d\t?|\t\t)"
@@ -33,5 +33,6 @@ Examples:
     expected="rows with a time, a thread id and a command such as Query or Connect",
     open=open_source,
     sniff=sniff_pattern(ROW),
+    notes=restarts,
     follows=True,
 )

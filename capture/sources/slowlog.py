@@ -7,7 +7,7 @@ from typing import Any
 
 from ...native.bindings.parsers import open_slowlog, slowlog_first_time
 from ...native.bindings.reader import Reader
-from ..source import Settings, SourceKind, sniff_pattern
+from ..source import Settings, SourceKind, restarts, sniff_pattern
 
 MAX_LENGTH = "log_slow_max_query_length"  # of MariaDB 13.1: longer statements are left out
 HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
@@ -56,9 +56,7 @@ def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def notes(description: Mapping[str, Any]) -> list[str]:
     """Return notes on starts of the server in the log, and on long statements that it may lack."""
-    found = []
-    if count := description.get("restarts", 0):
-        found.append(f"the server was restarted {'once' if count == 1 else f'{count:,} times'}: its sessions end there")
+    found = restarts(description)
     version = re.match(r"(\d+)\.(\d+)\..*MariaDB", description.get("server_version") or "")
     if version and (int(version[1]), int(version[2])) >= (13, 1) and "longest_statement" not in description:
         found.append(f"the server may leave long statements out of its slow log: --source reads its {MAX_LENGTH}")

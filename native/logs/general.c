@@ -4,13 +4,14 @@
  *
  * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
  * A USE, SET, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after
- * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids and
- * restarts need no guess.
+ * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids need no
+ * guess; general_restart.c counts the starts of the server.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "logs/general_restart.h"
 #include "logs/general_row.h"
 #include "logs/general_state.h"
 #include "reader/foreign_line.h"
@@ -27,6 +28,7 @@ struct qt_general {
     enum qt_general_style style;
     struct qt_logtime time; /* of the last row that had one */
     struct qt_general_states states;
+    struct qt_general_starts starts;
     int skipping;
     int looked_ahead; /* for the first time of this file */
     /* The row that ended the one before: it is the next one, and its first line is parsed already. */
@@ -238,6 +240,8 @@ static int take(struct qt_general *g, const struct row *r)
     if (qt_log_must_close(&g->log, &m, r->text.len))
         return 1;
     e.command = command_of(r);
+    qt_general_take_start(&g->starts, &g->log.sessions, &r->head, r->text,
+                          r->head.time.kind != QT_LOGTIME_BAD ? &r->head.time : &g->time);
     if (e.command[0] == 'c' && strcmp(e.command, "connect") == 0) {
         int64_t old = qt_sessions_find(&g->log.sessions, key, g->log.reader.events);
         if (old < 0)
@@ -284,8 +288,13 @@ static void header_line(struct qt_general *g, const char *p, size_t n)
 {
     const char *version = memmem(p, n, ", Version: ", 11);
     const char *end = version != NULL ? memmem(version, n - (size_t)(version - p), ". started", 9) : NULL;
-    if (end != NULL && (size_t)(end - version) - 11 < sizeof g->log.server_version)
-        qt_log_set_version(&g->log, (struct qt_span){version + 11, (size_t)(end - version) - 11});
+    int other = 0;
+    if (end != NULL && (size_t)(end - version) - 11 < sizeof g->log.server_version) {
+        struct qt_span found = {version + 11, (size_t)(end - version) - 11};
+        other = g->log.server_version[0] != '\0' && !qt_span_is(found, g->log.server_version);
+        qt_log_set_version(&g->log, found);
+    }
+    qt_general_note_header(&g->starts, atomic_load_explicit(&g->log.reader.events, memory_order_relaxed), other);
 }
 
 /* A line that is no row: the server's header, a blank line, or nothing that is known. */
@@ -378,7 +387,9 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 
 static void describe(struct qt_reader *reader, struct qt_json *json)
 {
-    qt_log_describe_version(&((struct qt_general *)reader)->log, json);
+    struct qt_general *g = (struct qt_general *)reader;
+    qt_log_describe_version(&g->log, json);
+    qt_json_int(json, "restarts", (int64_t)atomic_load_explicit(&g->starts.restarts, memory_order_relaxed));
 }
 
 static void close_log(struct qt_reader *reader)
@@ -397,5 +408,6 @@ struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, con
     if (g == NULL)
         return NULL;
     g->ahead_at = UINT64_MAX;
+    g->starts.highest = -1;
     return &g->log.reader;
 }
