@@ -27,17 +27,37 @@ static int fits(const char *p, const char *end, const char *form)
 
 static int has(const char *p, size_t len, const char *part) { return memmem(p, len, part, strlen(part)) != NULL; }
 
+static int begins(const char *p, size_t len, const char *with)
+{
+    return len > strlen(with) && memcmp(p, with, strlen(with)) == 0;
+}
+
 /* Lines of an error log that begin without a date: each of log_sink_json, the second when a server has started, those
- * of Galera, and the first of a crash. */
+ * of Galera and of InnoDB before 5.7, and the first of a crash. */
 static int is_of_error_log(const char *p, size_t len)
 {
     if (*p == '{')
         return has(p, len, "\"prio\"") && has(p, len, "\"err_code\"");
     if (*p == 'V')
-        return len > 10 && memcmp(p, "Version: '", 10) == 0 && has(p, len, "'  socket: '");
-    if (*p == 'W')
-        return len > 7 && memcmp(p, "WSREP: ", 7) == 0;
-    return fits(p, p + len, "99:99:99 UTC - ");
+        return begins(p, len, "Version: '") && has(p, len, "'  socket: '");
+    return begins(p, len, "WSREP: ") || begins(p, len, "InnoDB: ") || fits(p, p + len, "99:99:99 UTC - ");
+}
+
+/* Lines of a container's other programs: a date in brackets or with slashes, syslog's date, klog's (a letter and
+ * four digits), and an object of JSON with a level and a time. None of them is SQL. */
+static int is_of_container(const char *p, size_t len)
+{
+    static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
+    const char *end = p + len;
+    if (*p == '{')
+        return (has(p, len, "\"level\":") || has(p, len, "\"severity\":")) &&
+               (has(p, len, "\"time\":") || has(p, len, "\"ts\":") || has(p, len, "\"timestamp\":"));
+    if (*p == '[')
+        return fits(p, end, "[9999-99-99_8:99:99");
+    if (len > 3 && memchr("IWEF", *p, 4) != NULL && fits(p + 1, end, "9999_99:99:99."))
+        return 1;
+    return fits(p, end, "9999/99/99_99:99:99") ||
+           (len > 3 && memmem(months, sizeof months - 1, p, 3) != NULL && fits(p + 3, end, "_8_99:99:99 "));
 }
 
 int qt_is_foreign_line(const char *p, size_t len)
@@ -47,7 +67,8 @@ int qt_is_foreign_line(const char *p, size_t len)
         end -= end[-1] == '\r';
         return end - p > 8 && memcmp(p, "==> ", 4) == 0 && memcmp(end - 4, " <==", 4) == 0;
     }
-    return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99") || (len > 0 && is_of_error_log(p, len));
+    return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99") ||
+           (len > 0 && (is_of_error_log(p, len) || is_of_container(p, len)));
 }
 
 /* How far a line's start may be from a mark in it, and a second mark from the first: a statement of one long line may

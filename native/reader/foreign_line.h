@@ -8,8 +8,9 @@
 /* So much of a line tells whether it begins with a time. */
 #define QT_TIME_BYTES 40
 
-/* Does a line begin with a time, or is it `==> PATH <==` or another line of an error log? No SQL does so outside of
- * literals and comments. `len`: of the whole line, or QT_TIME_BYTES of it at least. */
+/* Does a line begin with a time, or is it `==> PATH <==` or another line of an error log or of a container's other
+ * programs? No SQL does so outside of literals and comments. `len`: of the whole line, or QT_TIME_BYTES of it at
+ * least. */
 int qt_is_foreign_line(const char *p, size_t len);
 
 /* Where in a statement's text, behind its first line, the line of a slow log's header or of a general log's row begins

@@ -28,7 +28,18 @@ UNDATED = [
     "Version: '8.0.31'  socket: '/run/mysqld/mysqld.sock'  port: 3306  MySQL Community Server - GPL.",
     "WSREP: Member 0.0 (node1) synced with group.",
     "09:15:03 UTC - mysqld got signal 11 ;",
+    "InnoDB: Doing recovery: scanned up to log sequence number 1600000",
+    "[2026-03-04 09:15:04] INFO the exporter listens",
+    "2026/03/04 09:15:04 main.go:17: the exporter listens",
+    "I0304 09:15:04.123456       1 main.go:10] the sidecar is ready",
+    "Mar  4 09:15:04 db1 cron[12]: the job is done",
+    '{"level":"info","ts":"2026-03-04T09:15:04Z","msg":"the sidecar is ready"}',
 ]
+# What people write in columns of their own: no line of these is another program's.
+LINES_OF_SQL = [
+    "[1]", "Mar - 4", "I0304 - 9", "2026/03/04", "'{\"level\": 1}'", "{d '2026-03-04'}", "{ts '2026-03-04 09:15:04'}",
+    "Mar /* 4 09:15:04 */", "{\"level\" 1}", "InnoDB", "May, 4", "2026/03/04 09", "-- [2026-03-04 09:15:04]",
+]  # fmt: skip
 UNTIMED = ["", "Got an error: no such host", "# the job that turns the log over", "Fatal: 3 > 2", "I/O is slow"]
 STATEMENTS = [
     "SELECT 1",
@@ -100,6 +111,21 @@ def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
     assert whole - {f"SELECT {number},\n  a\nFROM t" for number in marks} == untouched
     assert not any(line in event["statement"].decode() for event in read.events if event["statement"] for line in TIMED)
     assert ("not_understood" in read.kinds) == bool(marks)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("line", LINES_OF_SQL)
+def test_lines_of_sql_that_look_alike(line: str, kind: str, tmp_path: Path) -> None:
+    """They stay in their statement, as all lines of others do inside of a literal."""
+    log = Log(kind, random.Random(1))
+    literals = ["INSERT INTO n VALUES ('\n{}\n')".format(other.replace("'", "''")) for other in UNDATED + TIMED]
+    sent = [f"SELECT a,\n{line}\nFROM t", *literals, "SELECT 2"]
+    for statement in sent:
+        log.add(statement)
+    (tmp_path / "log").write_text(log.text)
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    assert [event["statement"].decode() for event in sorted(read.events, key=lambda event: event["offset"])] == sent
+    assert (read.not_understood, read.kinds) == (0, [])
 
 
 PREFIXES = [
