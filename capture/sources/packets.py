@@ -17,6 +17,7 @@ from ...schemas.names import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
+MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/state.h
 # pcap with microseconds and nanoseconds in both byte orders, and pcapng.
 MAGIC = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
@@ -40,6 +41,8 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
     if any(not 0 < port < 65536 for port in ports):
         raise OptionError(f"--port: expected numbers from 1 to 65535, found {ports}")
+    if len(ports) > MOST_PORTS:
+        raise OptionError(f"--port: expected at most {MOST_PORTS} ports, found {len(ports)}")
     try:
         return open_packets(
             names,
@@ -67,7 +70,7 @@ def four_ways(interface: str, ports: Sequence[int]) -> str:
 
 def ports_of(settings: Settings) -> list[int]:
     """Return the ports of --port, or the default."""
-    return [int(port) for port in settings.extra.get("port") or (DEFAULT_PORT,)]
+    return list(dict.fromkeys(int(port) for port in settings.extra.get("port") or (DEFAULT_PORT,)))
 
 
 def expected(settings: Settings) -> str:
@@ -281,7 +284,7 @@ Examples:
     local_times=False,
     options=(
         Option("interface", "Capture live from this interface; any = all of them.", metavar="NAME"),
-        Option("port", "Port of a server; may be given several times. Default: 3306.", "int", multiple=True),
+        Option("port", "Port of a server; may be given up to 64 times. Default: 3306.", "int", multiple=True),
         Option(
             "keylog",
             "TLS secrets of the connections, as SSLKEYLOGFILE has them; live, it may grow during the capture.",

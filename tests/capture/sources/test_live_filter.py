@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from querytape.native.bindings.parsers import live_filter
 
+from tests.helpers.command_line import run_here
 from tests.helpers.dialogue import CLIENT, Dialogue, ip4, ip6, tcp
 from tests.helpers.duck import database
 from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, packets, pieces, read_frames, udp
@@ -168,6 +169,15 @@ def test_the_kernel_takes_the_filter_of_any_number_of_ports(count: int, made: Ca
         assert live.passes(ETHERNET + packet)
         assert live.passes(ETHERNET + INTO["vxlan"][1](packet))
     assert not live.passes(ETHERNET + ip4(tcp(segment, 40000, 20005), CLIENT))
+
+
+@pytest.mark.parametrize(("count", "message"), [(64, "nosuch0"), (65, "at most 64 ports, found 65"), (0, "nosuch0")])
+def test_more_ports_than_are_read_are_refused(count: int, message: str, tmp_path: Path) -> None:
+    """No port is left out silently; a port that is given twice counts once."""
+    command = [f"--port={port}" for port in [*range(4000, 4000 + count), *range(4000, 4000 + count)]]
+    done = run_here("capture", "packets", "--interface", "nosuch0", *command, "-o", str(tmp_path / "x.tape"))
+    assert done.code != 0
+    assert message in done.err
 
 
 @pytest.fixture(name="cable")
