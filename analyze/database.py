@@ -34,7 +34,7 @@ REPORT = (
     "server_times",
     "interference",
 )
-RACES = "races"  # before all of these: what it makes is in no report; row_values.py
+SUSPECTS = "suspects"  # before all of these: what it makes is in no report; row_values.py
 # What the statement details and the heat map draw, and what the verdicts are computed from: also files of sql/report.
 DETAILS = ("distribution", "digest_timeline", "heat")
 VERDICTS = ("blocks", "slow_tail", "few_pairs")
@@ -126,7 +126,7 @@ class AnalysisDatabase:
 
 def analysis_texts() -> list[tuple[str, str]]:
     """Return name and text of each analysis of a report."""
-    return [(f"report/{name}", _sql(f"report/{name}")) for name in (RACES, *REPORT, *DETAILS, *VERDICTS)]
+    return [(f"report/{name}", _sql(f"report/{name}")) for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)]
 
 
 def _sql(name: str) -> str:

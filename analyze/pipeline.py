@@ -31,7 +31,7 @@ from .pieces.executors import EXECUTORS
 from .pieces.partitions import Partitions, cut_for
 from .pieces.rounds import Rounds
 from .plans_report import check_tape
-from .row_values import find_races
+from .row_values import find_values
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
 from .verdicts.interference import NONE, disturbance
@@ -53,7 +53,7 @@ def build(
     database = open_analysis(report.settings.memory)
     try:
         prepare(database, report)
-        find_races(database, report.tape, report.settings.memory)
+        find_values(database, report.tape, report.settings.memory)
         report.answers = {name: database.query(f"report/{name}") for name in REPORT}
         report.details = {name: database.query(f"report/{name}") for name in DETAILS}
         texts = _texts(database, report)

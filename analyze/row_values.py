@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse the statements of a tape into a table: which rows they read or write, by the values that they have."""
+"""Parse the statements of a tape into a table: which rows they read or write, by their values."""
 
 from collections.abc import Iterable
 
@@ -8,13 +8,13 @@ import duckdb
 from ..common.duck import open_database, sql_text
 from ..native.bindings.grammar import Wanted, parse_statements
 from ..schemas import Folder
-from .database import RACES, AnalysisDatabase
+from .database import SUSPECTS, AnalysisDatabase
 
-# The events without an error of some digests, with what was bound to them.
+# The statements of some digests, with what was bound to them.
 EVENTS = """
     SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
     FROM {events}
-    WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
+    WHERE command = 'query' AND statement IS NOT NULL AND {sound} AND digest IN ({wanted})
     UNION ALL
     SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.digest, e.params
     FROM {events} AS e
@@ -24,18 +24,22 @@ EVENTS = """
         WHERE command = 'prepare' AND digest IN ({wanted})
         GROUP BY session, stmt
     ) AS p ON e.session = p.session AND e.stmt = p.stmt
-    WHERE e.command = 'execute' AND coalesce(e.errno, 0) = 0 AND e.digest IN ({wanted})
+    WHERE e.command = 'execute' AND {sound} AND e.digest IN ({wanted})
 """
 
 
 def parse_events(
     database: AnalysisDatabase, tape: Folder, digests: Iterable[str], table: str, wanted: Wanted, memory: str
 ) -> None:
-    """Make a table of what the events of some digests have, as `wanted`: id is session * 2^31 + seq."""
+    """Make a table of what the events of some digests have, as `wanted`: id is session * 2^31 + seq.
+
+    `keys` are of events that did not fail on the tape: others wrote nothing.
+    """
+    sound = "coalesce(errno, 0) = 0" if wanted == "keys" else "true"
     named = ", ".join(sql_text(digest) for digest in digests)
     events = tape.source("events") if named else f"(FROM {tape.source('events')} LIMIT 0)"
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
-        parse_query(database, reading, EVENTS.format(events=events, wanted=named or "NULL"), table, wanted)
+        parse_query(database, reading, EVENTS.format(events=events, wanted=named or "NULL", sound=sound), table, wanted)
 
 
 def parse_query(
@@ -51,8 +55,8 @@ def parse_query(
         stream.close()
 
 
-def find_races(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
-    """Make races_found, which results.sql reads: which differences may come from the writes of other sessions."""
-    digests = [row["digest"] for row in database.query(f"report/{RACES}")]
-    parse_events(database, tape, digests, "race_values", "rows", memory)
-    database.run("report/raced")
+def find_values(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
+    """Make races_found and limits_found, which results.sql reads, of the values of the statements that differ."""
+    digests = [row["digest"] for row in database.query(f"report/{SUSPECTS}")]
+    parse_events(database, tape, digests, "statement_values", "rows", memory)
+    database.run("report/suspects_values")

@@ -102,7 +102,6 @@ ASKS_TEXTS = {
     "analyze/lint/check.py": 3,
     "analyze/sql/lint/findings.sql": 1,
     "analyze/sql/lint/texts.sql": 1,
-    "analyze/sql/report/results.sql": 1,
     "replay/observe/sql/plan_samples.sql": 1,
     "replay/plan/sql/macros.sql": 4,
     "replay/plan/unknown_values.py": 2,

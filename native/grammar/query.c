@@ -90,20 +90,53 @@ void qt_role_list(struct qt_grammar *g, int role)
     g->filtering = filtering;
 }
 
-static void limit(struct qt_grammar *g)
+/* The operand at hand, a number or a placeholder, is how many rows a statement returns or changes at most. */
+static void limited(struct qt_grammar *g, struct qt_limit *limit)
 {
     struct qt_side s;
+    *limit = (struct qt_limit){g->t.p, g->t.p + g->t.len, g->t.kind == QT_T_PARAM ? g->parameters : -1, 0};
+    if (g->t.kind != QT_T_NUMBER)
+        limit->value = limit->value_end = NULL;
+    qt_operand(g, &s);
+}
+
+static void limit(struct qt_grammar *g)
+{
+    struct qt_limit found, skipped;
     if (qt_take(g, QT_W_rows)) { /* LIMIT ROWS EXAMINED 5 */
         qt_advance(g);
-        qt_operand(g, &s);
+        limited(g, &skipped);
         return;
     }
-    qt_operand(g, &s);
-    if (qt_take_kind(g, QT_T_COMMA) || qt_take(g, QT_W_offset))
-        qt_operand(g, &s);
+    limited(g, &found);
+    if (qt_take_kind(g, QT_T_COMMA))
+        limited(g, &found);
+    else if (qt_take(g, QT_W_offset))
+        limited(g, &skipped);
     if (qt_take(g, QT_W_rows)) {
         qt_advance(g);
-        qt_operand(g, &s);
+        limited(g, &skipped);
+    }
+    if (g->depth <= 1) {
+        found.n = g->limit.n + 1;
+        g->limit = found;
+    }
+}
+
+/* FETCH FIRST 3 ROWS ONLY; one row where no number stands. */
+static void fetch(struct qt_grammar *g)
+{
+    struct qt_limit found = {.parameter = -1};
+    while (!qt_ends(g) && (g->t.kind == QT_T_WORD || g->t.kind == QT_T_NUMBER || g->t.kind == QT_T_PARAM) &&
+           g->w != QT_W_for && g->w != QT_W_union) {
+        if (g->t.kind == QT_T_WORD)
+            qt_advance(g);
+        else
+            limited(g, &found);
+    }
+    if (g->depth <= 1) {
+        found.n = g->limit.n + 1;
+        g->limit = found;
     }
 }
 
@@ -123,9 +156,7 @@ void qt_order_and_limit(struct qt_grammar *g, int columns)
         qt_advance(g);
     }
     if (qt_take(g, QT_W_fetch))
-        while (!qt_ends(g) && (g->t.kind == QT_T_WORD || g->t.kind == QT_T_NUMBER || g->t.kind == QT_T_PARAM) &&
-               g->w != QT_W_for && g->w != QT_W_union)
-            qt_advance(g);
+        fetch(g);
 }
 
 /* INTO @a, OUTFILE '...': up to what may follow. */

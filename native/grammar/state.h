@@ -54,6 +54,13 @@ struct qt_grammar_lists {
     struct qt_bytes tables, columns, items, scopes, ctes; /* ctes: struct qt_token */
 };
 
+/* The LIMIT outside of brackets: how many rows it lets through, as written, or which placeholder it is. */
+struct qt_limit {
+    const char *value, *value_end; /* NULL = none, or no literal */
+    int64_t parameter;             /* -1 = none */
+    int n;                         /* how many there are in the text */
+};
+
 struct qt_side;
 
 struct qt_grammar {
@@ -63,6 +70,7 @@ struct qt_grammar {
     int w;              /* enum qt_word of it, QT_W_none for anything but an unquoted word */
     const char *behind; /* the token before */
     struct qt_grammar_lists lists;
+    struct qt_limit limit;
     int64_t parameters; /* placeholders passed */
     uint64_t impure;    /* functions, variables and subqueries passed */
     size_t steps;       /* tokens that may still be read, those of what is tried twice included */

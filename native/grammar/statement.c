@@ -286,6 +286,7 @@ enum qt_parsed qt_parse(struct qt_grammar *g, const struct qt_keywords *keywords
 {
     struct qt_grammar_lists *l = &g->lists;
     l->tables.len = l->columns.len = l->items.len = l->scopes.len = l->ctes.len = 0;
+    g->limit = (struct qt_limit){.parameter = -1};
     g->parameters = 0;
     g->depth = g->bad = g->seen = g->filtering = 0;
     g->scope = -1;

@@ -9,6 +9,7 @@
  *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
  *                                                          value, or parameter: which placeholder it is compared with
  *   key      table  columns -                  -           KEYS: value has their values; NULL = not known
+ *   limit    -      -       -                  -           ROWS: value has the number of rows of a text's only LIMIT
  *   join     table  column  -                  =           the other one in tbl2, name2
  *
  * ROWS: of a statement about one table alone, its columns that each row has to have one value in (filter), and those
@@ -254,35 +255,56 @@ static int key_row(struct parsed_stream *s, int64_t id, size_t table)
     return 0;
 }
 
-/* ROWS: what tells which rows of its one table a statement is about. */
+/* The value of a column or LIMIT, written or bound, as a row without its name: 1; 0 where it is not known and `always`
+ * is not set; -1 out of memory. */
+static int value_row(struct parsed_stream *s, int64_t id, const struct qt_column_use *c, const char *what, int always)
+{
+    int known = 0;
+    s->work.len = 0;
+    if (c->value != NULL || c->parameter >= 0)
+        known = add_value(s, c);
+    if (known < 0 || (known == 0 && !always))
+        return known;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, what);
+    if (known == 1)
+        qt_col_any_text(&s->out.col[C_VALUE], s->work.p, s->work.len);
+    else
+        qt_col_null(&s->out.col[C_VALUE]);
+    nulls(s, C_OP, C_ALL);
+    nulls(s, C_PARAMETER, C_PARAMETER);
+    return 1;
+}
+
+static int limit_row(struct parsed_stream *s, int64_t id)
+{
+    const struct qt_limit *limit = &s->grammar.limit;
+    struct qt_column_use c = {.value = limit->value, .value_end = limit->value_end, .parameter = limit->parameter};
+    int put = limit->n == 1 ? value_row(s, id, &c, "limit", 0) : 0;
+    if (put == 1)
+        nulls(s, C_TBL, C_ROLE);
+    return put < 0 ? -1 : 0;
+}
+
+/* ROWS: the LIMIT, and what tells which rows of its one table a statement is about. */
 static int rows_of(struct parsed_stream *s, int64_t id)
 {
     const struct qt_grammar *g = &s->grammar;
+    if (limit_row(s, id) != 0)
+        return -1;
     if (qt_n_tables(g) != 1 || qt_table_at(g, 0)->derived)
         return 0;
     for (size_t i = 0; i < qt_n_columns(g); i++) {
-        struct qt_column_use c = *qt_column_at(g, i);
-        int set = c.role == QT_R_SET, known;
-        int equal = c.role == QT_R_FILTER && c.plain && c.all && strcmp(c.op, "=") == 0;
-        if (c.table_at != 0 || (!set && !equal))
+        const struct qt_column_use *c = qt_column_at(g, i);
+        int set = c->role == QT_R_SET, put;
+        int equal = c->role == QT_R_FILTER && c->plain && c->all && strcmp(c->op, "=") == 0;
+        if (c->table_at != 0 || (!set && !equal))
             continue;
-        s->work.len = 0;
-        known = c.value != NULL || c.parameter >= 0 ? add_value(s, &c) : 0;
-        if (known < 0)
+        put = value_row(s, id, c, "column", set);
+        if (put < 0 || (put == 1 && (put_table(s, C_TBL, 0) != 0 || put_name(s, C_NAME, NULL, &c->name) != 0)))
             return -1;
-        if (known == 0 && !set)
-            continue;
-        qt_col_i64(&s->out.col[C_ID], id);
-        put_text(s, C_WHAT, "column");
-        if (known == 1)
-            qt_col_any_text(&s->out.col[C_VALUE], s->work.p, s->work.len);
-        else
-            qt_col_null(&s->out.col[C_VALUE]);
-        if (put_table(s, C_TBL, 0) != 0 || put_name(s, C_NAME, NULL, &c.name) != 0)
-            return -1;
-        put_text(s, C_ROLE, set ? "set" : "filter");
-        nulls(s, C_OP, C_ALL);
-        nulls(s, C_PARAMETER, C_PARAMETER);
+        if (put == 1)
+            put_text(s, C_ROLE, set ? "set" : "filter");
     }
     return 0;
 }

@@ -11,8 +11,8 @@ from querytape.analyze.database import (
     FACTS,
     INSPECT,
     PICTURES,
-    RACES,
     REPORT,
+    SUSPECTS,
     VERDICTS,
     WORKLOAD,
     WORKLOAD_TABLES,
@@ -36,7 +36,7 @@ def head(text: str) -> str:
 
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
-    registered = [f"report/{name}" for name in (RACES, *REPORT, *DETAILS, *VERDICTS)] + [
+    registered = [f"report/{name}" for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)] + [
         f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
     registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
@@ -46,7 +46,7 @@ def test_every_file_is_registered() -> None:
                 *registered,
                 "prelude",
                 "matched",
-                "report/raced",
+                "report/suspects_values",
                 "sweep",
                 "inspect/two_tapes",
                 "servers/schema_differences",
@@ -123,7 +123,7 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
         "matched",
         "inspect/errors",
         "inspect/flags",
-        "report/races",
+        "report/suspects",
         "report/results",
         "report/errors",
         "report/error_counts",

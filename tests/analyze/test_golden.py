@@ -54,8 +54,8 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
     assert names - set(json.loads(GOLDEN.read_text())) == {
         "prelude",
         "matched",
-        "races",
-        "raced",
+        "suspects",
+        "suspects_values",
         "sweep",
         "inspect/two_tapes",
         "servers/schema_differences",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from querytape.analyze.database import open_analysis
 from querytape.analyze.row_values import parse_events
+from querytape.native.bindings.grammar import Wanted
 from querytape.schemas import open_folder
 
 from tests.helpers.tapes import make_tape
@@ -25,22 +26,25 @@ EVENTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("digests", "wanted"),
+    ("digests", "wanted", "found"),
     [
-        (["a" * 16], [(1, 1, "5"), (1, 4, "9"), (2, 1, "9")]),
-        (["b" * 16, "a" * 16], [(1, 1, "5"), (1, 4, "9"), (2, 1, "9"), (2, 2, "7")]),
-        ([], []),
+        (["a" * 16], "rows", [(1, 1, "5"), (1, 2, "6"), (1, 4, "9"), (2, 1, "9")]),
+        (["b" * 16, "a" * 16], "rows", [(1, 1, "5"), (1, 2, "6"), (1, 4, "9"), (2, 1, "9"), (2, 2, "7")]),
+        (["a" * 16], "keys", [(1, 1, "5"), (1, 4, "9"), (2, 1, "9")]),
+        ([], "rows", []),
     ],
 )
-def test_events_with_their_values(digests: list[str], wanted: list[tuple[int, int, str]], tmp_path: Path) -> None:
-    """Of some digests; an EXECUTE has the text of its PREPARE where it has none; what failed wrote nothing."""
+def test_events_with_their_values(
+    digests: list[str], wanted: Wanted, found: list[tuple[int, int, str]], tmp_path: Path
+) -> None:
+    """Of some digests; an EXECUTE has the text of its PREPARE where it has none; what failed wrote no rows of keys."""
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS, known_columns=["errno"]))
     database = open_analysis()
     try:
-        parse_events(database, tape, digests, "found", "rows", "500MB")
-        found = database.con.execute(
-            "SELECT id // 2147483648, id % 2147483648, value FROM found WHERE role = 'filter' ORDER BY ALL"
+        parse_events(database, tape, digests, "found", wanted, "500MB")
+        rows = database.con.execute(
+            "SELECT id // 2147483648, id % 2147483648, value FROM found WHERE role IS DISTINCT FROM 'set' ORDER BY ALL"
         ).fetchall()
     finally:
         database.close()
-    assert found == wanted
+    assert rows == found

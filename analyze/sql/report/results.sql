@@ -7,18 +7,19 @@
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
 -- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
 --   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
---   where nothing else does, writes of other sessions, of which races_found has the evidence (raced.sql).
+--   where nothing else does, writes of other sessions, of which races_found has the evidence; whether a LIMIT was reached says limits_found (both of
+--   suspects_values.sql).
 --   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
 --   root_digest: of that SET or write, or of the first write that changed other rows, which has no error; NULL where its session was lost or could not connect, and so the write was not sent.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session; races_found (kind, digest, raced).
+-- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session; races_found and limits_found (suspects_values.sql).
 -- By hand, with the variables of prelude.sql:
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
 --       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
---   .read analyze/sql/report/races.sql
---   CREATE TABLE race_values AS SELECT 0 AS id, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
---   .read analyze/sql/report/raced.sql
+--   .read analyze/sql/report/suspects.sql
+--   CREATE TABLE statement_values AS SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   .read analyze/sql/report/suspects_values.sql
 --   .read analyze/sql/report/results.sql
 
 -- What a property of a statement is for each kind of difference:
@@ -82,48 +83,6 @@ FROM (
         coalesce(len(tables), 0) > 0 AND has_property(written, 'asks_rows') AS with_columns
     FROM digest_texts
 );
-
--- A number among the bound values of an execution (schemas/params.md), the last (back = 0) or the one before it; NULL where it is none.
-CREATE OR REPLACE TEMP MACRO bound_type(h, back) AS CASE
-    WHEN h[1:2] = '45' AND h[3:4] < 'FB' THEN h[17 + 2 * ((('0x' || h[3:4])::INTEGER + 7) // 8) + 4 * (('0x' || h[3:4])::INTEGER - 1 - back):][1:2] END;
-
-CREATE OR REPLACE TEMP MACRO width_of(type) AS [1, 2, 4, 8][list_position(['01', '02', '03', '08'], type)];
-
-CREATE OR REPLACE TEMP MACRO number_of(h) AS ('0x' || list_aggregate(list_reverse(regexp_extract_all(h, '..')), 'string_agg', ''))::UBIGINT;
-
--- The LIMIT with which a statement ends: [skipped, count, skipped], as it writes them.
-CREATE OR REPLACE TEMP MACRO last_limit(statement) AS regexp_extract(
-    regexp_replace(statement::VARCHAR, '\\x0[9AD]', ' ', 'g'),
-    '(?i)\b(?:limit\s+(?:(?:\d+|\?)\s*,\s*)?(\d+|\?)(?:\s*(offset)\s*(?:\d+|\?))?|fetch\s+(?:first|next)\s+(\d+)\s+rows?\s+only)'
-    || '(?:\s|;|/\*[^*]*\*/|(?:--\s|#).*|for\s+(?:update|share)\b[^;()]*|lock\s+in\s+share\s+mode|into\s[^;()]*)*$',
-    ['count', 'skips', 'fetched']);
-
--- How many of the events were cut by their LIMIT on both sides, and of how many its value is not known.
-CREATE OR REPLACE TEMP TABLE results_limited AS
-SELECT kind, digest, session, seq, coalesce(b_rows_sent, a_rows_sent) AS sent
-FROM joined
-WHERE matched AND kind IN ('data', 'order') AND digest IN (SELECT digest FROM results_properties WHERE limited);
-
-CREATE OR REPLACE TEMP TABLE results_cut AS
-SELECT kind, digest, bool_and(coalesce(sent >= most, false)) AS all_cut, bool_or(coalesce(sent < most, false)) AS some_whole
-FROM (
-    SELECT l.kind, l.digest, l.sent, CASE WHEN found.count = '?' THEN number_of(bound)
-            ELSE TRY_CAST(coalesce(nullif(found.count, ''), found.fetched) AS UBIGINT) END AS most
-    FROM (
-        SELECT session, seq, found, if(found.skips = '', right(h, 2 * width), left(right(h, 2 * (width + before)), 2 * before)) AS bound
-        FROM (
-            SELECT session, seq, found, h, CASE WHEN found.count = '?' THEN width_of(bound_type(h, 0)) END AS width,
-                CASE WHEN found.count = '?' AND found.skips <> '' THEN width_of(bound_type(h, 1)) END AS before
-            FROM (
-                SELECT session, seq, last_limit(statement) AS found, hex(params) AS h
-                FROM tape_event
-                WHERE (session, seq) IN (SELECT (session, seq) FROM results_limited)
-            ) AS t
-        ) AS widths
-    ) AS bounds
-    JOIN results_limited AS l USING (session, seq)
-) AS known
-GROUP BY kind, digest;
 
 -- What belongs to the run under test.
 CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
@@ -200,7 +159,7 @@ WITH cells AS (
     FROM results_counts AS c
     JOIN (SELECT digest, unnest(properties) AS property FROM results_properties) AS p ON c.digest = p.digest
     JOIN cells AS e ON p.property = e.property AND e.kind = c.kind::VARCHAR
-    LEFT JOIN results_cut AS x ON x.digest = c.digest AND x.kind = c.kind
+    LEFT JOIN limits_found AS x ON x.digest = c.digest AND x.kind = c.kind
 ), best AS (
     SELECT kind, digest, min({
             'rank': list_position(['excuse', 'reason', 'perhaps'], state), 'place': list_position(getvariable('result_reasons'), property), 'property': property

@@ -231,7 +231,16 @@ ROWS = {
     "SELECT a FROM t WHERE (id = (5)) AND NOT w = 3": "id = (5)",
     "SELECT a FROM s.t x WHERE x.ID = -5 FOR UPDATE": "id = -5",
     "UPDATE t SET a = 4, id = id + 1 WHERE id = 5": "a <, id <, id = 5",
-    "DELETE FROM t WHERE id = 5 LIMIT 1": "id = 5",
+    "DELETE FROM t WHERE id = 5 LIMIT 1": "limit 1, id = 5",
+    "SELECT a FROM t, u LIMIT 3, 5": "limit 5",
+    "SELECT a FROM t, u ORDER BY a LIMIT 5 OFFSET 3 FOR UPDATE": "limit 5",
+    "SELECT a FROM t UNION SELECT a FROM u LIMIT 7 -- 9": "limit 7",
+    "SELECT a FROM (SELECT a FROM t LIMIT 3) d ORDER BY a LIMIT 5 ROWS EXAMINED 9": "limit 5",
+    "SELECT a FROM t, u OFFSET 2 ROWS FETCH FIRST 4 ROWS ONLY": "limit 4",
+    "SELECT a FROM t, u FETCH NEXT ROW ONLY": "",
+    "SELECT a FROM t, u LIMIT ROWS EXAMINED 9": "",
+    "SELECT a FROM (SELECT a FROM t LIMIT 3) d": "",
+    "SELECT a FROM t, u LIMIT 1; SELECT b FROM u LIMIT 2": "",
     "INSERT INTO t (id, a) VALUES (5, NULL)": "id < 5, a < NULL",
     "INSERT IGNORE t (id, a) VALUE ROW(5 + 1, DEFAULT)": "id < 5 + 1, a <",
     "INSERT INTO t (id, a) VALUES (5, 6), (7, 8)": "id <, a <",
@@ -259,7 +268,10 @@ INSIDE = [
 def test_values_of_rows(statement: str) -> None:
     """Of statements about one table: what a row has to have, and what is written."""
     (rows,) = parts([statement], "rows")
-    shown = [f"{name} {'<' if role == 'set' else '='} {value or ''}".strip() for _, _, name, role, *_, value, _ in rows]
+    shown = [
+        f"limit {value}" if what == "limit" else f"{name} {'<' if role == 'set' else '='} {value or ''}".strip()
+        for what, _, name, role, *_, value, _ in rows
+    ]
     assert ", ".join(shown) == ROWS[statement]
 
 
@@ -276,7 +288,11 @@ def test_values_of_rows_that_are_bound() -> None:
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR, params BLOB)")
         params = b"E\x02" + bytes(5) + b"\x00\x01" + struct.pack("<HH", 0x03, 0x03) + struct.pack("<ii", 9, 8)
-        for text in ("SELECT 1 FROM t WHERE a = ? AND b = ?", "INSERT INTO t (a, b) VALUES (?, ?)"):
+        for text in (
+            "SELECT 1 FROM t WHERE a = ? LIMIT ?",
+            "SELECT 1 FROM t WHERE a = ? AND b = ?",
+            "INSERT INTO t (a, b) VALUES (?, ?)",
+        ):
             reading.execute(
                 "INSERT INTO s VALUES (1, ?, NULL, ?), (2, ?, NULL, NULL)", [text.encode(), params, text.encode()]
             )
@@ -285,6 +301,7 @@ def test_values_of_rows_that_are_bound() -> None:
         rows = con.execute("SELECT id, name, role, value FROM parsed").fetchall()
         stream.close()
     assert rows == [
+        *((1, None, None, "8"), (1, "a", "filter", "9")),
         *((1, "a", "filter", "9"), (1, "b", "filter", "8")),
         *((1, "a", "set", "9"), (1, "b", "set", "8"), (2, "a", "set", None), (2, "b", "set", None)),
     ]  # fmt: skip

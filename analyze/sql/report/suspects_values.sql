@@ -1,16 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Did each difference meet a write that could explain it? races_found: per kind and digest, whether all of its differences did.
+-- What do the values of the statements say of the differences of suspects.sql? races_found: per kind and digest, whether all of its differences
+-- met a write that could explain it. limits_found: whether all reached their LIMIT, and whether some did not; both false = not known.
 -- What a statement reads or writes is a place: its table, or the rows that have one value in a column. A place is smaller than its table
 -- only where a statement about this table alone asks for `column = value`, or inserts one row with that value. A write is in the places
 -- of all its values, and of a column that it changes or does not name in each place. Two values are different for every
 -- column type and collation only where both are whole numbers, or words of lower-case letters and digits; all others are not known.
--- Input: races_acts, races_ends, races_tables, races_suspects (races.sql), race_values (row_sets.py; id = session * 2^31 + seq).
+-- Input: the tables of suspects.sql; statement_values (row_values.py; id = session * 2^31 + seq).
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
---   .read analyze/sql/report/races.sql
---   CREATE TABLE race_values AS SELECT 0 AS id, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
---   .read analyze/sql/report/raced.sql
+--   .read analyze/sql/report/suspects.sql
+--   CREATE TABLE statement_values AS SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   .read analyze/sql/report/suspects_values.sql
+CREATE OR REPLACE TEMP TABLE limits_found AS
+SELECT l.kind, l.digest, bool_and(coalesce(l.sent >= v.most, false)) AS all_cut, bool_or(coalesce(l.sent < v.most, false)) AS some_whole
+FROM suspects_limited AS l
+LEFT JOIN (
+    SELECT id // 2147483648 AS session, id % 2147483648 AS seq, TRY_CAST(value AS UBIGINT) AS most FROM statement_values WHERE what = 'limit'
+) AS v ON l.session = v.session AND l.seq = v.seq
+GROUP BY ALL;
 
 -- i5: the number 5; wfive: a word; NULL: another value, or one that is not known.
 CREATE OR REPLACE TEMP MACRO value_of(written) AS CASE
@@ -21,13 +29,14 @@ CREATE OR REPLACE TEMP MACRO value_of(written) AS CASE
 CREATE OR REPLACE TEMP TABLE raced_values AS
 SELECT id // 2147483648 AS session, id % 2147483648 AS seq, name,
     CASE WHEN bool_and(role = 'filter' OR (value_of(value) IS NOT NULL AND value_of(value) <> 'i0')) THEN min(value_of(value)) END AS value
-FROM race_values
+FROM statement_values
+WHERE what = 'column'
 GROUP BY ALL;
 
 CREATE OR REPLACE TEMP TABLE raced_acts AS
-SELECT n.tbl, a.session, a.seq, bool_or(a.differs) AS differs
-FROM races_acts AS a
-JOIN races_tables AS n ON a.digest = n.digest AND n.tbl IN (SELECT tbl FROM races_suspects)
+SELECT n.tbl, n.alone, a.session, a.seq, bool_or(a.differs) AS differs
+FROM suspects_acts AS a
+JOIN suspects_tables AS n ON a.digest = n.digest AND n.tbl IN (SELECT tbl FROM suspects_raced)
 GROUP BY ALL;
 
 -- The columns of each table by which what differs asks for rows; of one kind of values.
@@ -35,7 +44,7 @@ CREATE OR REPLACE TEMP TABLE raced_asked AS
 SELECT a.tbl, v.name
 FROM raced_acts AS a
 JOIN raced_values AS v USING (session, seq)
-WHERE a.differs
+WHERE a.differs AND a.alone
 GROUP BY ALL
 HAVING count(DISTINCT v.value[1]) = 1;
 
@@ -46,7 +55,7 @@ UNION ALL
 SELECT a.tbl, a.session, a.seq, k.name, coalesce(v.value, '?')
 FROM raced_acts AS a
 JOIN raced_asked AS k ON a.tbl = k.tbl
-LEFT JOIN raced_values AS v ON a.session = v.session AND a.seq = v.seq AND k.name = v.name;
+LEFT JOIN raced_values AS v ON a.alone AND a.session = v.session AND a.seq = v.seq AND k.name = v.name;
 
 -- What a statement looks at: the places of its values and, as each of those may be there, those of any value; else the whole table.
 CREATE OR REPLACE TEMP VIEW raced_all_looks AS
@@ -74,9 +83,9 @@ SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs,
     unnest([
         {'side': 'old', 'sent': w.old_sent, 'done': w.old_done, 'seen': greatest(w.old_done, e.old_done)},
         {'side': 'new', 'sent': w.new_sent, 'done': w.new_done, 'seen': greatest(w.new_done, e.new_done)}], recursive := true)
-FROM races_acts AS w
-JOIN races_tables AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM races_suspects)
-ASOF LEFT JOIN races_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
+FROM suspects_acts AS w
+JOIN suspects_tables AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM suspects_raced)
+ASOF LEFT JOIN suspects_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
 
 CREATE OR REPLACE TEMP MACRO session_of(span) AS span.session::BIGINT * 1000000 + span.clone;
 
@@ -142,7 +151,7 @@ WITH looked AS (
     FROM raced_touched AS t
     JOIN raced_looks AS k USING (tbl, session, seq, name)
     LEFT JOIN raced_since AS w ON k.tbl = w.tbl AND k.name = w.name AND k.value = w.value AND t.round = w.round
-    WHERE t.differs AND t.digest IN (SELECT digest FROM races_suspects)
+    WHERE t.differs AND t.digest IN (SELECT digest FROM suspects_raced)
     GROUP BY ALL
 ), in_tables AS (
     SELECT kind, digest, tbl, round, session, clone, seq, bool_and(met) AS met FROM looked GROUP BY ALL
