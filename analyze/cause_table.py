@@ -44,6 +44,20 @@ class Line(NamedTuple):
         exact = f"{difference.kind}.{difference.fact}" if difference.fact else difference.kind
         return (exact if self.errnos or exact in _facts() else difference.kind) in self.by
 
+    def decides(self, difference: ServerDifference, text: str, message: str | None) -> bool:
+        """Whether a difference that it names can be the cause of an error of a statement with this text and message.
+
+        A setting is bound by `where`; an unknown message excludes nothing.
+        """
+        if difference.kind != "setting":
+            return True
+        for where in self.where:
+            subject, mark, pattern = where.partition("~")
+            said = message if subject == "message " else text
+            if mark and said and not re.search(pattern, said, re.I | re.S):
+                return False
+        return True
+
 
 @cache
 def lines() -> tuple[Line, ...]:

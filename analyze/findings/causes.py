@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...schemas import PROPERTIES
-from ..cause_table import COUNTER_WEIGHT, is_above, lines_by
+from ..cause_table import COUNTER_WEIGHT, Line, is_above, lines_by
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers, bare_name
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
@@ -57,6 +57,7 @@ class _Suspects:
     certain: frozenset[str]
     entries: Mapping[str, Row]
     inserted: frozenset[str]  # tables
+    messages: Mapping[tuple[str, str], str]  # of errors, by digest and number
     counted: Mapping[str, float]  # by how much counters of B are above those of A, as a logarithm
 
     def of(self, difference: ServerDifference) -> tuple[set[str], str]:
@@ -68,13 +69,19 @@ class _Suspects:
                 digest
                 for symptom in line.symptoms
                 for digest in self.by_symptom.get(symptom, ())
-                if self._is_on(difference, digest)
-                and all(line.errnos or self._does(difference, digest, where) for where in line.where)
+                if self._is_on(difference, digest) and self._fits(line, difference, digest, symptom)
             }
             if more and not doing:
                 doing = FAILS if line.errnos else line.cause
             found |= more
         return found, doing
+
+    def _fits(self, line: Line, difference: ServerDifference, digest: str, symptom: str) -> bool:
+        """Whether a digest is or does all that a line asks for."""
+        if line.errnos:
+            text = self.entries.get(digest, {}).get("text") or ""
+            return line.decides(difference, text, self.messages.get((digest, symptom)))
+        return all(self._does(difference, digest, where) for where in line.where)
 
     def _is_on(self, difference: ServerDifference, digest: str) -> bool:
         tables = self.report.tables.get(digest, frozenset())
@@ -119,15 +126,17 @@ def _suspects(report: Report) -> _Suspects:
         "slower": frozenset((changed - failing) | untold),
         "results": frozenset(different | asking),
     }
+    messages = dict[tuple[str, str], str]()
     for row in errors:
         if row["what"] in NEW and row["digest"] is not None:
             number = str(row["after"])
             by_symptom[number] = by_symptom.get(number, frozenset()) | {row["digest"]}
+            messages[row["digest"], number] = row.get("error") or ""
     certain = frozenset().union(*by_symptom.values()) - (untold - changed - different)
     inserting = (entry["digest"] for entry in report.digests if is_written(report, entry["digest"], "adds_rows"))
     inserted = frozenset(name for digest in inserting for name in report.tables.get(digest, ()))
     counted = {row["name"]: float(row["weight"]) for row in report.answers.get("counters", ())}
-    return _Suspects(report, by_symptom, certain, {e["digest"]: e for e in report.digests}, inserted, counted)
+    return _Suspects(report, by_symptom, certain, {e["digest"]: e for e in report.digests}, inserted, messages, counted)
 
 
 def with_causes(report: Report) -> Servers:

@@ -75,7 +75,8 @@ def cause_of(
         return of_rule(rule)
     for token in line.by:
         for difference in differences:
-            if line._replace(by=(token,)).names(difference):
+            named = line._replace(by=(token,)).names(difference)
+            if named and line.decides(difference, statement, message):
                 return of_difference(Cause(line.cause, line.remedy), difference)
     first, _, others = line.remedy.partition(", or ")
     is_equal = compared and bool(others) and first.startswith(A_MODES)

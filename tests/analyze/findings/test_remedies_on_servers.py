@@ -14,6 +14,9 @@ from querytape.analyze import build
 from querytape.analyze.findings.remedies import cause_of
 from querytape.analyze.findings.servers import setting_differences
 from querytape.analyze.findings.slower import settings_of, work_of_writes, work_text
+from querytape.analyze.lint.rules import all_rules
+from querytape.analyze.model import ServerDifference
+from querytape.native.bindings.statements import Normalizer
 from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.servers.sandbox import Server
 
@@ -116,6 +119,65 @@ ALONE = {
         ("SELECT BENCHMARK(1, (SELECT 1, 2))", 1241, "INSERT"),
     ],
 }
+# What the statements above make, so that they can run again.
+MADE = (
+    "DROP FUNCTION IF EXISTS shop.f",
+    "DROP TABLE IF EXISTS shop.keyless, shop.made",
+    "DROP USER IF EXISTS other",
+)
+TEXTS = (
+    "CREATE TABLE shop.texts (c CHAR(5) COLLATE utf8mb4_general_ci, l CHAR(5) CHARACTER SET latin1, d DATE)"
+    " CHARACTER SET utf8mb4",
+    "CREATE TABLE shop.others (c CHAR(5) COLLATE utf8mb4_unicode_ci) CHARACTER SET utf8mb4",
+)
+NAMES = ("SET NAMES utf8mb4", "SET @v = 'a'")
+OF_VARIABLE = "SELECT 1 FROM shop.texts WHERE c = @v"
+GROUPS = (
+    "SELECT id, COUNT(*) FROM shop.t GROUP BY v",
+    1055,
+    (
+        ("", "name every selected column in GROUP BY or in an aggregate"),
+        ("only-full-group-by", "keep the old sql_mode"),
+    ),
+    (
+        ("SELECT MIN(id), COUNT(*) FROM shop.t GROUP BY v", ()),
+        ("SELECT id, COUNT(*) FROM shop.t GROUP BY v, id", ()),
+        ("SELECT id, COUNT(*) FROM shop.t GROUP BY v", ("SET SESSION sql_mode = ''",)),
+    ),
+)
+# A statement and its error, what a remedy ("" = of the error) or a rule of lint has, and how it is written then.
+CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple[str, Sequence[str]], ...]]]] = {
+    "mysql80": [
+        GROUPS,
+        (
+            "SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4)",
+            1267,
+            (("", "COLLATE in the statement"), ("default-collation", "Add COLLATE.")),
+            (("SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4) COLLATE utf8mb4_general_ci", ()),),
+        ),
+        (
+            "SELECT 1 FROM shop.texts WHERE c = CAST(l AS CHAR)",
+            1267,
+            (("", "SET NAMES ... COLLATE if it has no USING"),),
+            (
+                (
+                    "SELECT 1 FROM shop.texts WHERE c = CAST(l AS CHAR)",
+                    ("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",),
+                ),
+            ),
+        ),
+        (
+            "SELECT 1 FROM shop.texts WHERE d = '0000-00-00'",
+            1525,
+            (("", "NULL for dates with zeros"), ("zero-date-compared", "or keep the old sql_mode")),
+            (
+                ("SELECT 1 FROM shop.texts WHERE d IS NULL", ()),
+                ("SELECT 1 FROM shop.texts WHERE d = '2020-01-01'", ()),
+                ("SELECT 1 FROM shop.texts WHERE d = '0000-00-00'", ("SET SESSION sql_mode = ''",)),
+            ),
+        ),
+    ],
+}
 
 
 @pytest.mark.long
@@ -146,7 +208,100 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
         assert cause.remedy.startswith(f"SET GLOBAL {name} = ")
         server.execute(cause.remedy.partition(" on B")[0])
         assert variables(server)[name] == seen[a][name]
+        for text in MADE:
+            server.execute(text)
+        again = outcome(
+            server, re.sub(r"^{\w+}", "", statement), 0, user, BEFORE.get(statement.partition("}")[0][1:], ())
+        )
+        assert again is None, (name, statement)
+        for text in MADE:
+            server.execute(text)
         server.execute(f"SET GLOBAL {name} = {before}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", CHANGED)
+def test_changed_statements(kind: str, server_factory: ServerFactory) -> None:
+    """A statement that B refuses works as soon as it is written as the remedy or the rule of lint has it."""
+    server = server_factory(kind)
+    for statement in (*SETUP, *TEXTS):
+        server.execute(statement)
+    for statement, errno, names, changed in CHANGED[kind]:
+        assert outcome(server, statement) == errno, statement
+        said = cause_of(errno, Normalizer().normalize(statement.encode()).text).remedy
+        advice = {rule.name: rule.advice for rule in all_rules()}
+        for name, word in names:
+            assert word in (advice[name] if name else said), statement
+        for text, before in changed:
+            assert outcome(server, text, before=before) is None, text
+
+
+@pytest.mark.long
+def test_settings_of_collations(server_factory: ServerFactory) -> None:
+    """A setting is the cause of a mix of collations where it is one, and not where USING has its own collation."""
+    server = server_factory("mysql80")
+    for statement in (*SETUP, *TEXTS):
+        server.execute(statement)
+    seen, failed = {}, {}
+    mixed = {"variable": OF_VARIABLE, "using": "SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4)"}
+    for value in ("utf8mb4_0900_ai_ci", "utf8mb4_general_ci"):
+        server.execute(f"SET GLOBAL default_collation_for_utf8mb4 = {value}")
+        seen[value] = variables(server)
+        failed[value] = {name: outcome(server, text, before=NAMES) for name, text in mixed.items()}
+    assert list(failed.values()) == [{"variable": 1267, "using": 1267}, {"variable": None, "using": 1267}]
+    differences = setting_differences(seen["utf8mb4_general_ci"], seen["utf8mb4_0900_ai_ci"])
+    said = {
+        name: cause_of(1267, Normalizer().normalize(text.encode()).text, (), differences)
+        for name, text in mixed.items()
+    }
+    assert said["variable"].remedy.startswith(
+        "SET GLOBAL default_collation_for_utf8mb4 = 'utf8mb4_general_ci' on B, or "
+    )
+    assert said["using"].remedy.startswith("name the collation: COLLATE in the statement")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["mysql80", "mariadb"])
+def test_a_mix_of_collations_of_columns(kind: str, server_factory: ServerFactory) -> None:
+    """The columns are joined as soon as B's table is altered to A's."""
+    server = server_factory(kind)
+    for statement in (*SETUP, *TEXTS):
+        server.execute(statement)
+    joined = "SELECT 1 FROM shop.texts JOIN shop.others USING (c)"
+    assert outcome(server, joined) == 1267
+    column = ServerDifference(
+        "column", "others.c", "column others.c: collation utf8mb4_general_ci in A, utf8mb4_unicode_ci in B",
+        table="others", fact="collation",
+    )  # fmt: skip
+    cause = cause_of(1267, joined, (), [column])
+    assert cause.remedy.startswith("SHOW CREATE TABLE others on A, then ALTER TABLE others on B")
+    server.execute("ALTER TABLE shop.others MODIFY c CHAR(5) COLLATE utf8mb4_general_ci")
+    assert outcome(server, joined) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["mysql80", "mariadb"])
+def test_wrong_dates(kind: str, server_factory: ServerFactory) -> None:
+    """The mode decides about a date with zeros, and about no other wrong date."""
+    server = server_factory(kind)
+    seen, failed = {}, {}
+    dates = {"zeros": "SELECT DATE'2020-00-00'", "none": "SELECT DATE'2020-02-30'"}
+    for modes in ("STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE", "STRICT_TRANS_TABLES"):
+        server.execute(f"SET GLOBAL sql_mode = '{modes}'")
+        seen[modes] = variables(server)
+        failed[modes] = {name: outcome(server, text) for name, text in dates.items()}
+    b, a = seen
+    assert (failed[a], failed[b]) == ({"zeros": None, "none": 1525}, {"zeros": 1525, "none": 1525})
+    differences = setting_differences(seen[a], seen[b])
+    remedies = {
+        value: cause_of(1525, "select date ?", (), differences, f"Incorrect DATE value: '{value}'").remedy
+        for value in ("2020-00-00", "2020-02-30", "?")
+    }
+    server.execute(f"SET GLOBAL sql_mode = '{b}'")
+    server.execute(remedies["2020-00-00"].partition(" on B")[0])
+    assert outcome(server, dates["zeros"]) is None
+    assert remedies["?"] == remedies["2020-00-00"]
+    assert remedies["2020-02-30"].startswith("write valid values")
 
 
 @pytest.mark.long
