@@ -15,7 +15,7 @@ from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers, bare_name
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .errors import NEW_ERRORS, ON_BOTH
-from .plans import AGREE, UNKNOWN, accesses, steps
+from .plans import AGREE, ESTIMATES, UNKNOWN, accesses, steps
 from .results import unexplained
 from .slower import DURABLE, Work, more_work, settings_of, work_text
 
@@ -106,8 +106,8 @@ class _Suspects:
             return bool(self.inserted & self.report.tables.get(digest, frozenset()))
         if where == "plans may differ":
             return self.report.query_plans.get(digest, {}).get("class") not in AGREE
-        if where == "another plan":
-            return bool(self.report.query_plans.get(digest, {}).get("changes"))
+        if where in ("another plan", "joins tables", "weighs an index"):
+            return PLANS[where](self.report, digest)
         if where in ("reads", "writes"):
             return entry.get("class") == "read" if where == "reads" else entry.get("class") in DURABLE
         return concerns(self.report, difference, digest, where)
@@ -271,6 +271,31 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
         return named or is_written(report, digest, "selects_all")
     return True
+
+
+def another_plan(report: Report, digest: str) -> bool:
+    """Whether A and B plan a statement differently, and both read a table.
+
+    A plan that reads none was decided by constants; no setting of the optimizer weighs anything for it.
+    """
+    known = plans_known(report, digest)
+    return bool(report.query_plans.get(digest, {}).get("changes")) and len(known) == 2 and all(map(accesses, known))
+
+
+def joins_tables(report: Report, digest: str) -> bool:
+    """Whether a statement reads several tables, so that they have an order."""
+    known = plans_known(report, digest)
+    return any(len(accesses(plan)) > 1 for plan in known) if known else is_written(report, digest, "joins")
+
+
+def weighs_an_index(report: Report, digest: str) -> bool:
+    """Whether the optimizer chose between indexes or orders of tables, or estimates are all that differs."""
+    keys = any(access.key for plan in plans_known(report, digest) for access in accesses(plan))
+    return keys or joins_tables(report, digest) or report.query_plans.get(digest, {}).get("class") == ESTIMATES
+
+
+# What the table of causes asks for of a statement's plans.
+PLANS = {"another plan": another_plan, "joins tables": joins_tables, "weighs an index": weighs_an_index}
 
 
 def plans_known(report: Report, digest: str) -> list[str]:

@@ -99,6 +99,8 @@ LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
 # What an empty value stands for (MySQL 5.7 and earlier, not on Windows).
 EMPTY_MEANS = {"innodb_flush_method": "fsync"}
+# The largest numbers of 32 and 64 bits: a limit of that size is none.
+NO_LIMIT = frozenset(str(2**bits - 1) for bits in (32, 63, 64))
 OLD_NAMES = {
     "tx_isolation": "transaction_isolation",
     "tx_read_only": "transaction_read_only",
@@ -250,7 +252,7 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
     """Yield the difference of one setting; of lists only what one side has and the other could have."""
-    if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)):
+    if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)) or {a, b} <= NO_LIMIT:
         return
     if name == "sql_mode":
         text, folded = _modes(a, b)

@@ -22,7 +22,7 @@ from querytape.analyze.model import ServerDifference
 SYMPTOMS = {"results", "slower", "any", "told", "counter", "start", "gone"}
 WHERE = {
     "lint", "on its table", "used", "named", "compared", "sorts", "uses a temporary table", "scans in a join", "reads",
-    "writes", "another plan", "plans may differ", "numbers", "its charset",
+    "writes", "another plan", "joins tables", "weighs an index", "plans may differ", "numbers", "its charset",
 }  # fmt: skip
 FACTS = {
     *(

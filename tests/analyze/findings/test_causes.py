@@ -212,6 +212,46 @@ def test_statistics_explain_nothing_where_plans_agree() -> None:
         assert [each.text for each in with_causes(made).differences if each.changed] == texts
 
 
+KEYED = {"table_name": "o", "access_type": "ref", "key": "k"}
+SCANNED = {"table_name": "o", "access_type": "ALL", "rows_examined_per_scan": 900}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        ([SCANNED], [KEYED], ["eq_range_index_dive_limit", "optimizer_switch"]),
+        ([SCANNED], [SCANNED, KEYED], ["eq_range_index_dive_limit", "optimizer_prune_level", "optimizer_switch"]),
+        ([SCANNED], [SCANNED | {"filtered": 1}], ["optimizer_switch"]),
+        ([], [SCANNED], []),
+        (None, [KEYED], []),
+    ],
+)
+def test_settings_of_the_optimizer_explain_what_it_weighed(
+    a: list[dict[str, Any]] | None, b: list[dict[str, Any]], names: list[str]
+) -> None:
+    """The order of several tables, the choice of an index; nothing of a plan that reads no table or is unknown."""
+    settings = ("eq_range_index_dive_limit", "optimizer_prune_level", "optimizer_switch", "optimizer_trace")
+    rows = tuple(ServerDifference("setting", name, name) for name in settings)
+    sides = [{} if plan is None else {"json": nested(plan)} for plan in (a, b)]
+    plan = {"a": sides[0], "b": sides[1], "class": "other access", "changes": ["o: another access"]}
+    found = with_causes(report(servers=Servers(rows), query_plans={"slow": plan})).differences
+    assert [each.name for each in found if "slow" in each.changed] == names
+
+
+def test_a_table_that_is_scanned_on_both_sides_has_other_estimates() -> None:
+    """The settings of statistics explain them, though no index is read."""
+    rows = (ServerDifference("setting", "innodb_stats_persistent", "s"),)
+    plan = {"a": {"json": nested([SCANNED])}, "b": {"json": nested([SCANNED])}, "changes": ["o: more rows"]}
+    for word, changed in (("estimates apart", ("slow",)), ("now sorts or a temporary table", ())):
+        made = report(servers=Servers(rows), query_plans={"slow": {**plan, "class": word}})
+        assert with_causes(made).differences[0].changed == changed
+
+
+def nested(tables: list[dict[str, Any]]) -> str:
+    """Return a plan that reads tables in this order."""
+    return json.dumps({"query_block": {"nested_loop": [{"table": table} for table in tables]}})
+
+
 def test_the_setting_that_counters_speak_for_comes_first() -> None:
     """Of what durability costs, that which the servers counted; the others may still be it."""
     rows = tuple(ServerDifference("setting", name, name) for name in ("innodb_flush_method", "log_bin"))

@@ -364,6 +364,14 @@ def test_an_empty_value_is_its_meaning() -> None:
     assert [each.text for each in found] == ["innodb_flush_method: empty in A, O_DIRECT in B"]
 
 
+def test_limits_of_the_largest_number_are_none() -> None:
+    """Each family writes it in another width."""
+    largest, larger = str(2**32 - 1), str(2**64 - 1)
+    assert setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": larger}) == []
+    (lower,) = setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": "1"})
+    assert lower.name == "max_seeks_for_key"
+
+
 def test_modes_are_sets() -> None:
     """Another order of modes is no difference."""
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
