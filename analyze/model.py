@@ -150,6 +150,8 @@ class Report:
     write_counters: dict[str, dict[str, float]] = field(default_factory=dict)
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
     tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
+    # Columns of the unique indexes that both servers have, by bare table.
+    unique_keys: dict[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
     routines: dict[str, frozenset[str]] = field(default_factory=dict)  # names of the routines that each digest calls
     written: dict[str, int] = field(default_factory=dict)  # how each digest is written: bits of PROPERTIES
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b

@@ -21,10 +21,10 @@ from .findings.servers import (
     name_server_writes,
     seen_through,
     side_of,
-    unique_keys,
 )
 from .findings.slower import observations, ratio_against_sum, write_counters
 from .findings.trust import conditions, trust
+from .findings.unique_keys import shared_unique_keys, unique_keys
 from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
 from .pieces.executors import EXECUTORS
@@ -68,6 +68,7 @@ def build(
             )
             report.write_counters = write_counters(database.con, report.sides)
             unique = unique_keys(database.con)
+            report.unique_keys = shared_unique_keys(database.con)
     finally:
         database.close()
     if not report.settings.samples:

@@ -105,7 +105,7 @@ class _Suspects:
         if where == "numbers":
             return bool(self.inserted & self.report.tables.get(digest, frozenset()))
         if where == "plans may differ":
-            return self.report.query_plans.get(digest, {}).get("class") not in AGREE
+            return plans_may_differ(self.report, digest)
         if where in ("another plan", "joins tables", "weighs an index"):
             return PLANS[where](self.report, digest)
         if where in ("reads", "writes"):
@@ -280,6 +280,25 @@ def another_plan(report: Report, digest: str) -> bool:
     """
     known = plans_known(report, digest)
     return bool(report.query_plans.get(digest, {}).get("changes")) and len(known) == 2 and all(map(accesses, known))
+
+
+def plans_may_differ(report: Report, digest: str) -> bool:
+    """Whether statistics can give a statement another plan: its plans are known to differ, or are unknown.
+
+    INSERT of values reads no table, and a statement that compares each column of a unique index of its one table with
+    a value reads one row by that index, whatever the statistics say.
+    """
+    known = report.query_plans.get(digest, {}).get("class")
+    if known not in (None, UNKNOWN):
+        return known not in AGREE
+    text, tables = text_of(report, digest).lower(), report.tables.get(digest, frozenset())
+    selects = len(re.findall(r"\bselect\b", text))
+    if re.match(r"\W*(insert|replace)\b", text):
+        return selects > 0
+    if selects > 1 or len(tables) != 1 or is_written(report, digest, "joins"):
+        return True
+    (table,) = tables
+    return not any(equals_all(text, columns) for columns in report.unique_keys.get(table, ()))
 
 
 def joins_tables(report: Report, digest: str) -> bool:

@@ -388,17 +388,6 @@ def side_of(run: Folder) -> Side:
     return Side(run.info.get("target") or {}, run.source("schema_facts"))
 
 
-def unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, set[tuple[str, ...]]]:
-    """Return the columns of each unique index of both servers, by bare table. The view schema_fact is there."""
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for table, text in con.execute("SELECT lower(tbl), facts FROM schema_fact WHERE kind = 'index'").fetchall():
-        facts = loaded(text)
-        columns = str(facts.get("columns") or "").lower().split(",")
-        if facts.get("not_unique") == "0" and all(columns):
-            found.setdefault(table, set()).add(tuple(columns))
-    return found
-
-
 def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     """Return in what two servers differ. The database has the view tape_digest."""
     con = database.con

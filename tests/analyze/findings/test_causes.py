@@ -252,6 +252,33 @@ def nested(tables: list[dict[str, Any]]) -> str:
     return json.dumps({"query_block": {"nested_loop": [{"table": table} for table in tables]}})
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("select * from o where id = ?", False),
+        ("update o set c = ? where a = ? and b = ?", False),
+        ("insert into o values (?)", False),
+        ("select * from o where a = ?", True),
+        ("select * from o where id > ?", True),
+        ("select * from o where id = ? or c = ?", True),
+        ("select * from o join o as p where o.id = ?", True),
+        ("select * from o where id = ? and c in (select c from o)", True),
+        ("insert into o select * from o where c = ?", True),
+    ],
+)
+def test_statistics_explain_no_lookup_of_one_row(text: str, named: bool) -> None:
+    """Where plans are unknown, a statement with all columns of a unique index reads one row by it, in any case."""
+    difference = ServerDifference("index", "o.PRIMARY cardinality", "c", table="o", fact="cardinality")
+    made = report(servers=Servers((difference,)))
+    made.digests[0]["text"] = text
+    read_again(made)
+    assert with_causes(made).differences[0].changed == (() if "values" in text else ("slow",))
+    made.unique_keys = {"o": frozenset({("id",), ("a", "b")})}
+    assert with_causes(made).differences[0].changed == (("slow",) if named else ())
+    made.query_plans = {"slow": {"a": {}, "b": {}, "changes": ["o: ref by k -> a full scan"], "class": "now a scan"}}
+    assert with_causes(made).differences[0].changed == ("slow",)
+
+
 def test_the_setting_that_counters_speak_for_comes_first() -> None:
     """Of what durability costs, that which the servers counted; the others may still be it."""
     rows = tuple(ServerDifference("setting", name, name) for name in ("innodb_flush_method", "log_bin"))

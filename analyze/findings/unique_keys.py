@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read which columns the unique indexes of the servers have: a statement that compares them all finds one row."""
+
+import duckdb
+
+from .servers import loaded
+
+
+def unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, set[tuple[str, ...]]]:
+    """Return the columns of each unique index of either server, by bare table. The view schema_fact is there."""
+    return {table: set(keys) for table, keys in _unique_keys(con).items()}
+
+
+def shared_unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, frozenset[tuple[str, ...]]]:
+    """Return those that each table of this name has on both servers, visible to the optimizer."""
+    asked = "SELECT lower(tbl), run, db FROM schema_fact WHERE kind = 'table'"
+    places: dict[str, set[tuple[str, str]]] = {}
+    for table, run, db in con.execute(asked).fetchall():
+        places.setdefault(table, set()).add((run, db))
+    shared = {
+        table: frozenset(columns for columns, seen in keys.items() if seen == places.get(table))
+        for table, keys in _unique_keys(con).items()
+        if {run for run, _ in places.get(table, ())} == {"a", "b"}
+    }
+    return {table: keys for table, keys in shared.items() if keys}
+
+
+def _unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, dict[tuple[str, ...], set[tuple[str, str]]]]:
+    """Return the columns of each unique index by bare table, and on which server and in which schema it is visible."""
+    found: dict[str, dict[tuple[str, ...], set[tuple[str, str]]]] = {}
+    asked = "SELECT lower(tbl), facts, run, db FROM schema_fact WHERE kind = 'index'"
+    for table, text, run, db in con.execute(asked).fetchall():
+        facts = loaded(text)
+        columns = tuple(str(facts.get("columns") or "").lower().split(","))
+        if facts.get("not_unique") == "0" and all(columns):
+            seen = found.setdefault(table, {}).setdefault(columns, set())
+            if facts.get("visible") != "NO":
+                seen.add((run, db))
+    return found

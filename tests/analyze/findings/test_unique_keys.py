@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which unique indexes the servers have, and which of them both can use."""
+
+import json
+
+import duckdb
+from querytape.analyze.findings.unique_keys import shared_unique_keys, unique_keys
+
+KEY = {"columns": "id", "not_unique": "0"}
+OTHER = {"columns": "A,b", "not_unique": "0"}
+
+
+def test_keys_that_both_servers_have() -> None:
+    """A key counts as shared where each table of the name has it, and the optimizer sees it."""
+    rows: list[tuple[str, str, str, str, str, dict[str, str]]] = [
+        (run, "table", "shop", table, "", {}) for run in "ab" for table in ("Orders", "users")
+    ]
+    rows += [(run, "index", "shop", "Orders", "PRIMARY", KEY) for run in "ab"]
+    rows += [
+        ("a", "index", "shop", "Orders", "u", OTHER),
+        ("b", "index", "shop", "Orders", "u", OTHER | {"visible": "NO"}),
+    ]
+    rows += [(run, "index", "shop", "users", "k", {"columns": "id", "not_unique": "1"}) for run in "ab"]
+    assert keys(rows) == ({"orders": {("id",), ("a", "b")}}, {"orders": {("id",)}})
+    rows += [("a", "table", "old", "orders", "", {})]
+    assert keys(rows) == ({"orders": {("id",), ("a", "b")}}, {})
+
+
+def keys(rows: list[tuple[str, str, str, str, str, dict[str, str]]]) -> tuple[object, object]:
+    """Return the keys of either and of both servers with these facts."""
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE schema_fact (run VARCHAR, kind VARCHAR, db VARCHAR, tbl VARCHAR, name VARCHAR, facts VARCHAR)"
+        )
+        con.executemany(
+            "INSERT INTO schema_fact VALUES (?, ?, ?, ?, ?, ?)", [(*row[:5], json.dumps(row[5])) for row in rows]
+        )
+        return unique_keys(con), shared_unique_keys(con)
