@@ -7,7 +7,7 @@ client. A statement also uses the tables that the definitions of its views and r
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -18,7 +18,8 @@ from ...schemas import Folder
 from ..cause_table import TOPICS, gone_modes, is_telling, rank_variables
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers, bare_name
-from .causes import is_told
+from .causes import is_told, tables_of_digests
+from .unseen import problem_of
 
 # What each fact is called in a sentence.
 WORDS = {
@@ -401,8 +402,9 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     settings = setting_differences(a.variables, b.variables, a.family == b.family)
     objects = Objects.of(database)
     known = {run for (run,) in con.execute("SELECT DISTINCT run FROM schema_fact WHERE kind = 'schema'").fetchall()}
-    problem = _problem(known, _not_told(con, objects))
     both = known == {"a", "b"}
+    used = frozenset().union(*seen_through(database, tables_of_digests(database))[0].values())
+    problem = problem_of(database, known, objects.routines, used)
     rows = database.query("servers/schema_differences") if both else []
     events = event_differences(database, {"a": a.variables, "b": b.variables}) if both else ()
     found = sorted([*_schema_differences(rows, objects), *events, *settings, *_default_collations(con)], key=_weight)
@@ -421,40 +423,6 @@ def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDiffer
     for name, a, b in rows.fetchall():
         text = f"character set {name}: default collation {a} in A, {b} in B"
         yield ServerDifference("charset", f"{name} collation", text, a, b, fact="collation")
-
-
-def _calls_routines(con: duckdb.DuckDBPyConnection, objects: Objects) -> bool:
-    """Whether the tape calls a routine: by CALL, or by a name that a server has. The view tape_digest is there."""
-    calls, names = con.execute(
-        "SELECT bool_or(has_property(coalesce(properties, 0), 'calls_procedure')), flatten(list(coalesce(calls, [])))"
-        " FROM tape_digest"
-    ).fetchall()[0]
-    return bool(calls) or any(bare_name(name) in objects.routines for name in names or ())
-
-
-def _not_told(con: duckdb.DuckDBPyConnection, objects: Objects) -> dict[str, list[str]]:
-    """Return, by run, the sentences on what is not known of its server; of routines only where the tape calls one."""
-    rows = con.execute("SELECT run, name, facts FROM schema_fact WHERE kind = 'problem' ORDER BY run, name").fetchall()
-    told: dict[str, list[str]] = {}
-    for run, name, facts in rows:
-        said = name or str(loaded(facts).get("said") or "")
-        if said and said not in told.setdefault(run, []) and (name or _calls_routines(con, objects)):
-            told[run].append(said)
-    return told
-
-
-def _problem(known: Collection[str], told: Mapping[str, Sequence[str]]) -> str | None:
-    """Return why the schemas were not compared, or not wholly. `known`: runs of which schemas are known."""
-    lacking = [letter.upper() for letter in ("a", "b") if letter not in known]
-    reasons: dict[str, list[str]] = {}
-    for letter, texts in told.items():
-        if texts:
-            reasons.setdefault("; ".join(texts), []).append(letter.upper())
-    said = "; ".join(f"{' and '.join(letters)}: {text}" for text, letters in reasons.items())
-    if lacking:
-        why = f" ({said})" if said else ""
-        return f"The schemas of the servers were not compared: nothing is known of {' and '.join(lacking)}'s{why}."
-    return f"The schemas of the servers were not compared wholly: {said}." if said else None
 
 
 def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:

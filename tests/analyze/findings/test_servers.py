@@ -273,10 +273,22 @@ ONE_COLUMN = "GRANT SELECT (k) ON shop.a TO narrow@'%'"
 
 
 @pytest.mark.parametrize("narrow", [ONLY_A, ONE_COLUMN, ""])
-def test_what_an_account_may_not_see_is_not_lacking(
-    narrow: str, any_shop: Server, database: AnalysisDatabase, tmp_path: Path
-) -> None:
-    """An account with rights on one table, one column or nothing; the GRANT that is named shows the rest."""
+def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Server, tmp_path: Path) -> None:
+    """An account with rights on one table, one column or nothing; the GRANT that is named shows the rest.
+
+    It is named where the tape uses what the account does not see.
+    """
+    tapes = [tmp_path / "a.tape", tmp_path / "both.tape"]
+    for path, statement in zip(tapes, ("SELECT k FROM a", "SELECT a.k FROM a JOIN b ON b.a = a.id"), strict=True):
+        make_tape(path, [{"statement": statement, "db": "shop"}])
+
+    def compared(*sides: Side, tape: Path = tapes[1]) -> Servers:
+        made = open_analysis()
+        made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {open_folder('tape', tape).source('digests')}")
+        found = compare_servers(made, *sides)
+        made.close()
+        return found
+
     for statement in (
         "CREATE TABLE shop.a (id INT PRIMARY KEY, k INT, KEY (k)) PARTITION BY HASH (id) PARTITIONS 2",
         "CREATE TABLE shop.b (id INT PRIMARY KEY, a INT)",
@@ -293,16 +305,54 @@ def test_what_an_account_may_not_see_is_not_lacking(
 
     try:
         whole = by(parse_target(any_shop.url(), environ={}), "whole")
-        found = compare_servers(database, whole, by(account, "narrow"))
+        found = compared(whole, by(account, "narrow"))
         told = "the account may not see all tables of shop: GRANT SELECT ON `shop`.* TO 'narrow'@'%'"
         assert texts(found) == []
         assert told in (found.problem or "")
+        seen = compared(whole, by(account, "narrow"), tape=tapes[0])
+        assert texts(seen) == []
+        assert (told in (seen.problem or "")) == (narrow != ONLY_A)
         any_shop.execute(told[told.index("GRANT") :])
-        found = compare_servers(database, whole, by(account, "granted"))
+        found = compared(whole, by(account, "granted"))
         assert texts(found) == []
         assert told not in (found.problem or "")
     finally:
         any_shop.execute("DROP USER narrow@'%'")
+
+
+@pytest.mark.parametrize(
+    ("statement", "b", "said"),
+    [
+        ("SELECT id FROM orders", ("orders",), False),  # what is not seen is not used
+        ("SELECT id FROM users", ("orders",), True),
+        ("SELECT id FROM recent", ("orders", "recent"), True),  # the view reads users
+        ("SELECT id FROM made_by_the_tape", ("orders",), False),
+        ("SELECT 1", ("orders",), True),
+    ],
+)
+def test_tables_that_an_account_may_not_see(statement: str, b: tuple[str, ...], said: bool, tmp_path: Path) -> None:
+    """They are unknown, which is shown if the tape uses one that the other server has."""
+    rows = [("schema", "shop", "", "", "{}")]
+    whole = [*rows, *(("table", "shop", name, "", "{}") for name in ("orders", "users", "recent"))]
+    whole += [("view", "shop", "recent", "", '{"definition": "select id from users"}')]
+    unseen = [
+        ("problem", "shop", "", "not all tables of shop", f'{{"unknown": "{kind}"}}') for kind in ("table", "view")
+    ]
+    narrow = [*(row for row in whole if row[2] in ("", *b)), *unseen]
+    sides = [
+        Side({}, f"(FROM (VALUES {', '.join(map(str, some))}) AS v(kind, db, tbl, name, facts))")
+        for some in (whole, narrow)
+    ]
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": statement, "db": "shop"}]))
+    made = open_analysis()
+    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
+    problem = compare_servers(made, *sides).problem
+    neither = compare_servers(made, sides[1], sides[1]).problem
+    made.close()
+    assert problem == (
+        "The schemas of the servers were not compared wholly: B: not all tables of shop." if said else None
+    )
+    assert (neither is None) == (statement in ("SELECT id FROM orders", "SELECT id FROM recent"))
 
 
 @pytest.mark.parametrize("called", [False, True])
