@@ -330,3 +330,4 @@ def join_plans(report: Report, path: Path) -> None:
     finally:
         database.close()
     report.servers = with_causes(report)
+    report.trust = trust(report)

@@ -28,7 +28,7 @@ from .causes import (
 )
 from .errors import NEW_ERRORS, ON_BOTH, roots_of
 from .headline import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
-from .plans import FAILS, UNKNOWN
+from .plans import AGREE, FAILS, UNKNOWN
 from .results import PERHAPS
 from .servers import WRITERS
 
@@ -350,9 +350,13 @@ def _why_slower(report: Report, entry: Row) -> Cause:
         return Cause(
             "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
         )
-    return _difference_as_cause(report, entry) or Cause(
-        "nothing that differs explains it", "see their plans: querytape plans asks both servers for them"
+    agree = (report.query_plans.get(entry["digest"]) or {}).get("class") in AGREE
+    remedy = (
+        "their plans agree: querytape plans --analyze 2s counts what each execution does"
+        if agree
+        else "see their plans: querytape plans asks both servers for them"
     )
+    return _difference_as_cause(report, entry) or Cause("nothing that differs explains it", remedy)
 
 
 def _add_counters(report: Report, task: Task) -> None:

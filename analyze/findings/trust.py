@@ -11,7 +11,8 @@ from ...common.units import count, duration, plural
 from ...schemas import Folder
 from ..database import Row
 from ..model import Finding, Report, Severity
-from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, Conditions
+from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, UNSTABLE, Conditions
+from .causes import is_written, may_be_slower, plans_known
 from .coverage import coverage
 
 MIN_STEP_S = 0.5
@@ -35,7 +36,10 @@ def trust(report: Report) -> list[Finding]:
     for name, run in named_runs(report):
         findings += _of_run(name, run)
     findings += [*coverage(report), *limits_of_replayer(report), *lateness(report)]
-    findings += [*_comparison(report), *interference(report)] if report.compares else _one_run(report)
+    if report.compares:
+        findings += [*_comparison(report), *interference(report), *unknown_plans(report)]
+    else:
+        findings += _one_run(report)
     worst_first = list(Severity)
     return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
 
@@ -263,6 +267,31 @@ def what_would_tell(report: Report) -> str:
     return (
         f"On quiet machines, or in more rounds, this would tell: querytape compare {report.tape.path} {targets}"
         f" --rounds {rounds} -o again.compare"
+    )
+
+
+def unknown_plans(report: Report) -> Iterator[Finding]:
+    """Yield how many statements that are or may be slower lack a query plan of a side, and how to get them.
+
+    A run keeps those of its costliest statements. Where DDL was tried, both sides were servers of its own.
+    """
+    if report.settings.ddl:
+        return
+    slower = [
+        entry["digest"]
+        for entry in report.digests
+        if (entry["verdict"] in (SLOWER, UNSTABLE) or may_be_slower(report, entry))
+        and is_written(report, entry["digest"], "explainable")
+    ]
+    unknown = [digest for digest in slower if len(plans_known(report, digest)) < 2]
+    if not unknown:
+        return
+    a, b = (_url(run) for run in report.runs)
+    yield Finding(
+        Severity.INFORMATION,
+        f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
+        f" To get them, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
+        " then repeat this report with --plans again.plans.",
     )
 
 

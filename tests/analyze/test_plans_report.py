@@ -9,8 +9,9 @@ from querytape.analyze.pipeline import join_plans
 from querytape.analyze.plans_report import build_plans, check_tape
 from querytape.common.duck import open_database, write_rows
 from querytape.common.errors import FolderError, InputError
-from querytape.schemas import columns, open_folder, tape_id
+from querytape.schemas import PROPERTIES, columns, open_folder, tape_id
 
+from tests.analyze.findings.planted import DIGESTS, planted
 from tests.helpers.tapes import make_tape
 
 DIGEST = f"{1:016x}"
@@ -60,4 +61,17 @@ def test_errors_have_no_literals(tmp_path: Path) -> None:
     ]
     report = build_plans(make_folder(tmp_path / "p", tape, rows))
     assert report.digests[0]["changes"] == ["EXPLAIN fails in B: error 1292"]
-    assert join_plans.__doc__
+
+
+def test_plans_of_a_folder_are_no_longer_unknown(tmp_path: Path) -> None:
+    """The command that asks for them stands in a report without them, and not in one with the folder."""
+    report = planted(tmp_path)
+    slower = [DIGESTS["slow"], DIGESTS["slower"]]
+    report.written |= dict.fromkeys(slower, PROPERTIES["explainable"])
+    rows: list[tuple[object, ...]] = [(side, digest, 1, "json", "{}", None) for side in "ab" for digest in slower]
+    for some, number in ((rows[:0], "2 of 2"), (rows[:3], "1 of 2"), (rows, "")):
+        join_plans(report, make_folder(tmp_path / f"{number or 'all'}.plans", report.tape.path, some))
+        said = [finding.text for finding in report.trust if finding.text.startswith("Query plans are unknown")]
+        assert [text[: len("Query plans are unknown for 2 of 2")] for text in said] == (
+            [f"Query plans are unknown for {number}"] if number else []
+        )

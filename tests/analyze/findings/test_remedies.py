@@ -223,6 +223,17 @@ def test_why_something_is_slower(comparison: Report) -> None:
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
 
 
+def test_plans_that_agree_are_not_to_be_asked_for(comparison: Report) -> None:
+    """The remedy of what nothing explains depends on what is known of its plans."""
+    report = deepcopy(comparison)
+    (unknown,) = (task.remedy for task in to_do(report) if task.part == SLOW)
+    assert unknown == "see their plans: querytape plans asks both servers for them"
+    for name in ("slow", "slower"):
+        report.query_plans[DIGESTS[name]] = {"changes": [], "class": "same", "a": {}, "b": {}}
+    (known,) = (task.remedy for task in to_do(report) if task.part == SLOW)
+    assert known == "their plans agree: querytape plans --analyze 2s counts what each execution does"
+
+
 def test_counters_speak_where_plans_agree(comparison: Report) -> None:
     """One cause for all digests of which B does more of the same, with the range of their numbers."""
     report = deepcopy(comparison)

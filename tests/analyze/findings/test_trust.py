@@ -17,13 +17,16 @@ from querytape.analyze.findings.trust import (
     interference,
     named_runs,
     other_data,
+    unknown_plans,
     where_measured,
     why_no_claim,
 )
 from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
 from querytape.cli.commands.replay import exit_code
 from querytape.cli.output import EXIT_LOST
+from querytape.schemas import PROPERTIES
 
+from tests.analyze.findings.planted import DIGESTS
 from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND
@@ -252,3 +255,26 @@ def test_each_point_has_words(point: str, words: str) -> None:
 def test_an_unknown_point_is_elsewhere() -> None:
     """A tape of a later version, or one without the key."""
     assert where_measured({"measuring_point": "moon"}) == where_measured({}) == "elsewhere"
+
+
+def test_unknown_plans_of_what_is_slower(comparison: Report) -> None:
+    """They are counted, with the command that asks for them; COMMIT has none, and a report of DDL no such servers."""
+    slower = [DIGESTS["slow"], DIGESTS["slower"]]
+    written = dict.fromkeys(slower, PROPERTIES["explainable"])
+    report = replace(comparison, written=written, query_plans={})
+    (found,) = unknown_plans(report)
+    assert found.text.startswith(
+        "Query plans are unknown for 2 of 2 statements that are or may be slower. To get them, "
+    )
+    assert "run querytape plans " in found.text
+    assert found.text.endswith(" -o again.plans, then repeat this report with --plans again.plans.")
+    plan = {"a": {"json": "{}"}, "b": {"json": "{}"}}
+    (found,) = unknown_plans(replace(report, query_plans={slower[0]: plan}))
+    assert "for 1 of 2 statements" in found.text
+    assert "again.plans" in terminal_text(replace(report, trust=[found]))
+    assert list(unknown_plans(replace(report, query_plans=dict.fromkeys(slower, plan)))) == []
+    assert list(unknown_plans(replace(report, written={}))) == []
+    assert (
+        list(unknown_plans(replace(report, settings=replace(report.settings, ddl=("ALTER TABLE t ADD KEY (a)",)))))
+        == []
+    )
