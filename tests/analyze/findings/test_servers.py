@@ -320,41 +320,6 @@ def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Serve
         any_shop.execute("DROP USER narrow@'%'")
 
 
-@pytest.mark.parametrize(
-    ("statement", "b", "said"),
-    [
-        ("SELECT id FROM orders", ("orders",), False),  # what is not seen is not used
-        ("SELECT id FROM users", ("orders",), True),
-        ("SELECT id FROM recent", ("orders", "recent"), True),  # the view reads users
-        ("SELECT id FROM made_by_the_tape", ("orders",), False),
-        ("SELECT 1", ("orders",), True),
-    ],
-)
-def test_tables_that_an_account_may_not_see(statement: str, b: tuple[str, ...], said: bool, tmp_path: Path) -> None:
-    """They are unknown, which is shown if the tape uses one that the other server has."""
-    rows = [("schema", "shop", "", "", "{}")]
-    whole = [*rows, *(("table", "shop", name, "", "{}") for name in ("orders", "users", "recent"))]
-    whole += [("view", "shop", "recent", "", '{"definition": "select id from users"}')]
-    unseen = [
-        ("problem", "shop", "", "not all tables of shop", f'{{"unknown": "{kind}"}}') for kind in ("table", "view")
-    ]
-    narrow = [*(row for row in whole if row[2] in ("", *b)), *unseen]
-    sides = [
-        Side({}, f"(FROM (VALUES {', '.join(map(str, some))}) AS v(kind, db, tbl, name, facts))")
-        for some in (whole, narrow)
-    ]
-    tape = open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": statement, "db": "shop"}]))
-    made = open_analysis()
-    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
-    problem = compare_servers(made, *sides).problem
-    neither = compare_servers(made, sides[1], sides[1]).problem
-    made.close()
-    assert problem == (
-        "The schemas of the servers were not compared wholly: B: not all tables of shop." if said else None
-    )
-    assert (neither is None) == (statement in ("SELECT id FROM orders", "SELECT id FROM recent"))
-
-
 @pytest.mark.parametrize("called", [False, True])
 def test_routines_that_an_account_may_not_see(called: bool, tmp_path: Path) -> None:
     """They are unknown, which is said where the tape calls one."""
