@@ -291,11 +291,10 @@ def plans_may_differ(report: Report, digest: str) -> bool:
     known = report.query_plans.get(digest, {}).get("class")
     if known not in (None, UNKNOWN):
         return known not in AGREE
+    if is_written(report, digest, "adds_rows"):
+        return is_written(report, digest, "copies_rows")
     text, tables = text_of(report, digest).lower(), report.tables.get(digest, frozenset())
-    selects = len(re.findall(r"\bselect\b", text))
-    if re.match(r"\W*(insert|replace)\b", text):
-        return selects > 0
-    if selects > 1 or len(tables) != 1 or is_written(report, digest, "joins"):
+    if text.count("select ") > 1 or len(tables) != 1 or is_written(report, digest, "joins"):
         return True
     (table,) = tables
     return not any(equals_all(text, columns) for columns in report.unique_keys.get(table, ()))
