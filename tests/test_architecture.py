@@ -49,6 +49,7 @@ LAYERS = {
         ("findings",),
         ("plans_report",),
         ("pipeline", "workload", "tape_summary", "tape_facts", "sweep", "gates"),
+        ("view",),
         ("render",),
         ("library",),
         ("",),

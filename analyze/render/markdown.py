@@ -4,12 +4,9 @@
 from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
-from ..findings.causes import reason_text
-from ..findings.headline import answer_of, parts_of, question
-from ..findings.remedies import to_do
-from ..findings.slower import cache_sentence
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
+from ..view import Differences, View, view_of
 from .error_rows import apart, error_rows
 from .totals import totals
 
@@ -22,16 +19,14 @@ TEXT_SHOWN = 140
 def as_markdown(report: Report) -> str:
     """Return the whole text."""
     lines = [f"# {_text(report.tape.path.name)}", ""]
-    for letter, run in zip("AB", report.runs, strict=False):
-        target = run.info.get("target", {})
-        lines.append(
-            f"- **{letter}** {_text(run.path.name)}: {_text(target.get('name'))}, {_text(target.get('version'))}"
-        )
-    lines += _servers(report)
-    if said := cache_sentence(report):
-        lines += ["", f"**{_text(said)}**"]
-    if answer := answer_of(report):
-        lines += ["", _text(question(report)), "", f"**{_text(answer.sentence)}**", *_parts(report), *_to_do(report)]
+    view = view_of(report)
+    for run in view.runs:
+        lines.append(f"- **{run.letter}** {_text(run.name)}: {_text(run.target)}, {_text(run.version)}")
+    lines += _servers(view.differences)
+    if view.cache:
+        lines += ["", f"**{_text(view.cache)}**"]
+    if view.answer:
+        lines += ["", _text(view.question), "", f"**{_text(view.answer.text)}**", *_parts(view), *_to_do(report, view)]
     lines.append("")
     lines += [f"- {finding.severity}: {_text(finding.text)}" for finding in report.trust]
     lines += [f"- {observation.run.upper()} {_text(observation.text)}" for observation in report.over_time]
@@ -41,33 +36,30 @@ def as_markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _servers(report: Report) -> list[str]:
+def _servers(differences: Differences) -> list[str]:
     """Return in what the servers differ, above the answer."""
-    servers = report.servers
-    said = [reason_text(each) for each in servers.shown]
-    hidden = max(len(said) - MAX_DIFFERENCES, 0) + servers.more
-    rows = [f"- {_text(text)}" for text in said[:MAX_DIFFERENCES]]
+    hidden = max(len(differences.shown) - MAX_DIFFERENCES, 0) + differences.more
+    rows = [f"- {_text(said.text)}" for said in differences.shown[:MAX_DIFFERENCES]]
     rows += [
         f"- and {hidden:,} more differences" if hidden else "",
-        f"- {_text(servers.problem)}" if servers.problem else "",
+        f"- {_text(differences.problem)}" if differences.problem else "",
     ]
     shown = [row for row in rows if row]
     return ["", "**The servers differ:**", "", *shown] if shown else []
 
 
-def _parts(report: Report) -> list[str]:
+def _parts(view: View) -> list[str]:
     """Return what breaks, what returns something else and what is slower, each with its shares."""
-    rows = [f"- **{part.name}**: {part.said()}" for part in parts_of(report)]
-    return ["", *rows]
+    return ["", *(f"- **{part.name}**: {part.said}" for part in view.parts)]
 
 
-def _to_do(report: Report) -> list[str]:
+def _to_do(report: Report, view: View) -> list[str]:
     """Return what is to be done, by cause, each with its first statements."""
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     lines = []
-    for task in to_do(report)[:MAX_ROWS]:
+    for task in view.tasks[:MAX_ROWS]:
         shown = [_code(printable(texts.get(digest) or "", TEXT_SHOWN)) for digest in task.shown[:TASK_TEXTS]]
-        lines += [f"1. {_text(task.said())}", *(f"   - `{text}`" for text in shown)]
+        lines += [f"1. {_text(task.said)}", *(f"   - `{text}`" for text in shown)]
     return ["", "## What to do", "", *lines] if lines else []
 
 

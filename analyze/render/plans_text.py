@@ -13,6 +13,7 @@ from ..database import Row
 from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
 from ..findings.slower import work_sentence
 from ..plans_report import PlansReport
+from ..view import differences_of
 from .servers_text import show_servers
 from .text_table import print_title
 
@@ -61,7 +62,7 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
     for side in ("a", "b"):
         server = report.folder.info.get(side) or {}
         console.print(f"  {side.upper()}: {_safe(server.get('name'))}, {_safe(server.get('version'))}")
-    show_servers(report.servers, console)
+    show_servers(differences_of(report.servers), console)
     console.print(f"\n[bold]{_safe(headline_of(report))}[/]")
     counts = ", ".join(f"{n:,} {word}" for word, n in report.counts.items())
     console.print(f"[dim]digests:[/] {counts or 'none'}")

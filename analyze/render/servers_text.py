@@ -5,26 +5,24 @@ from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
-from ..findings.causes import reason_text
-from ..model import Servers
+from ..view import Differences, Tone
 
 MAX_SHOWN = 8
 MAX_TEXT = 300
 
 
-def show_servers(servers: Servers, console: Console) -> None:
+def show_servers(differences: Differences, console: Console) -> None:
     """Print the differences that are somebody's doing; those of the version alone are counted."""
-    shown = servers.shown
-    if shown:
+    if differences.shown:
         console.print("\n[bold]The servers differ[/]")
-    for difference in shown[:MAX_SHOWN]:
-        style = "red" if difference.changed else "yellow"
-        console.print(f"  [{style}]{escape(printable(reason_text(difference), MAX_TEXT))}[/]")
-    hidden = max(len(shown) - MAX_SHOWN, 0) + servers.more
+    for said in differences.shown[:MAX_SHOWN]:
+        style = "red" if said.tone is Tone.BAD else "yellow"
+        console.print(f"  [{style}]{escape(printable(said.text, MAX_TEXT))}[/]")
+    hidden = max(len(differences.shown) - MAX_SHOWN, 0) + differences.more
     more = [f"{hidden:,} more: --html or --json show them"] if hidden else []
-    if servers.folded:
-        more.append(f"{len(servers.folded):,} come with the version alone")
+    if differences.of_version:
+        more.append(f"{len(differences.of_version):,} come with the version alone")
     if more:
         console.print(f"  [dim]... {'; '.join(more)}[/]")
-    if servers.problem:
-        console.print(f"[yellow]{escape(printable(servers.problem, MAX_TEXT))}[/]")
+    if differences.problem:
+        console.print(f"[yellow]{escape(printable(differences.problem, MAX_TEXT))}[/]")

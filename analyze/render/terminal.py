@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a report on a terminal: the headline, what limits it, totals, what changed; 80 columns."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count, duration
-from ...schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from ..database import Row
-from ..findings.coverage import CAUSES, reason_words
-from ..findings.trust import baseline, where_measured
+from ..findings.trust import where_measured
 from ..model import Report, Severity
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
-from .answer_text import show_answer
+from ..verdicts.verdict import ERRORS, FASTER, SAME, SLOWER
+from ..view import VERDICT_TONES, View, view_of
+from .answer_text import COLOURS, show_answer
 from .error_rows import apart, show_errors
 from .explanations_text import show_explanations, wrapped
 from .servers_text import show_servers
 from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
 from .totals import totals
 
-COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
 SEVERITY_COLOURS = {Severity.PROBLEM: "red", Severity.WARNING: "yellow", Severity.INFORMATION: "dim"}
 # The totals of one screen; the other outputs have all.
 SHOWN_TOTALS = (
@@ -38,29 +38,26 @@ TEXT_NAME_WIDTH = 48
 
 def show_report(report: Report, console: Console, top: int = 10) -> None:
     """Print a report with at most `top` rows of each list."""
-    _runs(report, console)
-    show_servers(report.servers, console)
-    show_answer(report, console)
-    _counts(report, console)
+    view, texts = view_of(report), {entry["digest"]: entry["text"] for entry in report.digests}
+    _runs(view, console)
+    show_servers(view.differences, console)
+    show_answer(view, texts, console)
+    _counts(view, console)
     _findings(report, console)
-    _rounds(report, console)
+    _rounds(report, view, console)
     _totals(report, console)
     _digests(report, console, top)
     show_errors(report, console, top)
-    _results(report, console, top)
+    _results(view, texts, console, top)
     show_explanations(report, console)
     _server_times(report, console, top)
-    _accounting(report, console)
+    _accounting(report, view, console)
 
 
-def _runs(report: Report, console: Console) -> None:
-    console.print(f"[bold]{_safe(report.tape.path)}[/]")
-    for letter, run in zip("AB", report.runs, strict=False):
-        target = run.info.get("target", {})
-        more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
-        console.print(
-            f"  {letter}: {_safe(run.path)}{more}, {_safe(target.get('name'))}, {_safe(target.get('version'))}"
-        )
+def _runs(view: View, console: Console) -> None:
+    console.print(f"[bold]{_safe(view.tape)}[/]")
+    for run in view.runs:
+        console.print(f"  {run.letter}: {_safe(run.path)}{run.more}, {_safe(run.target)}, {_safe(run.version)}")
 
 
 def _safe(value: object, most: int | None = None) -> str:
@@ -68,15 +65,11 @@ def _safe(value: object, most: int | None = None) -> str:
     return escape(printable(str(value), most))
 
 
-def _counts(report: Report, console: Console) -> None:
+def _counts(view: View, console: Console) -> None:
     """Print how many digests got each verdict."""
-    if not report.compares:
+    if not view.verdicts:
         return
-    counts = [
-        f"[{COLOURS[word]}]{n} {word}[/]" if word in COLOURS else f"{n} {word}"
-        for word in WORDS
-        if (n := report.count(word))
-    ]
+    counts = [f"[{COLOURS[tone]}]{n} {word}[/]" if tone else f"{n} {word}" for word, n, tone in view.verdicts if n]
     console.print(f"[dim]digests:[/] {', '.join(counts) or 'none'}")
 
 
@@ -87,7 +80,7 @@ def _findings(report: Report, console: Console) -> None:
         console.print(f"[yellow]{run.upper()}[/] {_safe(text)}")
 
 
-def _rounds(report: Report, console: Console) -> None:
+def _rounds(report: Report, view: View, console: Console) -> None:
     """Show how the rounds differ: A against itself first."""
     if report.rounds < 2:
         return
@@ -100,7 +93,7 @@ def _rounds(report: Report, console: Console) -> None:
         cells += [count(row.get("per_second")) for row in (a, b)] + [duration(row.get("p99_ns")) for row in (a, b)]
         table.add_row(str(number), *cells)
     console.print(table)
-    console.print(baseline(report))
+    console.print(view.baseline)
 
 
 def _totals(report: Report, console: Console) -> None:
@@ -126,9 +119,17 @@ def _digests(report: Report, console: Console, top: int) -> None:
     texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)
     for entry, text in zip(changed[:top], texts, strict=True):
         name, cells = _compared(entry) if report.compares else _single(entry)
+        tone = VERDICT_TONES.get(entry["verdict"])
+        style = COLOURS[tone] if tone else "bold"
         whole = f"{entry['verdict']}: {entry['why']}"
         why = wrapped(entry["why"], "  ") if entry["why"] and name != whole and not _says_why(entry) else []
-        statements.add(name, cells, text, COLOURS.get(entry["verdict"], "bold"), why)
+        statements.add(
+            name,
+            cells,
+            text,
+            style,
+            why,
+        )
         for line in wrapped(entry["note"], "  ") if entry["note"] else []:
             console.print(f"[yellow]{_safe(line)}[/]", no_wrap=True)
     _hidden(console, len(report.digests) - len(changed[:top]))
@@ -166,26 +167,18 @@ def _single(entry: Row) -> tuple[str, list[str]]:
     return entry["digest"], [count(a.get("n")), *(duration(a.get(column)) for column in columns)]
 
 
-def _results(report: Report, console: Console, top: int) -> None:
-    rows, (compared,) = report.answers["results"], report.answers["compared"]
-    reference = "A" if report.compares else "the tape"
-    checked = f"{count(compared['rows'])} events by rows, {count(compared['checksums'])} by checksum"
-    if not rows:
-        answer = (
-            f"all are as in {reference} ({checked})" if compared["rows"] else f"{reference} has none to compare with"
-        )
-        print_title(console, "Results", f"  {answer}")
+def _results(view: View, texts: Mapping[str, str], console: Console, top: int) -> None:
+    if not view.results:
+        print_title(console, "Results", f"  {view.results_answer}")
         return
-    print_title(console, f"Results that differ from {reference}", f" ({checked})")
+    print_title(console, f"Results that differ from {view.reference}", f" ({view.results_checked})")
     statements = StatementList(console, TEXT_NAME_WIDTH, CELL_WIDTH + 2)
     statements.head(("events", "more rows"))
-    texts = {entry["digest"]: entry["text"] for entry in report.digests}
-    for row in rows[:top]:
-        reason = f" (likely reason: {RESULT_REASONS[row['reason']].words})" if row["reason"] else ""
-        more = count(row["more_sent"]) if row["kind"] == "rows" else ""
-        name = printable(f"{RESULT_KINDS[row['kind']].words}{reason}", TEXT_NAME_WIDTH - 1)
-        statements.add(name, [count(row["events"]), more], texts.get(row["digest"]) or "")
-    _hidden(console, len(rows) - top)
+    for row in view.results[:top]:
+        reason = f" (likely reason: {row.reason})" if row.reason else ""
+        name = printable(f"{row.what}{reason}", TEXT_NAME_WIDTH - 1)
+        statements.add(name, [count(row.events), row.more_rows], texts.get(row.digest) or "")
+    _hidden(console, len(view.results) - top)
 
 
 def _server_times(report: Report, console: Console, top: int) -> None:
@@ -204,22 +197,22 @@ def _server_times(report: Report, console: Console, top: int) -> None:
         statements.add(row["digest"], cells, texts.get(row["digest"]) or "")
 
 
-def _accounting(report: Report, console: Console) -> None:
+def _accounting(report: Report, view: View, console: Console) -> None:
     """Show what became of the events, and why they were late: two paragraphs for each run."""
     print_title(console, "Accounting and lateness")
-    for letter in report.sides:
-        rows = [row for row in report.answers["accounting"] if row["run"] == letter]
+    for letter in map(str.upper, report.sides):
         parts = [
-            f"{count(row['events'])} {row['status'].replace('_', ' ')}{_in_brackets(reason_words(row['reason']))}"
-            for row in rows
+            f"{count(line.events)} {line.status}{_in_brackets(line.reason)}"
+            for line in view.events
+            if line.letter == letter
         ]
-        late = [row for row in report.answers["lateness"] if row["run"] == letter]
-        causes = [f"{CAUSES[row['cause']]} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
+        late = [line for line in view.lateness if line.letter == letter]
+        causes = [f"{line.cause} {duration(line.p99_ns)}" for line in late if line.p99_ns > 0]
         text = f"one in a hundred was sent late by at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
-        for line in wrapped(f"{letter.upper()}: {', '.join(parts)}", "  "):
-            console.print(_safe(line), no_wrap=True, crop=False)
-        for line in wrapped(text, "     "):
-            console.print(f"[dim]{_safe(line)}[/]", no_wrap=True, crop=False)
+        for shown in wrapped(f"{letter}: {', '.join(parts)}", "  "):
+            console.print(_safe(shown), no_wrap=True, crop=False)
+        for shown in wrapped(text, "     "):
+            console.print(f"[dim]{_safe(shown)}[/]", no_wrap=True, crop=False)
 
 
 def _in_brackets(text: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from querytape.analyze import Report, as_html, as_json, as_markdown, build
 from querytape.analyze.findings.headline import BREAKS, ELSE, SLOW
-from querytape.analyze.findings.remedies import Task
 from querytape.analyze.render.answer_text import _chosen
+from querytape.analyze.view import TaskLine, Tone
 
 from tests.analyze.findings.planted import planted
 from tests.helpers.reports import HOSTILE, terminal_text
@@ -83,9 +83,10 @@ def test_names_of_servers_are_texts(tmp_path: Path) -> None:
 
 def test_no_part_is_crowded_out() -> None:
     """Of a long list the terminal shows the first ones, and two of each part; with their numbers in the whole list."""
-    tasks = [Task(part, f"cause {n}", "") for n, part in enumerate([BREAKS] * 7 + [ELSE] * 5 + [SLOW] * 3, 1)]
+    parts = enumerate([BREAKS] * 7 + [ELSE] * 5 + [SLOW] * 3, 1)
+    tasks = [TaskLine(Tone.BAD, part, True, f"cause {n}", part, (), ()) for n, part in parts]
     assert [number for number, _ in _chosen(tasks)] == [1, 2, 3, 4, 8, 9, 13, 14]
-    assert [task.cause for _, task in _chosen(tasks)][-1] == "cause 14"
+    assert [task.said for _, task in _chosen(tasks)][-1] == "cause 14"
     assert [number for number, _ in _chosen(tasks[:8])] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [number for number, _ in _chosen(tasks[7:])] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert _chosen([]) == []

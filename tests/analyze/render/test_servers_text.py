@@ -5,13 +5,14 @@ import io
 
 from querytape.analyze.model import ServerDifference, Servers
 from querytape.analyze.render.servers_text import show_servers
+from querytape.analyze.view import differences_of
 from rich.console import Console
 
 
 def shown(servers: Servers) -> list[str]:
     """Return the lines of a terminal of 80 columns."""
     file = io.StringIO()
-    show_servers(servers, Console(file=file, width=80))
+    show_servers(differences_of(servers), Console(file=file, width=80))
     return file.getvalue().splitlines()
 
 

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decide what a report shows: its sentences, their tones and their order. Terminal, Markdown and HTML lay it out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..common.units import count, duration, percent, plural
+from ..schemas.result_names import RESULT_KINDS, RESULT_REASONS
+from .findings.causes import reason_text
+from .findings.coverage import CAUSES, reason_words
+from .findings.errors import NEW_ERRORS
+from .findings.headline import (
+    BREAKS,
+    CHEAPER,
+    ELSE,
+    NO,
+    OF_TIME,
+    YES,
+    Part,
+    answer_of,
+    parts_of,
+    question,
+    share,
+)
+from .findings.remedies import Task, to_do
+from .findings.slower import cache_sentence
+from .findings.trust import baseline
+from .model import Report, Servers
+from .verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WORDS
+
+
+class Tone(StrEnum):
+    """What a reader should feel: `soft` is for information alone."""
+
+    BAD = "bad"
+    WARN = "warn"
+    GOOD = "good"
+    SOFT = "soft"
+
+
+VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, CANNOT_TELL: Tone.SOFT}
+ANSWER_TONES = {YES: Tone.GOOD, NO: Tone.BAD}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence and its tone."""
+
+    tone: Tone
+    text: str
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A run, by the letter of its side. `more`: that it is the first of several rounds, or empty."""
+
+    letter: str
+    path: str
+    name: str
+    more: str
+    target: str
+    version: str
+    speed: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    """In what the servers differ. `more`: how many are not listed. `of_version`: what comes with the version alone."""
+
+    shown: tuple[Said, ...]
+    more: int
+    of_version: tuple[str, ...]
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class PartLine:
+    """A part of the answer. `counts` and `shares` are empty where nothing is in it; `said` is all of it in a few words.
+
+    `cells`: name, digests, events, share of the traffic, share of the time, time lost.
+    """
+
+    name: str
+    tone: Tone
+    said: str
+    counts: str
+    shares: str
+    untold: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """What is to be done. `asks`: whether somebody has to act. `digests`: those it is about, with their events."""
+
+    tone: Tone
+    tag: str
+    asks: bool
+    said: str
+    part: str
+    digests: tuple[tuple[str, int], ...]
+    shown: tuple[str, ...]  # digests; those that follow from it where it has none
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """Other results of a digest. `reason` is empty where none is known, `more_rows` where their number is the same."""
+
+    what: str
+    reason: str
+    digest: str
+    events: int
+    more_rows: str
+    first: str
+
+
+@dataclass(frozen=True)
+class EventsLine:
+    """What became of events of a run, by its letter. `share`: of all its events."""
+
+    letter: str
+    status: str
+    reason: str
+    events: int
+    share: str
+
+
+@dataclass(frozen=True)
+class LateLine:
+    """What events of a run waited for, by its letter: quantiles and the greatest time; `over`: of 1 ms."""
+
+    letter: str
+    cause: str
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    over: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A report as it is shown. What needs an answer (question, parts, tasks, verdicts) is empty for a run alone.
+
+    `acts`: the sections that ask somebody to act: statements, errors, results.
+    """
+
+    tape: str
+    reference: str  # what B or the run is compared with
+    runs: tuple[RunLine, ...]
+    differences: Differences
+    cache: str
+    question: str
+    answer: Said | None
+    parts: tuple[PartLine, ...]
+    tasks: tuple[TaskLine, ...]
+    verdicts: tuple[tuple[str, int, Tone | None], ...]  # word, digests, tone; None = plain
+    margin: str
+    baseline: str
+    acts: frozenset[str]
+    results: tuple[ResultLine, ...]
+    results_checked: str
+    results_same: bool  # something was compared, and nothing differs
+    results_answer: str  # where nothing differs
+    events: tuple[EventsLine, ...]
+    lateness: tuple[LateLine, ...]
+
+
+def view_of(report: Report) -> View:
+    """Return what a report shows."""
+    answer = answer_of(report)
+    results = report.answers["results"]
+    return View(
+        tape=str(report.tape.path),
+        reference="A" if report.compares else "the tape",
+        runs=tuple(_runs(report)),
+        differences=differences_of(report.servers),
+        cache=(cache_sentence(report) or "") if report.compares else "",
+        question=question(report) if report.compares else "",
+        answer=Said(ANSWER_TONES.get(answer.answer, Tone.WARN), answer.sentence) if answer else None,
+        parts=tuple(_part(part) for part in parts_of(report)) if report.compares else (),
+        tasks=tuple(_task(task) for task in to_do(report)) if report.compares else (),
+        verdicts=tuple((word, report.count(word), VERDICT_TONES.get(word)) for word in WORDS)
+        if report.compares
+        else (),
+        margin=_margin(report) if report.compares else "",
+        baseline=baseline(report) if report.rounds > 1 else "",
+        acts=frozenset(_acts(report)),
+        results=tuple(
+            ResultLine(
+                RESULT_KINDS[row["kind"]].words,
+                RESULT_REASONS[row["reason"]].words if row["reason"] else "",
+                row["digest"],
+                row["events"],
+                count(row["more_sent"]) if row["kind"] == "rows" else "",
+                f"session {row['first_session']}, event {row['first_seq']}",
+            )
+            for row in results
+        ),
+        results_checked=_checked(report),
+        results_same=not results and any(report.answers["compared"][0].values()),
+        results_answer=_results_answer(report),
+        events=tuple(_events(report)),
+        lateness=tuple(
+            LateLine(
+                row["run"].upper(),
+                CAUSES[row["cause"]],
+                row["p50_ns"],
+                row["p99_ns"],
+                row["max_ns"],
+                percent(row["over_1ms"], row["events"]),
+            )
+            for row in report.answers["lateness"]
+        ),
+    )
+
+
+def _verdicts(report: Report) -> Iterator[tuple[str, int, Tone | None]]:
+    if report.compares:
+        yield from ((word, report.count(word), VERDICT_TONES.get(word)) for word in WORDS)
+
+
+def differences_of(servers: Servers) -> Differences:
+    """Return in what the servers differ."""
+    shown = tuple(Said(Tone.BAD if each.changed else Tone.WARN, reason_text(each)) for each in servers.shown)
+    return Differences(shown, servers.more, tuple(each.text for each in servers.folded), servers.problem)
+
+
+def _runs(report: Report) -> Iterator[RunLine]:
+    more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
+    for letter, run in zip("AB", report.runs, strict=False):
+        target, speed = run.info.get("target", {}), run.info.get("parameters", {}).get("speed")
+        about = (str(target.get("name") or ""), str(target.get("version") or ""))
+        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(speed))
+
+
+def _part(part: Part) -> PartLine:
+    tones = {BREAKS: Tone.BAD, ELSE: Tone.BAD, CHEAPER: Tone.GOOD}
+    tone = tones.get(part.name, Tone.WARN) if part.events > part.explained else Tone.SOFT
+    name = f"{part.name} (of {part.untold:,} it can't be told)" if part.untold else part.name
+    if not part.events:
+        return PartLine(part.name, tone, part.said(), "", "", "", (name, "0", "0", "-", "-", "-"))
+    time = None if part.time_share is None else share(part.time_share)
+    shares = [f"{share(part.events_share)} of the traffic{f', {time} of the time' if time else ''}"]
+    if part.explained:
+        shares.append(f"{count(part.explained)} with a known reason")
+    if part.name in OF_TIME:
+        gained = "saved" if part.name == CHEAPER else "gained in sum"
+        shares.append(f"{duration(abs(part.lost_ns))} {'lost' if part.lost_ns > 0 else gained}")
+    lost = duration(part.lost_ns) if part.name in OF_TIME else "-"
+    return PartLine(
+        part.name,
+        tone,
+        part.said(),
+        f"{plural(part.digests, 'digest')}, {plural(part.events, 'event')}",
+        "; ".join(shares),
+        f"of {count(part.untold)} more it can't be told" if part.untold else "",
+        (name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time or "-", lost),
+    )
+
+
+def _task(task: Task) -> TaskLine:
+    tones = {BREAKS: Tone.BAD, ELSE: Tone.BAD}
+    return TaskLine(
+        Tone.SOFT if task.expected else tones.get(task.part, Tone.WARN),
+        "may be slower" if task.untold else task.part,
+        not (task.expected or task.untold),
+        task.said(),
+        task.part,
+        tuple(task.digests.items()),
+        tuple(task.shown),
+    )
+
+
+def _margin(report: Report) -> str:
+    margin = report.settings.margin
+    return (
+        "Statements of B compared with A. One is called slower or faster only where the difference is more than"
+        f" {margin.ratio * 100:g} % and {duration(margin.ns)}, and chance alone would hardly make it among so many"
+        " statements."
+    )
+
+
+def _acts(report: Report) -> Iterator[str]:
+    if report.count(SLOWER) + report.count(ERRORS):
+        yield "statements"
+    if any(row["what"] in NEW_ERRORS for row in report.answers["errors"]):
+        yield "errors"
+    if any(row["known"] is None for row in report.answers["results"]):
+        yield "results"
+
+
+def _checked(report: Report) -> str:
+    (compared,) = report.answers["compared"]
+    return f"{count(compared['rows'])} events by rows, {count(compared['checksums'])} by checksum"
+
+
+def _results_answer(report: Report) -> str:
+    (compared,), reference = report.answers["compared"], "A" if report.compares else "the tape"
+    if compared["rows"]:
+        return f"all are as in {reference} ({_checked(report)})"
+    return f"{reference} has none to compare with"
+
+
+def _events(report: Report) -> Iterator[EventsLine]:
+    rows, all_of = report.answers["accounting"], dict[str, int]()
+    for row in rows:
+        all_of[row["run"]] = all_of.get(row["run"], 0) + row["events"]
+    for row in rows:
+        status, share_of_all = row["status"].replace("_", " "), percent(row["events"], all_of[row["run"]])
+        yield EventsLine(row["run"].upper(), status, reason_words(row["reason"]), row["events"], share_of_all)
