@@ -129,15 +129,17 @@ upgrade: setup ## renew requirements.lock, install it and run the tests
 		--custom-compile-command "make upgrade" --output-file $(lock)
 	@$(MAKE) --no-print-directory test
 
-names: $(venv)/python.stamp ## write what C, SQL, Python and docs/format.md need of what schemas/ declares
+names: $(venv)/python.stamp ## write what C, SQL, Python and docs/format.md need of what schemas/ declares, and types of SQL's rows
 	@$(bin)/python schemas/generate.py
 	@$(MAKE) --no-print-directory setup
+	@$(bin)/python -m querytape.analyze.make_rows
 
 lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/clang-format --dry-run --Werror $(c_files)
 	@$(bin)/python schemas/generate.py --check
+	@$(bin)/python -m querytape.analyze.make_rows --check
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
 	@scripts/lint-ci

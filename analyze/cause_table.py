@@ -10,8 +10,8 @@ from importlib.resources import files
 from math import inf
 from typing import NamedTuple
 
-from .database import Row
-from .model import ServerDifference
+from .model import DigestEntry, RankedCounter, ServerDifference, Variable
+from .rows import CountersRow
 from .verdicts.verdict import ERRORS, FASTER, SLOWER, UNSTABLE
 
 TOPICS = ("answers", "optimizer", "durability", "memory", "limits")
@@ -82,7 +82,7 @@ def lines_of(symptom: str) -> tuple[Line, ...]:
 
 
 @cache
-def of_error(errno: int) -> Line | None:
+def of_error(errno: int | None) -> Line | None:
     """Return the line of an error number."""
     return next((line for line in lines() if errno in line.errnos), None)
 
@@ -183,7 +183,7 @@ def place_of(kind: str, name: str) -> tuple[int, int, str] | None:
     return None
 
 
-def ordered_topics(digests: Iterable[Row], results_differ: bool) -> list[str]:
+def ordered_topics(digests: Iterable[DigestEntry], results_differ: bool) -> list[str]:
     """Return the topics, those first that may explain what changed."""
     first = {"answers"} if results_differ else set()
     for entry in digests:
@@ -194,23 +194,27 @@ def ordered_topics(digests: Iterable[Row], results_differ: bool) -> list[str]:
     return sorted(TOPICS, key=lambda topic: topic not in first)
 
 
-def rank_variables(rows: Iterable[Row], order: list[str]) -> list[Row]:
+def rank_variables(rows: Iterable[Variable], order: list[str]) -> list[Variable]:
     """Return the variables with their `topic` (None = not in the table): those of it in order, then the others."""
-    found = [{**row, "topic": place[2] if (place := place_of("variable", row["name"])) else None} for row in rows]
+    found: list[Variable] = [
+        {**row, "topic": place[2] if (place := place_of("variable", row["name"])) else None} for row in rows
+    ]
 
-    def rank(row: Row) -> tuple[int, int, int]:
+    def rank(row: Variable) -> tuple[int, int, int]:
         place = place_of("variable", row["name"])
         return (order.index(place[2]), *place[:2]) if place else (len(order), 0, 0)
 
     return sorted(found, key=rank)
 
 
-def rank_counters(rows: Iterable[Row], order: list[str]) -> list[Row]:
+def rank_counters(rows: Iterable[CountersRow], order: list[str]) -> list[CountersRow]:
     """Return the counters with their `topic`: those that differ (COUNTER_WEIGHT) first, by topic and difference."""
-    found = [{**row, "topic": place[2] if (place := place_of("counter", row["name"])) else None} for row in rows]
+    found: list[RankedCounter] = [
+        {**row, "topic": place[2] if (place := place_of("counter", row["name"])) else None} for row in rows
+    ]
 
-    def rank(row: Row) -> tuple[bool, int, float]:
+    def rank(row: RankedCounter) -> tuple[bool, int, float]:
         topic = row["topic"]
         return abs(row["weight"]) < COUNTER_WEIGHT, order.index(topic) if topic else len(order), -abs(row["weight"])
 
-    return sorted(found, key=rank)
+    return [*sorted(found, key=rank)]

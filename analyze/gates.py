@@ -9,13 +9,13 @@ import ast
 import operator
 import textwrap
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..common.errors import OptionError
-from .database import Row
 from .findings.errors import NEW_ERRORS, ON_BOTH
 from .findings.results import unexplained
 from .model import Report, Severity
+from .rows import ErrorsRow, ResultsRow
 from .verdicts.verdict import CANNOT_TELL, FASTER, SLOWER, UNSTABLE
 
 FAILED_GATE = 3  # the exit code where a gate holds
@@ -41,7 +41,7 @@ def _verdicts(word: str) -> Callable[[Report], float]:
     return lambda report: report.count(word)
 
 
-def _events(rows: Iterable[Row]) -> int:
+def _events(rows: Iterable[ErrorsRow | ResultsRow]) -> int:
     return sum(row["events"] for row in rows)
 
 
@@ -54,7 +54,9 @@ def _stalls(report: Report) -> float:
     return sum(1 for row in report.answers["stalls"] if row["run"] == judged)
 
 
-def _ratio(column: str) -> Callable[[Report], float]:
+def _ratio(
+    column: Literal["service_p50_ns", "service_p95_ns", "service_p99_ns", "per_second"],
+) -> Callable[[Report], float]:
     """Return how to divide B's total by A's; it is 1 where there is nothing to compare."""
 
     def value(report: Report) -> float:

@@ -9,14 +9,13 @@ from pathlib import Path
 import duckdb
 
 from ..common.duck import open_database
-from .database import Row
 from .gates import gate_values
 from .model import Report, Settings
 from .pipeline import build
 from .render.html_page import as_html
 from .render.json_report import as_json
 from .render.markdown import as_markdown
-from .render.tables import flat_verdicts, load_rows
+from .render.tables import Table, all_rows, flat_verdicts, load_rows
 
 AnyPath = str | PathLike[str]
 
@@ -33,7 +32,7 @@ class ReportResult:
 
     def answer(self, name: str) -> duckdb.DuckDBPyRelation:
         """Return the rows of one query (analyze/sql/report/NAME.sql). Raises KeyError for another name."""
-        return _relation(self.content.answers[name])
+        return _relation(all_rows(self.content)[name])
 
     def numbers(self) -> dict[str, float]:
         """Return the names and values that `querytape report --fail-on` knows."""
@@ -69,7 +68,7 @@ def _paths(runs: AnyPath | Sequence[AnyPath]) -> list[Path]:
     return [Path(runs)] if isinstance(runs, str | PathLike) else [Path(run) for run in runs]
 
 
-def _relation(rows: Sequence[Row]) -> duckdb.DuckDBPyRelation:
+def _relation(rows: Table) -> duckdb.DuckDBPyRelation:
     con = open_database(memory=None)
     if not rows:
         return con.sql("SELECT NULL AS nothing WHERE false")

@@ -3,10 +3,11 @@
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from ..schemas import Folder
 from .database import Row
+from .rows import Answers, CountersRow, Details, DigestsPart, DigestsRow, PairsRow
 from .verdicts.interference import UNKNOWN, Disturbance
 from .verdicts.verdict import Margin
 
@@ -31,6 +32,99 @@ class Observation(NamedTuple):
 
     run: str
     text: str
+
+
+class RankedCounter(CountersRow):
+    """A row of report/counters.sql with its place in the table of causes; None where it has none."""
+
+    topic: str | None
+
+
+class ShiftRow(TypedDict):
+    """A digest's shifts as ratios of B over A. `detectable`: a smaller ratio would not be seen."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    paired: bool
+    p95_low: float | None
+    p95_high: float | None
+    detectable: float | None
+    noise: float | None
+
+
+# What the tape has of a digest. `sample`: one statement, where samples may be shown.
+DigestText = TypedDict(
+    "DigestText",
+    {
+        "class": str,
+        "text": str,
+        "tape_ns": int | None,
+        "sample": bytes | None,
+    },
+)
+
+
+class DigestEntry(DigestText):
+    """A digest with both sides and its verdict. `a`, `b`: rows of report/digests.sql; `pair`: of report/pairs.sql."""
+
+    digest: str
+    a: DigestsRow | None
+    b: DigestsRow | None
+    pair: PairsRow | None
+    verdict: str
+    why: str
+    p: float | None
+    new_errors: int
+    failed_on_both: int
+    shift: ShiftRow | None
+    note: str | None
+
+
+class PlanSide(TypedDict, total=False):
+    """What a server said of a statement, as texts. `error`: why it said nothing; `counters`: those of one execution."""
+
+    json: str
+    tree: str
+    analyze: str
+    counters: str
+    error: str | None
+
+
+# The query plans of a digest on both sides, what differs, and the worst class of that; None where a side has none.
+# `samples`: how many statements were asked, `differing`: of how many of them the plans differ.
+PlanEntry = TypedDict(
+    "PlanEntry",
+    {
+        "a": PlanSide,
+        "b": PlanSide,
+        "server_digest": dict[str, str | None],
+        "changes": list[str],
+        "class": str | None,
+        "samples": NotRequired[int],
+        "differing": NotRequired[int],
+    },
+)
+
+
+class Variable(TypedDict):
+    """A server variable that differs; None where a server has none. `topic`: its place in the table of causes."""
+
+    name: str
+    a: str | None
+    b: str | None
+    topic: NotRequired[str | None]
+
+
+def sides_of(entry: DigestEntry) -> tuple[DigestsRow | DigestsPart, DigestsRow | DigestsPart]:
+    """Return a digest's rows of A and B, without columns where a side has none."""
+    return entry["a"] or DigestsPart(), entry["b"] or DigestsPart()
+
+
+def ratio_of(entry: DigestEntry) -> float | None:
+    """Return a digest's ratio of B over A: of its shift, else of its pairs; None where it has neither."""
+    shift, pair = entry["shift"], entry["pair"]
+    return (shift["ratio"] if shift else None) or (pair["ratio"] if pair else None)
 
 
 def bare_name(table: str) -> str:
@@ -140,12 +234,12 @@ class Report:
     settings: Settings = field(default_factory=Settings)
     unpaired_rounds: int = 0  # rounds that have no partner on the other side, and are not in the report
     bin_ns: int = 1_000_000_000  # width of a bin of the analyses over time
-    answers: dict[str, list[Row]] = field(default_factory=dict)  # rows by analysis (database.REPORT)
-    details: dict[str, list[Row]] = field(default_factory=dict)  # rows by analysis (database.DETAILS), of each digest
-    digests: list[Row] = field(default_factory=list)  # both sides, verdict and text of each digest; most urgent first
+    answers: Answers = field(default_factory=Answers)  # rows by analysis (database.REPORT)
+    details: Details = field(default_factory=Details)  # rows by analysis (database.DETAILS), of each digest
+    digests: list[DigestEntry] = field(default_factory=list)  # both sides, verdict and text; most urgent first
     trust: list[Finding] = field(default_factory=list)  # what limits the report, worst first
     over_time: list[Observation] = field(default_factory=list)  # warm-up, steadiness, stalls
-    query_plans: dict[str, Row] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
+    query_plans: dict[str, PlanEntry] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
     # By side, a or b: what its server counted for each write, where both sides' runs kept it.
     write_counters: dict[str, dict[str, float]] = field(default_factory=dict)
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
@@ -154,7 +248,7 @@ class Report:
     unique_keys: dict[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
     routines: dict[str, frozenset[str]] = field(default_factory=dict)  # names of the routines that each digest calls
     written: dict[str, int] = field(default_factory=dict)  # how each digest is written: bits of PROPERTIES
-    variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
+    variables: list[Variable] = field(default_factory=list)  # server variables that differ
 
     disturbance: Disturbance = UNKNOWN  # where other programs disturbed one side more than the other
 

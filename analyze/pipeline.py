@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
+from typing import cast
 
 from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .cause_table import ordered_topics, rank_counters, rank_variables
-from .database import DETAILS, REPORT, AnalysisDatabase, Row, analysis_texts, open_analysis
+from .database import DETAILS, REPORT, AnalysisDatabase, analysis_texts, open_analysis
 from .findings.causes import tables_of_digests, with_causes, withdraw_excuses
 from .findings.errors import ON_BOTH, by_digest
 from .findings.plans import plans_of, plans_of_folder
@@ -26,12 +27,13 @@ from .findings.slower import observations, ratio_against_sum, write_counters
 from .findings.trust import conditions, trust
 from .findings.unique_keys import shared_unique_keys, unique_keys
 from .lint.rules import sorts_groups, tape_version
-from .model import Report, Settings
+from .model import DigestEntry, DigestText, Report, Settings, ShiftRow, sides_of
 from .pieces.executors import EXECUTORS
 from .pieces.partitions import Partitions, cut_for
 from .pieces.rounds import Rounds
 from .plans_report import check_tape
 from .row_values import find_values
+from .rows import Answers, Details, DigestsPart
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
 from .verdicts.interference import NONE, disturbance
@@ -54,8 +56,8 @@ def build(
     try:
         prepare(database, report)
         find_values(database, report.tape, report.settings.memory)
-        report.answers = {name: database.query(f"report/{name}") for name in REPORT}
-        report.details = {name: database.query(f"report/{name}") for name in DETAILS}
+        report.answers = cast(Answers, {name: database.query(f"report/{name}") for name in REPORT})
+        report.details = cast(Details, {name: database.query(f"report/{name}") for name in DETAILS})
         texts = _texts(database, report)
         slow_tail = database.columns("report/slow_tail")
         blocks, few = database.columns("report/blocks"), database.columns("report/few_pairs")
@@ -229,7 +231,7 @@ def _view_samples(database: AnalysisDatabase, report: Report) -> None:
     database.con.execute(f"CREATE OR REPLACE TEMP VIEW sampled AS {' UNION ALL '.join(parts)}")
 
 
-def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
+def _texts(database: AnalysisDatabase, report: Report) -> dict[str, DigestText]:
     """Return {digest: {class, text, tape_ns, sample}} of the tape; samples only where they may be shown.
 
     A tape of samples (compare --quick) says what time their digests took on the tape that they are of.
@@ -247,53 +249,66 @@ def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
 
 def mask_messages(report: Report) -> None:
     """Replace the values in error messages: they may be somebody's data."""
-    for row in (row for name in ("errors", "error_counts", "lost_sessions") for row in report.answers[name]):
-        for name in ("error", "error_before"):
-            if name in row:
-                row[name] = mask(row[name])
+    for error in report.answers["errors"]:
+        error["error"], error["error_before"] = mask(error["error"]), mask(error["error_before"])
+    for row in (*report.answers["error_counts"], *report.answers["lost_sessions"]):
+        row["error"] = mask(row["error"])
 
 
 def merge_digests(
-    report: Report, texts: dict[str, Row], measured: Measured, intervals: dict[str, tuple[float, float]]
-) -> list[Row]:
+    report: Report, texts: dict[str, DigestText], measured: Measured, intervals: dict[str, tuple[float, float]]
+) -> list[DigestEntry]:
     """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
-    digests: dict[str, Row] = {}
+    digests: dict[str, DigestEntry] = {}
     for row in report.answers["digests"]:
-        text = texts.get(row["digest"], {"class": row["class"], "text": "", "tape_ns": None, "sample": None})
-        entry = digests.setdefault(row["digest"], {"digest": row["digest"], **text, "a": None, "b": None, "pair": None})
-        entry[row["run"]] = row
-    for row in report.answers["pairs"]:
-        digests[row["digest"]]["pair"] = row
+        without: DigestText = {"class": row["class"], "text": "", "tape_ns": None, "sample": None}
+        entry = digests.setdefault(row["digest"], new_entry(row["digest"], texts.get(row["digest"], without)))
+        entry["a" if row["run"] == "a" else "b"] = row
+    for pair in report.answers["pairs"]:
+        digests[pair["digest"]]["pair"] = pair
     new_errors = by_digest(report.answers["errors"], "new", "changed")
     failed = by_digest(report.answers["errors"], ON_BOTH)
     cases = [
         Case(
             d,
-            entry["pair"],
+            both["median_a_ns"] if (both := entry["pair"]) else None,
             measured.whole.get(d),
             new_errors[d],
             measured.usable.get(d),
             measured.exact.get(d),
-            sum((entry[side] or {}).get("total_ns") or 0 for side in ("a", "b")),
-            failed[d] if failed[d] > MAX_FAILED * ((entry["b"] or {}).get("n") or 0) else 0,
+            sum(side.get("total_ns") or 0 for side in sides_of(entry)),
+            failed[d] if failed[d] > MAX_FAILED * (sides_of(entry)[1].get("n") or 0) else 0,
         )
         for d, entry in digests.items()
     ]
     verdicts = judge_all(cases, report.settings.margin, conditions(report)) if report.compares else {}
     for digest, entry in digests.items():
         verdict, shift = verdicts.get(digest, Verdict("", "")), measured.whole.get(digest)
-        entry.update(
-            verdict=verdict.word,
-            why=verdict.why,
-            p=verdict.p,
-            new_errors=new_errors[digest],
-            failed_on_both=failed[digest],
-            shift=_shift_row(shift, intervals.get(digest)) if shift else None,
-        )
+        entry["verdict"], entry["why"], entry["p"] = verdict.word, verdict.why, verdict.p
+        entry["new_errors"], entry["failed_on_both"] = new_errors[digest], failed[digest]
+        entry["shift"] = _shift_row(shift, intervals.get(digest)) if shift else None
     return sorted(digests.values(), key=_urgency, reverse=True)
 
 
-def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> Row:
+def new_entry(digest: str, text: DigestText) -> DigestEntry:
+    """Return a digest of which nothing is known but its text."""
+    return {
+        "digest": digest,
+        **text,
+        "a": None,
+        "b": None,
+        "pair": None,
+        "verdict": "",
+        "why": "",
+        "p": None,
+        "new_errors": 0,
+        "failed_on_both": 0,
+        "shift": None,
+        "note": None,
+    }
+
+
+def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> ShiftRow:
     """Return a digest's shifts as ratios of B over A."""
     test = shift.rounds or shift.middle
     return {
@@ -308,12 +323,12 @@ def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> Row:
     }
 
 
-def _urgency(entry: Row) -> tuple[int, int]:
+def _urgency(entry: DigestEntry) -> tuple[int, int]:
     """Errors first, by events; then slower, faster, the rest, each by time gained or lost, else by total time."""
     if entry["verdict"] == ERRORS:
         return 4, entry["new_errors"] + entry["failed_on_both"]
     rank = {SLOWER: 3, FASTER: 2}.get(entry["verdict"], 1)
-    pair, side = entry["pair"], entry["a"] or entry["b"] or {}
+    pair, side = entry["pair"], entry["a"] or entry["b"] or DigestsPart()
     return rank, abs(pair["lost_ns"]) if pair else side.get("total_ns") or 0
 
 

@@ -8,14 +8,25 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.units import plural
 from ..schemas import Folder, open_folder, tape_id
-from .database import AnalysisDatabase, Row, open_analysis
+from .database import AnalysisDatabase, open_analysis
 from .findings.causes import tables_of_digests
 from .findings.plans import CLASSES, SAME, UNKNOWN, plans_of_folder
 from .findings.servers import Side, compare_servers
 from .findings.slower import work_sentence
-from .model import Servers
+from .model import PlanEntry, Servers
 
 MAX_REASONS = 5
+
+
+class DigestPlans(PlanEntry):
+    """The plans of a digest, with what the tape has of it. `share`: of the tape's time. Its `class` is never None."""
+
+    digest: str
+    text: str
+    events: int
+    tape_ns: int
+    share: float
+    tables: list[str]
 
 
 @dataclass
@@ -25,22 +36,22 @@ class PlansReport:
     folder: Folder
     tape: Folder
     servers: Servers
-    digests: list[Row] = field(default_factory=list)
+    digests: list[DigestPlans] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)  # what was not asked, and why
 
     @property
     def counts(self) -> dict[str, int]:
         """How many digests are of each class, worst first."""
-        found = Counter(entry["class"] for entry in self.digests)
+        found = Counter(class_of(entry) for entry in self.digests)
         return {word: found[word] for word in CLASSES if found[word]}
 
     @property
-    def other_work(self) -> list[tuple[Row, str]]:
+    def other_work(self) -> list[tuple[DigestPlans, str]]:
         """The digests whose plans agree and whose counters do not, with a sentence, most of the tape's time first."""
         return [(entry, text) for entry in self.digests if (text := work_sentence(entry))]
 
     @property
-    def changed(self) -> list[Row]:
+    def changed(self) -> list[DigestPlans]:
         """The digests whose plans differ, most of the tape's time first."""
         return [entry for entry in self.digests if entry["class"] not in (SAME, UNKNOWN)]
 
@@ -73,7 +84,12 @@ def side_of_folder(folder: Folder, side: str) -> Side:
     return Side(folder.info.get(side) or {}, facts)
 
 
-def _digests(database: AnalysisDatabase, folder: Folder) -> list[Row]:
+def class_of(entry: DigestPlans) -> str:
+    """Return of which class the plans of a digest are."""
+    return entry["class"] or UNKNOWN
+
+
+def _digests(database: AnalysisDatabase, folder: Folder) -> list[DigestPlans]:
     plans = plans_of_folder(database.con, folder)
     tables = tables_of_digests(database)
     rows = database.con.execute(
@@ -81,7 +97,7 @@ def _digests(database: AnalysisDatabase, folder: Folder) -> list[Row]:
         " coalesce(duration_ns / nullif(sum(duration_ns) OVER (), 0), events / sum(events) OVER ())"
         " FROM tape_digest"
     ).fetchall()
-    found = [
+    found: list[DigestPlans] = [
         {
             **plan,
             "digest": digest,
@@ -98,12 +114,12 @@ def _digests(database: AnalysisDatabase, folder: Folder) -> list[Row]:
     return sorted(found, key=_urgency)
 
 
-def _urgency(entry: Row) -> tuple[bool, float, int, str]:
+def _urgency(entry: DigestPlans) -> tuple[bool, float, int, str]:
     """What differs first, by the tape's time; then by how bad it is."""
-    return entry["class"] in (SAME, UNKNOWN), -entry["share"], CLASSES.index(entry["class"]), entry["digest"]
+    return entry["class"] in (SAME, UNKNOWN), -entry["share"], CLASSES.index(class_of(entry)), entry["digest"]
 
 
-def _unknown(digests: list[Row]) -> list[str]:
+def _unknown(digests: list[DigestPlans]) -> list[str]:
     """Return why plans of digests cannot be told apart, by the reason."""
     reasons = Counter(entry["changes"][0] for entry in digests if entry["class"] == UNKNOWN and entry["changes"])
     return [f"{n:,} {'digest' if n == 1 else 'digests'}: {text}" for text, n in reasons.most_common(MAX_REASONS)]

@@ -3,9 +3,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from ..schemas import Folder, open_folder
 from .database import INSPECT, PICTURES, Row, open_analysis
+from .tape_rows import TapeAnswers, TapePictures, TapeTotalsRow, TapeTwoTapesRow, Workload
 from .workload.workload import know_workload
 
 NS_PER_HOUR = 3.6e12
@@ -24,10 +26,10 @@ class TapeSummary:
     """
 
     tape: Folder
-    answers: dict[str, list[Row]]
-    workload: dict[str, list[Row]]
+    answers: TapeAnswers
+    workload: Workload
     indexes: Row | None = None
-    pictures: dict[str, list[Row]] = field(default_factory=dict)
+    pictures: TapePictures = field(default_factory=TapePictures)
     bin_ns: int = NS_PER_SECOND
 
 
@@ -36,8 +38,8 @@ class TapeDifference:
     """Two tapes: the row of totals of each, and a row for each digest, the largest change in frequency first."""
 
     tapes: list[Folder]
-    totals: list[Row]
-    digests: list[Row]
+    totals: list[TapeTotalsRow]
+    digests: list[TapeTwoTapesRow]
 
 
 def summarise_tape(path: Path, memory: str = "1500MB", *, pictures: bool = False) -> TapeSummary:
@@ -47,18 +49,18 @@ def summarise_tape(path: Path, memory: str = "1500MB", *, pictures: bool = False
     try:
         tape.attach(database.con, "tape")
         database.place(tape.info["counts"]["events"])
-        answers = {name: database.query(f"inspect/{name}") for name in INSPECT}
-        summary = TapeSummary(tape, answers, know_workload(database, tape, memory))
+        answers = cast(TapeAnswers, {name: database.query(f"inspect/{name}") for name in INSPECT})
+        summary = TapeSummary(tape, answers, cast(Workload, know_workload(database, tape, memory)))
         if pictures:
             summary.bin_ns = bin_length(answers["totals"][0])
             database.set_variable("bin_ns", summary.bin_ns, "BIGINT")
-            summary.pictures = {name: database.query(f"inspect/{name}") for name in PICTURES}
+            summary.pictures = cast(TapePictures, {name: database.query(f"inspect/{name}") for name in PICTURES})
         return summary
     finally:
         database.close()
 
 
-def bin_length(totals: Row) -> int:
+def bin_length(totals: TapeTotalsRow) -> int:
     """Return the length of a bin in ns: a round one, of which MAX_BINS cover a tape with these totals.
 
     It is not finer than the tape's times: those of some logs are whole seconds.
@@ -79,15 +81,15 @@ def bin_length(totals: Row) -> int:
 def compare_tapes(path: Path, later: Path, memory: str = "1500MB") -> TapeDifference:
     """Return what changed from one tape to a later one. Raises FolderError where one is none."""
     tapes = [open_folder("tape", path), open_folder("tape", later)]
-    totals: list[Row] = []
+    totals: list[TapeTotalsRow] = []
     database = open_analysis(memory)
     try:
         for tape in reversed(tapes):
             tape.attach(database.con, "tape")
-            totals.insert(0, database.query("inspect/totals")[0])
+            totals.insert(0, cast(TapeTotalsRow, database.query("inspect/totals")[0]))
         tapes[1].attach(database.con, "other")
         for name, row in zip(("hours", "other_hours"), totals, strict=True):
             database.set_variable(name, max((row["last_ns"] or 0) - (row["first_ns"] or 0), 1) / NS_PER_HOUR, "DOUBLE")
-        return TapeDifference(tapes, totals, database.query("inspect/two_tapes"))
+        return TapeDifference(tapes, totals, cast(list[TapeTwoTapesRow], database.query("inspect/two_tapes")))
     finally:
         database.close()

@@ -190,7 +190,7 @@ def view_of(report: Report) -> View:
             ResultLine(
                 RESULT_KINDS[row["kind"]].words,
                 RESULT_REASONS[row["reason"]].words if row["reason"] else "",
-                row["digest"],
+                row["digest"] or "",
                 row["events"],
                 count(row["more_sent"]) if row["kind"] == "rows" else "",
                 f"session {row['first_session']}, event {row['first_seq']}",
@@ -267,8 +267,8 @@ def _task(task: Task) -> TaskLine:
         not (task.expected or task.untold),
         task.said(),
         task.part,
-        tuple(task.digests.items()),
-        tuple(task.shown),
+        tuple((digest or "", events) for digest, events in task.digests.items()),
+        tuple(digest or "" for digest in task.shown),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analyze.rows import InterferenceRow
 from ..analyze.verdicts.exact import few_pairs
 from ..analyze.verdicts.interference import UNKNOWN, Disturbance, disturbance
 from ..analyze.verdicts.shifts import UNSEEN_FACTOR, measure_undisturbed
@@ -113,15 +114,25 @@ def taken(simulation: Simulation, chance: np.random.Generator) -> dict[str, Floa
     return load
 
 
-def sampled(chance: np.random.Generator, load: dict[str, Floats], number: int) -> Iterator[dict[str, Any]]:
+def sampled(chance: np.random.Generator, load: dict[str, Floats], number: int) -> Iterator[InterferenceRow]:
     """Yield the rows of interference.sql for one round."""
     for side in ("a", "b"):
         for block in range(BLOCKS):
             others = max(load[side][block] + SAMPLING * chance.normal(), 0)
             steal = load["steal"][block] if side == "b" else 0.0
             idle = max(CPUS - others - steal - 0.3, 0)
-            row = {"others": others, "steal": steal, "idle": idle, "cpus": CPUS, "waiting": 1 + others}
-            yield {"run": side, "round": number, "block": block, "machine": "host", **row}
+            yield {
+                "run": side,
+                "round": number,
+                "block": block,
+                "machine": "host",
+                "others": others,
+                "steal": steal,
+                "idle": idle,
+                "cpus": CPUS,
+                "waiting": 1 + others,
+                "pressure": None,
+            }
 
 
 def one_round(
@@ -179,7 +190,7 @@ def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
     chance = np.random.default_rng(seed)
     blocks = Columns("n", "shift", "level_a", "paired")
     tails, few = Columns("n", "tail_a_ns", "tail_b_ns"), Columns("a_ns", "b_ns", "moment")
-    samples: list[dict[str, Any]] = []
+    samples: list[InterferenceRow] = []
     for number in range(1, simulation.rounds + 1):
         load = taken(simulation, chance)
         samples += sampled(chance, load, number)
@@ -216,7 +227,7 @@ def _judged(simulation: Simulation, columns: tuple[Columns, Columns, Columns], f
     cases = [
         Case(
             digest,
-            {"median_a_ns": 1e6},
+            1e6,
             shift,
             0,
             usable[digest],

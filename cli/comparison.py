@@ -52,7 +52,7 @@ def explain_changes(
 
     Digests that are judged by their times, and whose plans agree, are also run: their counters may differ.
     """
-    different = {row["digest"] for row in report.answers["results"]}
+    different = {digest for row in report.answers["results"] if (digest := row["digest"])}
     by_time = {
         entry["digest"] for entry in report.digests if entry["verdict"] in verdicts or may_be_slower(report, entry)
     }

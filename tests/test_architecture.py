@@ -42,6 +42,7 @@ MAY_IMPORT = {
 # Inside a part, from the ground up: a module imports from its own layer and those before it. A folder stands for all in it.
 LAYERS = {
     "analyze": (
+        ("rows", "tape_rows"),
         ("verdicts", "database"),
         ("model", "row_values"),
         ("cause_table",),
@@ -49,7 +50,7 @@ LAYERS = {
         ("findings",),
         ("plans_report",),
         ("pipeline", "workload", "tape_summary", "tape_facts", "sweep", "gates"),
-        ("view",),
+        ("view", "make_rows"),
         ("render",),
         ("library",),
         ("",),

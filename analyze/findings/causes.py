@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ...schemas import PROPERTIES
 from ..cause_table import COUNTER_WEIGHT, Line, is_above, lines_by
-from ..database import AnalysisDatabase, Row
-from ..model import Report, ServerDifference, Servers, bare_name
+from ..database import AnalysisDatabase
+from ..model import DigestEntry, Report, ServerDifference, Servers, bare_name, ratio_of
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .errors import NEW_ERRORS, ON_BOTH
 from .plans import AGREE, ESTIMATES, UNKNOWN, accesses, steps
@@ -39,13 +39,12 @@ def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
     return {digest: frozenset(bare_name(name) for name in tables if name) for digest, tables in rows}
 
 
-def may_be_slower(report: Report, entry: Row) -> bool:
+def may_be_slower(report: Report, entry: DigestEntry) -> bool:
     """Whether a digest took longer in B, beyond the margin, and can't be judged by its times."""
-    margin, pair = report.settings.margin, entry.get("pair") or {}
-    ratio = (entry.get("shift") or {}).get("ratio") or pair.get("ratio")
+    margin, pair, ratio = report.settings.margin, entry["pair"], ratio_of(entry)
     if entry["verdict"] not in (CANNOT_TELL, UNSTABLE) or not ratio:
         return False
-    return bool(ratio > 1 + margin.ratio and (pair.get("lost_ns") or 0) > margin.ns)
+    return bool(ratio > 1 + margin.ratio and (pair["lost_ns"] if pair else 0) > margin.ns)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class _Suspects:
     report: Report
     by_symptom: Mapping[str, frozenset[str]]
     certain: frozenset[str]
-    entries: Mapping[str, Row]
+    entries: Mapping[str, DigestEntry]
     inserted: frozenset[str]  # tables
     messages: Mapping[tuple[str, str], str]  # of errors, by digest and number
     counted: Mapping[str, float]  # by how much counters of B are above those of A, as a logarithm
@@ -79,7 +78,8 @@ class _Suspects:
     def _fits(self, line: Line, difference: ServerDifference, digest: str, symptom: str) -> bool:
         """Whether a digest is or does all that a line asks for."""
         if line.errnos:
-            text = self.entries.get(digest, {}).get("text") or ""
+            entry = self.entries.get(digest)
+            text = (entry["text"] if entry else None) or ""
             return line.decides(difference, text, self.messages.get((digest, symptom)))
         return all(self._does(difference, digest, where) for where in line.where)
 
@@ -92,12 +92,13 @@ class _Suspects:
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
         """Whether a digest is or does what the table of causes asks for."""
-        entry, (word, _, rest) = self.entries.get(digest, {}), where.partition(" ")
+        entry, (word, _, rest) = self.entries.get(digest), where.partition(" ")
+        text, kind = (entry["text"] or "", entry["class"]) if entry else ("", "")
         if where.startswith("~"):
-            return re.search(where[1:], entry.get("text") or "", re.I | re.S) is not None
+            return re.search(where[1:], text, re.I | re.S) is not None
         if where == "its charset":
             name = difference.object
-            return name == "utf8mb4" or re.search(rf"\b{name}\b", entry.get("text") or "", re.I) is not None
+            return name == "utf8mb4" or re.search(rf"\b{name}\b", text, re.I) is not None
         if where in ("sorts", "uses a temporary table", "scans in a join"):
             return does(self.report, digest, where)
         if word in ("more", "fewer"):
@@ -109,15 +110,15 @@ class _Suspects:
         if where in ("another plan", "joins tables", "weighs an index"):
             return PLANS[where](self.report, digest)
         if where in ("reads", "writes"):
-            return entry.get("class") == "read" if where == "reads" else entry.get("class") in DURABLE
+            return kind == "read" if where == "reads" else kind in DURABLE
         return concerns(self.report, difference, digest, where)
 
 
 def _suspects(report: Report) -> _Suspects:
     """Return what changed, or may be slower."""
     results, errors = report.answers.get("results", ()), report.answers.get("errors", ())
-    different = {row["digest"] for row in unexplained(report)}
-    asking = {row["digest"] for row in results if row["known"] == "asks_server"}
+    different = {digest for row in unexplained(report) if (digest := row["digest"])}
+    asking = {digest for row in results if row["known"] == "asks_server" and (digest := row["digest"])}
     untold = {entry["digest"] for entry in report.digests if may_be_slower(report, entry)}
     changed = {entry["digest"] for entry in report.digests if entry["verdict"] in CHANGED}
     failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS}
@@ -170,7 +171,8 @@ def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]
     for row in report.answers["results"]:
         if row["known"] != "limit_unsorted" or row["kind"] != "data":
             continue
-        digest, text = row["digest"], text_of(report, row["digest"])
+        digest = row["digest"] or ""
+        text = text_of(report, digest)
         tables, routines = (reached.get(digest, frozenset()) for reached in (report.tables, report.routines))
         finds_one = not is_written(report, digest, "joins") and any(
             equals_all(text, columns) for table in tables for columns in unique.get(table, ())
@@ -224,15 +226,15 @@ class Reason(NamedTuple):
     each: str
 
 
-def reason_of(report: Report, entry: Row) -> Reason:
+def reason_of(report: Report, entry: DigestEntry) -> Reason:
     """Return the most telling difference of the servers for a digest, and the counters that speak for it."""
     counted = counted_for(report, entry["digest"])
     found = (each for each in differences_of(report, entry["digest"]) if each.name in counted or costs_time(each))
     difference = next(found, None)
     works, each = more_work(report, entry)
     if each == "write":
-        plan = report.query_plans.get(entry["digest"]) or {}
-        of_plan = bool(plan.get("changes")) and plan.get("class") not in (*AGREE, UNKNOWN)
+        plan = report.query_plans.get(entry["digest"])
+        of_plan = plan is not None and bool(plan["changes"]) and plan["class"] not in (*AGREE, UNKNOWN)
         of_setting = difference is None or difference.name in settings_of(works)
         works = [] if of_plan or not of_setting else works
     return Reason(difference, works, each)
@@ -278,8 +280,14 @@ def another_plan(report: Report, digest: str) -> bool:
 
     A plan that reads none was decided by constants; no setting of the optimizer weighs anything for it.
     """
-    known = plans_known(report, digest)
-    return bool(report.query_plans.get(digest, {}).get("changes")) and len(known) == 2 and all(map(accesses, known))
+    plans, known = report.query_plans.get(digest), plans_known(report, digest)
+    return bool(plans and plans["changes"]) and len(known) == 2 and all(map(accesses, known))
+
+
+def class_of_plans(report: Report, digest: str) -> str | None:
+    """Return the class of how a statement's plans differ; None where they are not known."""
+    plans = report.query_plans.get(digest)
+    return plans["class"] if plans else None
 
 
 def plans_may_differ(report: Report, digest: str) -> bool:
@@ -288,7 +296,7 @@ def plans_may_differ(report: Report, digest: str) -> bool:
     INSERT of values reads no table, and a statement that compares each column of a unique index of its one table with
     a value reads one row by that index, whatever the statistics say.
     """
-    known = report.query_plans.get(digest, {}).get("class")
+    known = class_of_plans(report, digest)
     if known not in (None, UNKNOWN):
         return known not in AGREE
     if is_written(report, digest, "adds_rows"):
@@ -309,7 +317,7 @@ def joins_tables(report: Report, digest: str) -> bool:
 def weighs_an_index(report: Report, digest: str) -> bool:
     """Whether the optimizer chose between indexes or orders of tables, or estimates are all that differs."""
     keys = any(access.key for plan in plans_known(report, digest) for access in accesses(plan))
-    return keys or joins_tables(report, digest) or report.query_plans.get(digest, {}).get("class") == ESTIMATES
+    return keys or joins_tables(report, digest) or class_of_plans(report, digest) == ESTIMATES
 
 
 # What the table of causes asks for of a statement's plans.
@@ -318,8 +326,8 @@ PLANS = {"another plan": another_plan, "joins tables": joins_tables, "weighs an 
 
 def plans_known(report: Report, digest: str) -> list[str]:
     """Return a statement's query plans as JSON, of both sides, as far as there are any."""
-    kept = report.query_plans.get(digest, {})
-    return [side["json"] for letter in ("a", "b") if (side := kept.get(letter)) and "json" in side]
+    kept = report.query_plans.get(digest)
+    return [side["json"] for side in (kept["a"], kept["b"]) if "json" in side] if kept else []
 
 
 def is_written(report: Report, digest: str, name: str) -> bool:

@@ -2,12 +2,13 @@
 """Say how much of the tape the runs did not try: events that were not sent, and events that failed on every side."""
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from ...common.units import count, plural
 from ...schemas.names import LATENESS, REASONS
 from ..model import Finding, Report, Severity
+from ..rows import FailedEverywhereRow
 from ..verdicts.verdict import CANNOT_TELL, ERRORS
 from .errors import ON_BOTH, by_digest
 from .results import unproven_sentences
@@ -108,7 +109,11 @@ def coverage(report: Report) -> Iterator[Finding]:
             severity = Severity.PROBLEM if share > MAX_MISSING else Severity.WARNING
             yield Finding(severity, f"Run {side}: {_percent(share)} of what was to be sent was not sent: {reasons}.")
     failed = _failed(report)
-    for name, text in (("succeeded", _succeeded_text), ("unknown", _unknown_text)):
+    texts: dict[Literal["succeeded", "unknown"], Callable[[Report], str]] = {
+        "succeeded": _succeeded_text,
+        "unknown": _unknown_text,
+    }
+    for name, text in texts.items():
         if not failed[name]:
             continue
         severe = failed[name] > MAX_MISSING * failed["sent"]
@@ -141,7 +146,7 @@ def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
         yield (total / (executed + total) if total else 0.0), reasons, letter.upper()
 
 
-def _failed(report: Report) -> dict[str, Any]:
+def _failed(report: Report) -> FailedEverywhereRow:
     return report.answers["failed_everywhere"][0]
 
 

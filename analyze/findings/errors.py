@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..cause_table import errnos_by, of_error
-from ..database import Row
 from ..model import bare_name
+from ..rows import ErrorsRow
 
 ON_BOTH = "both"  # of errors.sql: both sides fail, and the tape knows that it had succeeded
 NEW_ERRORS = ("new", "changed", ON_BOTH)
@@ -32,9 +32,9 @@ _MADE = re.compile(
 )
 
 
-def by_digest(rows: Iterable[Row], *kinds: str) -> Counter[str]:
+def by_digest(rows: Iterable[ErrorsRow], *kinds: str) -> Counter[str | None]:
     """Return how many events of each digest have an error of these kinds."""
-    counted: Counter[str] = Counter()
+    counted: Counter[str | None] = Counter()
     for row in rows:
         if row["what"] in kinds:
             counted[row["digest"]] += row["events"]
@@ -46,30 +46,32 @@ def on_tape(errno: int | None) -> str:
     return "unknown" if errno is None else "succeeded" if errno == 0 else str(errno)
 
 
-def roots_of(errors: Iterable[Row], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]) -> dict[str, Row]:
+def roots_of(
+    errors: Iterable[ErrorsRow], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]
+) -> dict[str, ErrorsRow]:
     """Return, by digest, the error that a digest's error follows from: of a statement, or of a SET of its session.
 
     `errors`: rows of errors.sql. `texts`: normalised statements, `tables`: bare names, both by digest.
     """
-    new = [row for row in errors if row["what"] in NEW_ERRORS and row["digest"] is not None]
-    makers = {(errnos, name): row for row in new for errnos, name in _makes(texts.get(row["digest"]) or "")}
+    new = [(digest, row) for row in errors if row["what"] in NEW_ERRORS and (digest := row["digest"]) is not None]
+    makers = {(errnos, name): row for digest, row in new for errnos, name in _makes(texts.get(digest) or "")}
     found = {}
-    by_digest = {row["digest"]: row for row in new}
-    for row in new:
-        text, named = texts.get(row["digest"]) or "", tables.get(row["digest"], frozenset())
+    by_digest = dict(new)
+    for digest, row in new:
+        text, named = texts.get(digest) or "", tables.get(digest, frozenset())
         for (errnos, name), root in makers.items():
             names_it = name in named or (errnos is NO_ROUTINE and re.search(rf"(?<!\w){re.escape(name)}\W", text, re.I))
-            alike = (row["what"] == ON_BOTH) == (root["what"] == ON_BOTH) and root["digest"] != row["digest"]
+            alike = (row["what"] == ON_BOTH) == (root["what"] == ON_BOTH) and root["digest"] != digest
             if row["after"] in errnos and names_it and alike:
-                found[row["digest"]] = root
-        unset = by_digest.get(row.get("set_digest"))
-        follows = row["what"] != ON_BOTH and row.get("after_set") == row.get("events")
-        if unset and follows and _decides(texts.get(unset["digest"]) or "", row["after"]):
-            found[row["digest"]] = unset
+                found[digest] = root
+        unset = by_digest.get(row["set_digest"] or "")
+        follows = row["what"] != ON_BOTH and row["after_set"] == row["events"]
+        if unset and follows and _decides(texts.get(row["set_digest"] or "") or "", row["after"]):
+            found[digest] = unset
     return found
 
 
-def _decides(text: str, errno: int) -> bool:
+def _decides(text: str, errno: int | None) -> bool:
     """Whether a SET is of a setting that decides about an error."""
     line = of_error(errno)
     names = {by.partition(":")[0] for by in line.by} if line else set()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...common.text import printable
 from ...common.units import count, duration, plural
-from ..database import Row
-from ..model import Report
+from ..model import DigestEntry, Report, sides_of
+from ..rows import ResultsRow
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 from .causes import reason_of, slower_because
 from .coverage import few_failed, missing_sentences
@@ -110,20 +110,20 @@ def _worst(report: Report) -> str:
 
 def _untold(report: Report) -> str:
     """Return a sentence on the largest time lost by a digest of which nothing can be said, "" where none lost any."""
-    entries = (entry for entry in report.digests if entry["verdict"] == CANNOT_TELL and entry["pair"])
-    entry = max(entries, key=lambda entry: int(entry["pair"]["lost_ns"]), default=None)
-    if entry is None or entry["pair"]["lost_ns"] < report.settings.margin.ns:
+    found = ((pair["lost_ns"], e) for e in report.digests if e["verdict"] == CANNOT_TELL and (pair := e["pair"]))
+    lost_ns, entry = max(found, key=lambda each: each[0], default=(0, None))
+    if entry is None or lost_ns < report.settings.margin.ns:
         return ""
-    text, lost = printable(entry["text"], TEXT_SHOWN), duration(entry["pair"]["lost_ns"])
+    text, lost = printable(entry["text"], TEXT_SHOWN), duration(lost_ns)
     reason = reason_of(report, entry)
     words = slower_because([reason])
     perhaps = f"; {'perhaps because ' if reason.difference else ''}{words}" if words else ""
     return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']}{perhaps})."
 
 
-def _time(entry: Row) -> int:
+def _time(entry: DigestEntry) -> int:
     """Return a digest's total service time in ns, of the side where it is greater."""
-    return max(int((entry[letter] or {}).get("total_ns") or 0) for letter in ("a", "b"))
+    return max(side.get("total_ns") or 0 for side in sides_of(entry))
 
 
 @dataclass(frozen=True)
@@ -181,10 +181,10 @@ def share(part: float) -> str:
     return "less than 0.1 %" if part < 0.001 else f"{100 * part:.1f} %"
 
 
-def events_of(report: Report) -> dict[str, Counter[str]]:
+def events_of(report: Report) -> dict[str, Counter[str | None]]:
     """Return {part: events by digest}."""
     slower = _with_verdict(report, SLOWER)
-    other: Counter[str] = Counter()
+    other: Counter[str | None] = Counter()
     for row in other_results(report):
         other[row["digest"]] += row["events"]
     against = {BREAKS: by_digest(report.answers["errors"], *NEW_ERRORS), ELSE: other}
@@ -195,18 +195,18 @@ def events_of(report: Report) -> dict[str, Counter[str]]:
     return {CHEAPER: _with_verdict(report, FASTER), DEARER_WRITES: dearer[0], DEARER_READS: dearer[1], **against}
 
 
-def _with_verdict(report: Report, word: str) -> Counter[str]:
+def _with_verdict(report: Report, word: str) -> Counter[str | None]:
     return Counter({entry["digest"]: times_sent(entry) for entry in report.digests if entry["verdict"] == word})
 
 
-def other_results(report: Report) -> list[Row]:
+def other_results(report: Report) -> list[ResultsRow]:
     """Return the rows of results.sql that are another answer; another number of warnings is none."""
     return [row for row in report.answers["results"] if row["kind"] != "warnings"]
 
 
 def parts_of(report: Report) -> list[Part]:
     """Return PARTS, or PARTS_OF_DDL, in this order; those that are empty, too."""
-    entries = {entry["digest"]: entry for entry in report.digests}
+    entries: dict[str | None, DigestEntry] = {entry["digest"]: entry for entry in report.digests}
     all_events = sum(times_sent(entry) for entry in report.digests)
     on_tape = any(entry["tape_ns"] for entry in report.digests)
     all_time = sum(time_of(entry, on_tape) for entry in report.digests)
@@ -214,7 +214,7 @@ def parts_of(report: Report) -> list[Part]:
     parts = []
     for name, events in events_of(report).items():
         lost = (
-            sum((entries[d]["pair"] or {}).get("lost_ns") or 0 for d in events if d in entries)
+            sum(pair["lost_ns"] for d in events if d in entries and (pair := entries[d]["pair"]))
             if name in OF_TIME
             else 0
         )
@@ -234,19 +234,19 @@ def parts_of(report: Report) -> list[Part]:
     return parts
 
 
-def times_sent(entry: Row) -> int:
+def times_sent(entry: DigestEntry) -> int:
     """Return how often a digest was sent, to the side that got it more often."""
-    return max(int((entry[letter] or {}).get("n") or 0) for letter in ("a", "b"))
+    return max(side.get("n") or 0 for side in sides_of(entry))
 
 
-def time_of(entry: Row, on_tape: bool) -> float:
+def time_of(entry: DigestEntry, on_tape: bool) -> float:
     """Return a digest's time: on the tape where the tape has times, else of the side where it took more."""
     if on_tape:
         return float(entry["tape_ns"] or 0)
-    return float(max(int((entry[letter] or {}).get("total_ns") or 0) for letter in ("a", "b")))
+    return float(_time(entry))
 
 
-def time_share(entry: Row, events: int, on_tape: bool) -> float:
+def time_share(entry: DigestEntry, events: int, on_tape: bool) -> float:
     """Return the time of so many of a digest's events."""
     sent = times_sent(entry)
     return time_of(entry, on_tape) * min(1.0, events / sent) if sent else 0.0

@@ -9,13 +9,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import duckdb
 
 from ...common.units import count, duration
 from ...schemas import Folder
-from ..database import AnalysisDatabase, Row
+from ..database import AnalysisDatabase
+from ..model import PlanEntry, PlanSide
 
 STEPS = {
     "using_filesort": "sorts",
@@ -335,14 +336,14 @@ def cost_text(a: str | None, b: str | None) -> str | None:
     return f"cost {' -> '.join(count(cost) if cost and cost >= 100 else f'{cost:.3g}' for cost in costs)}"
 
 
-def new_entry() -> Row:
+def new_entry() -> PlanEntry:
     """Return a digest of which nothing is known yet."""
     return {"a": {}, "b": {}, "server_digest": {}, "changes": [], "class": None}
 
 
-def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict[str, Row]:
+def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict[str, PlanEntry]:
     """Return {digest: {a: {json, tree, error}, b, server_digest, changes, class}} of the first runs that have any."""
-    plans: dict[str, Row] = {}
+    plans: dict[str, PlanEntry] = {}
     for letter, rounds in sides.items():
         run = next((run for run in rounds if (run.path / "query_plans.parquet").exists()), None)
         if run is None:
@@ -354,14 +355,14 @@ def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict
     return plans
 
 
-def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, Row]:
+def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, PlanEntry]:
     """Return the same of a plans folder: of several samples, the plans of the one that differs worst.
 
     `changes` are those of all samples, each once, with the least and most rows; `samples`: how many were asked,
     `differing`: of how many they differ.
     """
-    plans: dict[str, Row] = {}
-    samples: dict[int, Row] = {}
+    plans: dict[str, PlanEntry] = {}
+    samples: dict[int, PlanEntry] = {}
     last = None
     rows = con.execute(
         f"SELECT side, digest, sample, kind, text, error FROM {folder.source('plans')}"
@@ -379,23 +380,23 @@ def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str,
     return plans
 
 
-def _add(entry: Row, side: str, kind: str, text: str | None, error: str | None) -> None:
+def _add(entry: PlanEntry, side: str, kind: str, text: str | None, error: str | None) -> None:
     if kind == "server_digest":
         entry["server_digest"][side] = text
     elif text is not None:
-        entry[side][kind] = text
+        cast(dict[str, str], entry["a" if side == "a" else "b"])[kind] = text
     elif kind == "json":
-        entry[side]["error"] = error
+        entry["a" if side == "a" else "b"]["error"] = error
 
 
-def _judge(entry: Row) -> None:
+def _judge(entry: PlanEntry) -> None:
     """Set `class` and `changes` of one statement's plans."""
     found = _compared(entry["a"], entry["b"])
     entry["changes"] = [change.text for change in found]
     entry["class"] = worst([change.word for change in found]) if entry["a"] and entry["b"] else None
 
 
-def _compared(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
+def _compared(a: PlanSide, b: PlanSide) -> list[Change]:
     if "json" in a and "json" in b:
         return plan_changes(a["json"], b["json"])
     errors = [(letter, side["error"]) for letter, side in (("A", a), ("B", b)) if side.get("error")]
@@ -416,7 +417,7 @@ def error_number(error: object) -> str:
     return f"error {first}{MEANINGS.get(first, '')}"
 
 
-def _joined(samples: list[Row]) -> Row:
+def _joined(samples: list[PlanEntry]) -> PlanEntry:
     """Return one entry for all samples of a digest."""
     samples = samples or [new_entry()]
     for sample in samples:
@@ -425,9 +426,14 @@ def _joined(samples: list[Row]) -> Row:
     known = [sample for sample in known if sample["class"] != UNKNOWN] or known
     first = min(known, key=lambda sample: 0 if sample["class"] is None else CLASSES.index(sample["class"]))
     every = dict.fromkeys(text for sample in [first, *known] for text in sample["changes"])
-    for side in ("a", "b"):
-        counters = next((each[side]["counters"] for each in samples if "counters" in each[side]), None)
-        first[side] = first[side] if counters is None else {**first[side], "counters": counters}
+    first["a"] = _with_counters(first["a"], [sample["a"] for sample in samples])
+    first["b"] = _with_counters(first["b"], [sample["b"] for sample in samples])
     digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
     differ = sum(bool(sample["changes"]) and sample["class"] != UNKNOWN for sample in known)
     return {**first, "changes": merged(every), "server_digest": digests, "samples": len(samples), "differing": differ}
+
+
+def _with_counters(side: PlanSide, samples: list[PlanSide]) -> PlanSide:
+    """Return a side with the counters of the first sample that has any."""
+    counters = next((sample["counters"] for sample in samples if "counters" in sample), None)
+    return side if counters is None else {**side, "counters": counters}

@@ -14,13 +14,14 @@ from ...common.text import printable
 from ...common.units import duration, plural
 from ...schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from ..cause_table import lines_of, of_error, remedy_of
-from ..database import Row
 from ..lint.rules import Rule, applicable, tape_version
-from ..model import Report, ServerDifference
+from ..model import DigestEntry, Report, ServerDifference
+from ..rows import ErrorsRow, LostSessionsRow, ResultsRow
 from ..verdicts.verdict import SLOWER
 from .causes import (
     OF_SERVERS,
     Reason,
+    class_of_plans,
     differences_of,
     may_be_slower,
     reason_of,
@@ -55,7 +56,7 @@ class Cause(NamedTuple):
 
 
 def cause_of(
-    errno: int,
+    errno: int | None,
     statement: str,
     rules: Sequence[Rule] = (),
     differences: Sequence[ServerDifference] = (),
@@ -98,7 +99,7 @@ def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
     return Cause(f"{cause.text}: {text}" if ": " not in text else f"{cause.text} ({text})", remedy)
 
 
-def of_result(row: Row) -> Cause:
+def of_result(row: ResultsRow) -> Cause:
     """Return the cause of a row of results.sql: the reason that is known, or how it differs."""
     found = RESULT_KINDS[row["kind"]] if row["reason"] is None else RESULT_REASONS[row["reason"]]
     return Cause(found.words, found.remedy)
@@ -143,10 +144,10 @@ class Task:
     remedy: str
     expected: bool = False  # two servers that are both right may differ so
     lost_ns: int = 0
-    digests: dict[str, int] = field(default_factory=dict)
+    digests: dict[str | None, int] = field(default_factory=dict)
     untold: bool = False
-    following: list[str] = field(default_factory=list)
-    results: dict[str, int] = field(default_factory=dict)
+    following: list[str | None] = field(default_factory=list)
+    results: dict[str | None, int] = field(default_factory=dict)
     sessions: int = 0
     not_sent: int = 0
 
@@ -156,7 +157,7 @@ class Task:
         return sum(self.digests.values())
 
     @property
-    def shown(self) -> list[str]:
+    def shown(self) -> list[str | None]:
         """The digests to show: its own, else those that follow from it."""
         return list(self.digests or self.results)
 
@@ -191,9 +192,9 @@ def to_do(report: Report) -> list[Task]:
     tasks: dict[tuple[str, str, bool], Task] = {}
     roots = roots_of(report.answers["errors"], texts_of(report), report.tables)
     causes = _Causes(report, roots)
-    for row in report.answers.get("lost_sessions", ()):
-        task = _task(tasks, BREAKS, causes.of_session(row))
-        task.sessions, task.not_sent = task.sessions + row["sessions"], task.not_sent + row["not_sent"]
+    for lost in report.answers.get("lost_sessions", ()):
+        task = _task(tasks, BREAKS, causes.of_session(lost))
+        task.sessions, task.not_sent = task.sessions + lost["sessions"], task.not_sent + lost["not_sent"]
     for part, cause, expected, digest, events, lost_ns in _items(report, causes):
         task = _task(tasks, part, cause, expected)
         task.digests[digest] = task.digests.get(digest, 0) + events
@@ -207,13 +208,13 @@ def to_do(report: Report) -> list[Task]:
     for cause, entry in _perhaps_slower(report):
         task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
         task.digests[entry["digest"]] = times_sent(entry)
-        task.lost_ns += int(entry["pair"]["lost_ns"])
+        task.lost_ns += pair["lost_ns"] if (pair := entry["pair"]) else 0
     for task in tasks.values():
         if task.part == SLOW:
             _add_counters(report, task)
             continue  # in the order of the report: what lost most comes first
         task.digests = dict(
-            sorted(task.digests.items(), key=lambda item: (item[0] in task.following, -item[1], item[0]))
+            sorted(task.digests.items(), key=lambda item: (item[0] in task.following, -item[1], item[0] or ""))
         )
     return sorted(tasks.values(), key=_rank)
 
@@ -239,55 +240,57 @@ class _Causes:
     `roots`: by digest, the error whose cause is its own.
     """
 
-    def __init__(self, report: Report, roots: Mapping[str, Row]) -> None:
+    def __init__(self, report: Report, roots: Mapping[str, ErrorsRow]) -> None:
         self._report, self._roots = report, roots
         self._texts, self._rules = texts_of(report), rules_between(report, "fails")
         self._writes = {row["digest"]: row for row in other_results(report) if row["kind"] == "affected"}
         telling = {name for line in lines_of("results") for name in line.by}
         self._changes = [rule for rule in rules_between(report, "changes") if f"rule.{rule.name}" in telling]
 
-    def of_error(self, row: Row) -> Cause:
+    def of_error(self, row: ErrorsRow) -> Cause:
         """Return the cause of a row of errors.sql."""
-        root = self._roots.get(row["digest"], row)
-        concerning = list(differences_of(self._report, root["digest"]))
-        text, compared = self._texts.get(root["digest"], ""), self._report.servers.problem is None
+        root = self._roots.get(row["digest"] or "", row)
+        digest = root["digest"] or ""
+        concerning = list(differences_of(self._report, digest))
+        text, compared = self._texts.get(digest, ""), self._report.servers.problem is None
         cause = cause_of(root["after"], text, self._rules, concerning, root["error"], compared)
         if row["what"] == ON_BOTH:
             return Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
         return cause
 
-    def of_session(self, row: Row) -> Cause:
+    def of_session(self, row: LostSessionsRow) -> Cause:
         """Return why sessions of a row of lost_sessions.sql have no connection."""
         servers = self._report.servers
         settings = [each for each in (*servers.differences, *servers.quiet) if each.kind == "setting"]
         return cause_of(row["errno"], "", (), settings, row["error"])
 
-    def of_root(self, row: Row) -> tuple[str, Cause] | None:
+    def of_root(self, row: ResultsRow) -> tuple[str, Cause] | None:
         """Return the part and cause of the error or write from which a row of results.sql follows, None without one."""
         if row["known"] is not None:
             return None
         if row["reason"] != "write_changed_others":
             cause = self._of_failure(row)
             return (BREAKS, cause) if cause else None
-        first = self._writes.get(row.get("root_digest"))
+        first = self._writes.get(row["root_digest"])
         if first is None or first["reason"] == "write_changed_others":
             return None
         return self.of_root(first) or (ELSE, self.of_result(first))
 
-    def of_result(self, row: Row) -> Cause:
+    def of_result(self, row: ResultsRow) -> Cause:
         """Return the cause of a row of results.sql that follows from no other one."""
         if row["reason"] in BY_DATA:
-            if difference := _other_object(self._report, row["digest"]):
+            digest = row["digest"] or ""
+            if difference := _other_object(self._report, digest):
                 return Cause(
                     f"{RESULT_KINDS[row['kind']].words}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}"
                 )
-            rule = first_rule(self._changes, self._texts.get(row["digest"], ""))
+            rule = first_rule(self._changes, self._texts.get(digest, ""))
             if row["reason"] != "asks_server" and rule:
                 return of_rule(rule)
         return of_result(row)
 
-    def _of_failure(self, row: Row) -> Cause | None:
-        errno, digest = row.get("root_errno"), row.get("root_digest")
+    def _of_failure(self, row: ResultsRow) -> Cause | None:
+        errno, digest = row["root_errno"], row["root_digest"]
         if errno is None:
             return None
         if digest is None:
@@ -303,18 +306,18 @@ class _Causes:
         )
 
 
-def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
+def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, str | None, int, int]]:
     """Yield part, cause, whether it is to be expected, digest, events and lost time."""
-    for row in report.answers["errors"]:
-        if row["what"] in NEW_ERRORS and row["digest"] is not None:
-            yield BREAKS, causes.of_error(row), False, row["digest"], row["events"], 0
+    for error in report.answers["errors"]:
+        if error["what"] in NEW_ERRORS and error["digest"] is not None:
+            yield BREAKS, causes.of_error(error), False, error["digest"], error["events"], 0
     for row in other_results(report):
         if causes.of_root(row):
             continue
         yield ELSE, causes.of_result(row), row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
-            lost = int((entry["pair"] or {}).get("lost_ns") or 0)
+            lost = pair["lost_ns"] if (pair := entry["pair"]) else 0
             yield SLOW, _priced(report, _why_slower(report, entry)), False, entry["digest"], times_sent(entry), lost
 
 
@@ -332,7 +335,7 @@ def _other_object(report: Report, digest: str) -> ServerDifference | None:
     )
 
 
-def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:
+def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, DigestEntry]]:
     """Yield what may be slower where a difference of servers or plans explains it."""
     for entry in report.digests:
         if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry)):
@@ -344,13 +347,13 @@ def _priced(report: Report, cause: Cause) -> Cause:
     return Cause(cause.text, PRICE) if report.settings.ddl else cause
 
 
-def _why_slower(report: Report, entry: Row) -> Cause:
+def _why_slower(report: Report, entry: DigestEntry) -> Cause:
     """Return what may have made a digest slower: a difference of the servers, or of the plans."""
     if entry["note"]:
         return Cause(
             "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
         )
-    agree = (report.query_plans.get(entry["digest"]) or {}).get("class") in AGREE
+    agree = class_of_plans(report, entry["digest"]) in AGREE
     remedy = (
         "their plans agree: querytape plans --analyze 2s counts what each execution does"
         if agree
@@ -371,7 +374,7 @@ def _group(reason: Reason) -> str:
     return reason.difference.text if reason.difference else reason.works[0].says
 
 
-def _difference_as_cause(report: Report, entry: Row) -> Cause | None:
+def _difference_as_cause(report: Report, entry: DigestEntry) -> Cause | None:
     """Return the difference of the servers, of the plans, or of the counters, that concerns a digest."""
     reason = reason_of(report, entry)
     if reason.difference:
@@ -379,9 +382,9 @@ def _difference_as_cause(report: Report, entry: Row) -> Cause | None:
     if reason.works:
         return Cause(_group(reason), MORE_WORK[reason.each])
     plans = report.query_plans.get(entry["digest"])
-    if not plans or not plans["changes"] or plans.get("class") == UNKNOWN:
+    if not plans or not plans["changes"] or plans["class"] == UNKNOWN:
         return None
     first = plans["changes"][0]
-    if plans.get("class") == FAILS:
+    if plans["class"] == FAILS:
         return Cause(first, "EXPLAIN the statement on both servers; see its errors")
     return Cause(f"another query plan ({first})", "see the plans of both sides; statistics, indexes, hints")

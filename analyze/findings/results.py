@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from ...common.units import plural
 from ...schemas.result_names import RESULT_REASONS
-from ..database import Row
-from ..model import Report
+from ..model import Report, sides_of
+from ..rows import ResultsRow
 
 MAX_UNPROVEN = 0.01  # of a digest's events: above it there is no yes
 # Reasons that nothing proves.
 PERHAPS = frozenset(code for code, reason in RESULT_REASONS.items() if reason.unproven)
 
 
-def unexplained(report: Report) -> Iterator[Row]:
+def unexplained(report: Report) -> Iterator[ResultsRow]:
     """Yield the rows of results.sql that no likely reason is known for."""
     return (row for row in report.answers["results"] if row["known"] is None)
 
 
-def against_b(report: Report) -> set[str]:
+def against_b(report: Report) -> set[str | None]:
     """Return the digests that return something else, and neither the statement nor the replay may be why."""
     return {row["digest"] for row in unexplained(report) if row["kind"] != "warnings" and not unproven(row)}
 
 
-def unproven(row: Row) -> bool:
+def unproven(row: ResultsRow) -> bool:
     """Whether a row of results.sql may have a reason that is not B, and nothing proves it."""
-    return row.get("reason") in PERHAPS
+    return row["reason"] in PERHAPS
 
 
 def unproven_sentences(report: Report) -> tuple[list[str], bool]:
@@ -35,21 +35,22 @@ def unproven_sentences(report: Report) -> tuple[list[str], bool]:
     Many: more than MAX_UNPROVEN of the events of a digest. In few words, without a full stop.
     """
     others = against_b(report)
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, Counter[str | None]] = {}
     for row in unexplained(report):
-        if unproven(row) and row["kind"] != "warnings" and row["digest"] not in others:
-            found.setdefault(row["reason"], Counter())[row["digest"]] += row["events"]
-    sent = {
-        entry["digest"]: max(int((entry[side] or {}).get("n") or 0) for side in ("a", "b")) for entry in report.digests
+        reason = row["reason"] or ""
+        if reason in PERHAPS and row["kind"] != "warnings" and row["digest"] not in others:
+            found.setdefault(reason, Counter())[row["digest"]] += row["events"]
+    sent: dict[str | None, int] = {
+        entry["digest"]: max(side.get("n") or 0 for side in sides_of(entry)) for entry in report.digests
     }
     every = sum(found.values(), Counter())
     many = any(events > MAX_UNPROVEN * sent.get(digest, 0) for digest, events in every.items())
     sentences = []
     for code in filter(found.__contains__, RESULT_REASONS):
-        events, reason = found[code], RESULT_REASONS[code]
+        events, why = found[code], RESULT_REASONS[code]
         verb = "returns" if len(events) == 1 else "return"
         sentences.append(
             f"{plural(len(events), 'digest')} {verb} something else ({plural(events.total(), 'event')}),"
-            f" {reason.words}: {reason.unproven}"
+            f" {why.words}: {why.unproven}"
         )
     return sentences, many

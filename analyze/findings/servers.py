@@ -17,7 +17,7 @@ from ...common.units import count
 from ...schemas import Folder
 from ..cause_table import TOPICS, gone_modes, is_telling, rank_variables
 from ..database import AnalysisDatabase, Row
-from ..model import Report, ServerDifference, Servers, bare_name
+from ..model import Report, ServerDifference, Servers, Variable, bare_name
 from .causes import is_told, tables_of_digests
 from .unseen import problem_of
 
@@ -218,12 +218,12 @@ def seen_through(
     return reached, routines
 
 
-def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
+def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Variable]:
     """Return the variables that differ and may matter: name, a, b; None where a server has none of that name.
 
     Those that both servers have come first.
     """
-    rows = []
+    rows: list[Variable] = []
     for name in sorted(a.keys() | b.keys()):
         before, after = a.get(name), b.get(name)
         own = name in SERVERS_OWN_NAMES or any(part in name for part in SERVERS_OWN)
@@ -241,7 +241,7 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
     """
     old = {new: name for name, new in OLD_NAMES.items() if name in b and new not in b}
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
-    known = [row for row in rank_variables(different_variables(a, b), list(TOPICS)) if row["topic"]]
+    known = [row for row in rank_variables(different_variables(a, b), list(TOPICS)) if row.get("topic")]
     found = [difference for row in known for difference in _setting(row["name"], row["a"], row["b"])]
     return [
         replace(
@@ -357,7 +357,7 @@ def name_server_writes(report: Report) -> None:
     """Put an event or trigger of one side that is on a statement's tables in the place of a race."""
     writers = [each for each in report.servers.differences if each.kind in WRITERS]
     for row in report.answers["results"]:
-        tables = report.tables.get(row["digest"], frozenset())
+        tables = report.tables.get(row["digest"] or "", frozenset())
         if row["reason"] == "perhaps_race" and any(each.is_on(tables) for each in writers):
             row["reason"] = "server_writes"
 

@@ -17,8 +17,8 @@ import duckdb
 
 from ...common.units import count, duration, plural
 from ...schemas import Folder
-from ..database import Row
-from ..model import Observation, Report
+from ..model import DigestEntry, Observation, PlanEntry, Report, ratio_of
+from ..rows import RelativeLatencyRow, StallsRow
 from ..verdicts.verdict import FASTER, SLOWER
 from .plans import AGREE
 
@@ -131,15 +131,15 @@ def counted(text: str | None) -> dict[str, float]:
         return {}
 
 
-def work_of(plan: Row | None) -> list[Work]:
+def work_of(plan: PlanEntry | None) -> list[Work]:
     """Return what differs in the counters of a digest's reads, where its plans agree."""
-    if not plan or plan.get("class") not in AGREE:
+    if not plan or plan["class"] not in AGREE:
         return []
-    a, b = (counted((plan.get(side) or {}).get("counters")) for side in ("a", "b"))
+    a, b = (counted(side.get("counters")) for side in (plan["a"], plan["b"]))
     return differences(a, b)
 
 
-def work_sentence(plan: Row | None) -> str:
+def work_sentence(plan: PlanEntry | None) -> str:
     """Return what differs in the counters of a digest's reads as one sentence, "" where nothing does."""
     works = work_of(plan)
     return f"plans agree; {work_text(works)}" if works else ""
@@ -151,9 +151,9 @@ def work_of_writes(report: Report) -> list[Work]:
     return differences(a, b, WRITES)
 
 
-def more_work(report: Report, entry: Row) -> tuple[list[Work], str]:
+def more_work(report: Report, entry: DigestEntry) -> tuple[list[Work], str]:
     """Return what B does more of for a digest, and for each of what: `execution` or `write`."""
-    is_write = entry.get("class") in DURABLE
+    is_write = entry["class"] in DURABLE
     works = work_of_writes(report) if is_write else work_of(report.query_plans.get(entry["digest"]))
     return [work for work in works if work.b > work.a], "write" if is_write else "execution"
 
@@ -287,13 +287,13 @@ def _percent(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def ratio_against_sum(report: Report, entry: Row) -> str | None:
+def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
     """Return why most events of a digest went one way and its total the other; None where they agree.
 
     A ratio is that of the middle event, or of the mean logarithm: a few events that took very long weigh little in it,
     and nearly all in the sum.
     """
-    pair, ratio = entry["pair"], _ratio(entry)
+    pair, ratio = entry["pair"], ratio_of(entry)
     if not pair or ratio is None or abs(pair["lost_ns"]) < report.settings.margin.ns:
         return None
     slower = entry["verdict"] == SLOWER or (entry["verdict"] != FASTER and ratio > 1 + report.settings.margin.ratio)
@@ -308,19 +308,13 @@ def ratio_against_sum(report: Report, entry: Row) -> str | None:
     return f"yet {total}: {longer}, {shorter}{_cache(report)}"
 
 
-def _ratio(entry: Row) -> float | None:
-    shift, pair = entry["shift"] or {}, entry["pair"] or {}
-    ratio = shift.get("ratio") or pair.get("ratio")
-    return None if ratio is None else float(ratio)
-
-
 def _cache(report: Report) -> str:
     """Return that a query cache may be the reason, where one answered a good part."""
     sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
     return f"; the query cache of {' and '.join(sides)} answered some at once, which queries can't do" if sides else ""
 
 
-def observations(relative_latency: list[Row], stalls: list[Row]) -> list[Observation]:
+def observations(relative_latency: list[RelativeLatencyRow], stalls: list[StallsRow]) -> list[Observation]:
     """Return what is to be said of each run, from the rows of these two analyses."""
     observed = []
     for run in sorted({row["run"] for row in relative_latency}):
@@ -331,7 +325,7 @@ def observations(relative_latency: list[Row], stalls: list[Row]) -> list[Observa
     return observed
 
 
-def warm_after_ns(parts: list[Row]) -> int:
+def warm_after_ns(parts: list[RelativeLatencyRow]) -> int:
     """Return when a run had warmed up: from then on three parts are as quick as its second half; 0 = from the start.
 
     What was slower only later than in its first part is no warm-up: it has stalls, or was not steady.
@@ -353,12 +347,12 @@ def _slower_before(values: list[float], number: int) -> float:
     return exp(fmean(map(log, values[:number])) - fmean(map(log, values[number:])))
 
 
-def _measurable(parts: list[Row]) -> bool:
+def _measurable(parts: list[RelativeLatencyRow]) -> bool:
     """Return whether every part of a run has enough events."""
     return len(parts) >= PARTS and min(row["n"] for row in parts) >= MIN_IN_PART
 
 
-def _warm_up(parts: list[Row]) -> list[str]:
+def _warm_up(parts: list[RelativeLatencyRow]) -> list[str]:
     until = warm_after_ns(parts)
     if not until:
         return []
@@ -370,7 +364,7 @@ def _warm_up(parts: list[Row]) -> list[str]:
     ]
 
 
-def _steadiness(parts: list[Row]) -> list[str]:
+def _steadiness(parts: list[RelativeLatencyRow]) -> list[str]:
     if not _measurable(parts):
         return []
     middle, last = (fmean(log(row["relative_latency"]) for row in some) for some in (parts[4:12], parts[12:]))
@@ -381,7 +375,7 @@ def _steadiness(parts: list[Row]) -> list[str]:
     return [f"was not steady: statements took {more} in its last part than in its middle."]
 
 
-def _stalls(rows: list[Row]) -> str:
+def _stalls(rows: list[StallsRow]) -> str:
     lengths = [row["long_ns"] for row in rows]
     text = f"had {count(len(rows))} stall{'s' if len(rows) > 1 else ''}, {duration(sum(lengths))} in all"
     if len(rows) > 1:
@@ -391,7 +385,7 @@ def _stalls(rows: list[Row]) -> str:
     return f"{text}."
 
 
-def period_s(rows: list[Row]) -> float | None:
+def period_s(rows: list[StallsRow]) -> float | None:
     """Return the seconds between stalls that come evenly, None where they don't."""
     starts = sorted(row["at_ns"] for row in rows if row["round"] == rows[0]["round"])
     gaps = [(after - before) / 1e9 for before, after in pairwise(starts)]

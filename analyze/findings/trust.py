@@ -9,8 +9,8 @@ from typing import Any
 
 from ...common.units import count, duration, plural
 from ...schemas import Folder
-from ..database import Row
-from ..model import Finding, Report, Severity
+from ..model import Finding, Report, Severity, sides_of
+from ..rows import LatenessRow
 from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, UNSTABLE, Conditions
 from .causes import is_written, may_be_slower, plans_known
 from .coverage import coverage
@@ -140,7 +140,7 @@ def baseline(report: Report) -> str:
         if row["run"] == "a" and row["relative_latency"] is not None
     ]
     spread = max(levels, default=1) / min(levels, default=1) - 1
-    ratios = [ratio for entry in report.digests if (ratio := (entry["shift"] or {}).get("detectable"))]
+    ratios = [ratio for entry in report.digests if (shift := entry["shift"]) and (ratio := shift["detectable"])]
     seen = f"; of half of the statements a change of {median_high(ratios) - 1:.0%} would be seen" if ratios else ""
     return f"A's own rounds differ from each other by {spread:.1%}{seen}."
 
@@ -163,7 +163,7 @@ def lateness(report: Report) -> Iterator[Finding]:
         )
 
 
-def _of_replayer(report: Report, rows: dict[str, Row]) -> Iterator[Finding]:
+def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Finding]:
     """Yield how late one statement in a hundred was sent, and what that does to the times."""
     late = {letter: row["p99_ns"] for letter, row in rows.items()}
     least, worst = _least_called(report), max(late.values(), default=0)
@@ -197,11 +197,11 @@ def _listed(values: dict[str, str]) -> str:
 def _least_called(report: Report) -> int | None:
     """Return the smallest difference of medians, in ns, that is called slower or faster; None where none is."""
     called = [
-        abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
+        tuple(side.get("p50_ns") for side in sides_of(entry))
         for entry in report.digests
-        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and not entry["why"].startswith(OF_TAIL)
+        if entry["verdict"] in (SLOWER, FASTER) and not entry["why"].startswith(OF_TAIL)
     ]
-    return min(called, default=None)
+    return min((abs(b - a) for a, b in called if a is not None and b is not None), default=None)
 
 
 def _warnings(report: Report) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import vl_convert
 
@@ -24,7 +24,8 @@ Y_AXIS = {"minExtent": 34}  # charts under each other begin at the same place
 FIRST = ("throughput", "p95", dots_chart.NAME)  # the charts of a report's first screen
 MARKED = ("throughput", "p95")  # those that show the stalls
 MAX_STALLS = 200  # the longest
-TIMELINE = (
+TimelineColumn = Literal["per_second", "p50_ns", "p95_ns", "p99_ns", "busy", "errors"]
+TIMELINE: tuple[tuple[str, str, TimelineColumn, str, float], ...] = (
     ("throughput", "Throughput", "per_second", "statements/s", 1.0),
     ("median", "Service time, median", "p50_ns", "ms", 1e6),
     ("p95", "Service time, p95", "p95_ns", "ms", 1e6),
@@ -58,9 +59,9 @@ def _timeline(report: Report) -> Iterator[Chart]:
     seconds = report.bin_ns / 1e9
     for name, title, column, unit, size in TIMELINE:
         rows = [
-            {"x": row["bin"] * seconds, "y": row[column] / size, **_who(report, row["run"], row["round"])}
+            {"x": row["bin"] * seconds, "y": value / size, **_who(report, row["run"], row["round"])}
             for row in report.answers["timeline"]
-            if row[column] is not None and row["bin"] >= 0
+            if (value := row[column]) is not None and row["bin"] >= 0
         ]
         if rows and (name != "errors" or any(row["y"] for row in rows)):
             spec = _over_time(report, rows, unit)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from ...common.text import printable
 from ...common.units import count, duration, ratio
 from ..database import Row
-from ..model import Report
+from ..model import DigestEntry, Report, ratio_of, sides_of
+from ..rows import DigestsRow
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
 
 Spec = dict[str, Any]
@@ -63,10 +64,10 @@ def dots(report: Report, span: Span) -> list[Row]:
     return sorted(rows, key=lambda row: (-WORDS.index(row["verdict"]), -row["n"]))
 
 
-def _dot(entry: Row, span: Span) -> Row:
+def _dot(entry: DigestEntry, span: Span) -> Row:
     a, b = _median(entry["a"]), _median(entry["b"])
-    pair, shift = entry["pair"] or {}, entry["shift"] or {}
-    events = (entry["b"] or entry["a"] or {}).get("n") or 0
+    side_a, side_b = sides_of(entry)
+    events = (side_b or side_a).get("n") or 0
     return {
         "digest": entry["digest"],
         "x": span.rim if a is None else a / 1e6,
@@ -74,16 +75,16 @@ def _dot(entry: Row, span: Span) -> Row:
         "n": events,
         "verdict": entry["verdict"],
         "statement": printable(entry["text"], MAX_TEXT),
-        "ratio": ratio(shift.get("ratio") or pair.get("ratio")),
-        "A": duration((entry["a"] or {}).get("p50_ns")),
-        "B": duration((entry["b"] or {}).get("p50_ns")),
+        "ratio": ratio(ratio_of(entry)),
+        "A": duration(side_a.get("p50_ns")),
+        "B": duration(side_b.get("p50_ns")),
         "events": count(events),
     }
 
 
-def _median(side: Row | None) -> int | None:
+def _median(side: DigestsRow | None) -> int | None:
     """Return a side's median in ns, at least LEAST_NS; None where it has none."""
-    median = (side or {}).get("p50_ns")
+    median = side["p50_ns"] if side else None
     return None if median is None else max(median, LEAST_NS)
 
 

@@ -27,7 +27,7 @@ class ErrorRow(NamedTuple):
 
     what: str
     is_new: bool
-    digest: str
+    digest: str | None
     statement: str
     error: str
     failed: dict[str, int | None]
@@ -38,14 +38,14 @@ def error_rows(report: Report, most: int = 160) -> list[ErrorRow]:
     """Return the rows of errors.sql, statements cut to `most` characters so that no two that differ look alike."""
     rows = report.answers["errors"]
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
-    shown = apart([texts.get(row["digest"]) or NO_TEXT for row in rows], most)
+    shown = apart([texts.get(row["digest"] or "") or NO_TEXT for row in rows], most)
     found = []
     for row, statement in zip(rows, shown, strict=True):
-        n, tape = row["events"], row.get("tape")
-        failed = {"tape": None if tape is None else n if tape else 0}
+        n, tape = row["events"], row["tape"]
+        failed: dict[str, int | None] = {"tape": None if tape is None else n if tape else 0}
         failed |= {"A": n if row["before"] else 0} if report.compares else {}
         failed |= {"B" if report.compares else "run": n if row["after"] else 0}
-        errno, message = row["after"] or row["before"], row["error"] or row.get("error_before") or ""
+        errno, message = row["after"] or row["before"], row["error"] or row["error_before"] or ""
         if row["before"] and row["after"] and row["before"] != row["after"]:
             message += f" ({row['before']} before)"
         first = f"session {row['first_session']}, event {row['first_seq']}"

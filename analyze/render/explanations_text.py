@@ -10,11 +10,10 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count
 from ..cause_table import COUNTER_WEIGHT
-from ..database import Row
 from ..findings.plans import UNKNOWN
 from ..findings.servers import value_texts
 from ..findings.slower import work_of, work_of_writes, work_text
-from ..model import Report
+from ..model import Report, Variable
 from .text_table import TEXT_WIDTH, print_title
 
 WIDTH = 78
@@ -89,9 +88,9 @@ def variable_lines(report: Report) -> Iterator[str]:
         yield f"    {'and ' if shown else ''}{more:,} {'more' if shown else 'in all'}: --html or --json show them"
 
 
-def telling_variables(rows: list[Row]) -> list[Row]:
+def telling_variables(rows: list[Variable]) -> list[Variable]:
     """Return the variables that are in the list of what tells; the others only make a report long."""
-    return [row for row in rows if row["topic"] is not None]
+    return [row for row in rows if row.get("topic") is not None]
 
 
 def wrapped(text: str, indent: str) -> list[str]:

@@ -12,7 +12,7 @@ from ..findings.headline import answer_of, parts_of, question
 from ..findings.plans import accesses
 from ..findings.remedies import to_do
 from ..findings.slower import cache_use, counted, work_sentence
-from ..model import Report, Servers
+from ..model import DigestEntry, PlanEntry, Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 
 REPORT_VERSION = 2
@@ -60,11 +60,11 @@ def servers_dict(servers: Servers) -> dict[str, Any]:
     return {"differences": rows, "more": servers.more, "problem": servers.problem}
 
 
-def _digest(entry: Row, samples: bool) -> Row:
-    shown = {key: value for key, value in entry.items() if key != "sample"}
+def _digest(entry: DigestEntry, samples: bool) -> Row:
+    shown: Row = {key: value for key, value in entry.items() if key != "sample"}
     shown.update(_sentences({key: shown[key] for key in ("why", "note") if key in shown}))
-    if samples and entry.get("sample"):
-        shown["sample"] = bytes(entry["sample"]).decode("utf-8", "backslashreplace")
+    if samples and (sample := entry["sample"]):
+        shown["sample"] = bytes(sample).decode("utf-8", "backslashreplace")
     return shown
 
 
@@ -79,13 +79,13 @@ def _samples_of(report: Report) -> Row:
     return {} if events is None else {"samples_of_events": events}
 
 
-def _plan(plan: Row, samples: bool) -> Row:
+def _plan(plan: PlanEntry, samples: bool) -> Row:
     """Return how a digest's tables are read on each side; whole plans hold literal values."""
-    shown: Row = {name: plan.get(name) for name in ("class", "changes", "server_digest")}
+    shown: Row = {"class": plan["class"], "changes": plan["changes"], "server_digest": plan["server_digest"]}
     shown["work"] = work_sentence(plan) or None
-    shown["counters"] = {letter: counted(plan[letter].get("counters")) for letter in ("a", "b")}
-    for letter in ("a", "b"):
-        side = plan[letter]
+    sides = {"a": plan["a"], "b": plan["b"]}
+    shown["counters"] = {letter: counted(side.get("counters")) for letter, side in sides.items()}
+    for letter, side in sides.items():
         shown[letter] = side if samples else [vars(access) for access in accesses(side.get("json", ""))]
     return shown
 

@@ -3,8 +3,7 @@
 
 from xml.etree import ElementTree
 
-from ..database import Row
-from ..model import Report
+from ..model import DigestEntry, Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER
 
 MAX_NAME = 200
@@ -27,7 +26,7 @@ def as_junit(report: Report, failed_gates: list[str]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def _case(entry: Row) -> ElementTree.Element:
+def _case(entry: DigestEntry) -> ElementTree.Element:
     name = _xml_text(f"{entry['digest']} {entry['text']}"[:MAX_NAME])
     case = ElementTree.Element("testcase", classname="querytape.digest", name=name)
     if entry["verdict"] in (SLOWER, ERRORS):

@@ -3,8 +3,7 @@
 
 from ...common.text import printable
 from ...common.units import count, duration
-from ..database import Row
-from ..model import Report
+from ..model import DigestEntry, Report, sides_of
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
 from ..view import Differences, View, view_of
 from .error_rows import apart, error_rows
@@ -75,8 +74,8 @@ def _digests(report: Report) -> list[str]:
     ]
 
 
-def _digest_row(entry: Row, text: str) -> str:
-    a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
+def _digest_row(entry: DigestEntry, text: str) -> str:
+    (a, b), pair = sides_of(entry), entry["pair"]
     word = f"**{entry['verdict']}**" if entry["verdict"] in (SLOWER, ERRORS) else entry["verdict"]
     cells = [
         f"{word}: {_text(entry['why'])}{f'; {_text(note)}' if (note := entry['note']) else ''}",
@@ -84,7 +83,7 @@ def _digest_row(entry: Row, text: str) -> str:
         count(b.get("n")),
         duration(a.get("p50_ns")),
         duration(b.get("p50_ns")),
-        duration(pair.get("lost_ns")),
+        duration(pair["lost_ns"] if pair else None),
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import sqlparse
 from markupsafe import Markup
@@ -12,7 +13,8 @@ from ...common.units import MICRO
 from ..database import Row
 from ..findings.plans import accesses
 from ..findings.slower import work_sentence
-from ..model import Report
+from ..model import DigestEntry, PlanEntry, Report, ratio_of, sides_of
+from ..rows import DigestsRow
 from .chart_specs import Chart
 from .templating import script_json
 
@@ -22,7 +24,7 @@ MAX_TEXT = 4_000
 MAX_SAMPLE = 100_000
 MAX_TIMELINES = 1_000
 MAX_PLAN = 20_000
-SIDE_COLUMNS = (
+SideColumn = Literal[
     "n",
     "errors",
     "total_ns",
@@ -35,7 +37,8 @@ SIDE_COLUMNS = (
     "rows_sent",
     "tape_p50_ns",
     "tape_p95_ns",
-)
+]
+SIDE_COLUMNS: tuple[SideColumn, ...] = get_args(SideColumn)
 
 
 def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
@@ -56,16 +59,16 @@ def _drawn(report: Report) -> dict[str, Row]:
     for row in report.details["distribution"]:
         drawn = digests.setdefault(row["digest"], {"distribution": {}, "over_time": {}})
         drawn["distribution"].setdefault(row["run"], []).append([row["height"], row["n"]])
-    for row in report.details["digest_timeline"]:
-        drawn = digests.setdefault(row["digest"], {"distribution": {}, "over_time": {}})
-        drawn["over_time"].setdefault(row["run"], []).append([row["bin"], row["p50_ns"], row["p95_ns"]])
+    for part in report.details["digest_timeline"]:
+        drawn = digests.setdefault(part["digest"], {"distribution": {}, "over_time": {}})
+        drawn["over_time"].setdefault(part["run"], []).append([part["bin"], part["p50_ns"], part["p95_ns"]])
     return digests
 
 
-def _digest(report: Report, entry: Row, number: int, drawn: dict[str, Row]) -> Row:
+def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Row]) -> Row:
     """Return what the page shows of the digest with this number in the report's order."""
     charts = drawn.get(entry["digest"], {"distribution": {}, "over_time": {}})
-    pair, shift = entry["pair"] or {}, entry["shift"] or {}
+    pair, shift = entry["pair"], entry["shift"]
     shown: Row = {
         "id": entry["digest"],
         "verdict": entry["verdict"],
@@ -74,13 +77,13 @@ def _digest(report: Report, entry: Row, number: int, drawn: dict[str, Row]) -> R
         "text": printable(entry["text"][:MAX_TEXT]),
         "a": _side(entry["a"]),
         "b": _side(entry["b"]),
-        "ratio": _rounded(shift.get("ratio") or pair.get("ratio")),
-        "low": _rounded(shift.get("low")),
-        "high": _rounded(shift.get("high")),
-        "detectable": _rounded(shift.get("detectable")),
-        "p95": [_rounded(shift.get("p95_low")), _rounded(shift.get("p95_high"))],
-        "lost": pair.get("lost_ns"),
-        "tail_share": _rounded(pair.get("tail_share")),
+        "ratio": _rounded(ratio_of(entry)),
+        "low": _rounded(shift["low"] if shift else None),
+        "high": _rounded(shift["high"] if shift else None),
+        "detectable": _rounded(shift["detectable"] if shift else None),
+        "p95": [_rounded(shift["p95_low"] if shift else None), _rounded(shift["p95_high"] if shift else None)],
+        "lost": pair["lost_ns"] if pair else None,
+        "tail_share": _rounded(pair["tail_share"] if pair else None),
         "distribution": charts["distribution"],
         "over_time": charts["over_time"] if number < MAX_TIMELINES else {},
         "errors": _errors(report, entry),
@@ -89,14 +92,14 @@ def _digest(report: Report, entry: Row, number: int, drawn: dict[str, Row]) -> R
         shown["pretty"] = pretty(entry["text"])
     if plan := report.query_plans.get(entry["digest"]):
         shown["plan"] = _plan(plan, report.settings.samples)
-    if report.settings.samples and entry.get("sample"):
-        shown["sample"] = printable_lines(bytes(entry["sample"][:MAX_SAMPLE]).decode("utf-8", "backslashreplace"))
+    if report.settings.samples and (sample := entry["sample"]):
+        shown["sample"] = printable_lines(bytes(sample[:MAX_SAMPLE]).decode("utf-8", "backslashreplace"))
     return shown
 
 
-def _errors(report: Report, entry: Row) -> list[Row]:
+def _errors(report: Report, entry: DigestEntry) -> list[Row]:
     """Return the rows of errors.sql of a digest, their texts printable."""
-    if not entry["new_errors"] + entry["failed_on_both"] and not (entry["b"] or entry["a"] or {}).get("errors"):
+    if not entry["new_errors"] + entry["failed_on_both"] and not (entry["b"] or sides_of(entry)[0]).get("errors"):
         return []
     return [
         {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
@@ -105,18 +108,17 @@ def _errors(report: Report, entry: Row) -> list[Row]:
     ]
 
 
-def _side(row: Row | None) -> Row | None:
+def _side(row: DigestsRow | None) -> Row | None:
     return None if row is None else {name.removesuffix("_ns"): row[name] for name in SIDE_COLUMNS}
 
 
-def _plan(plan: Row, samples: bool) -> Row:
+def _plan(plan: PlanEntry, samples: bool) -> Row:
     """Return a digest's plans as texts; whole plans and messages hold literal values."""
     shown: Row = {"changes": plan["changes"], "work": work_sentence(plan), "server_digest": plan["server_digest"]}
-    for letter in ("a", "b"):
-        side = plan[letter]
+    for letter, side in (("a", plan["a"]), ("b", plan["b"])):
         shown[letter] = {
             "tables": [f"{access.table}: {access}" for access in accesses(side.get("json", ""))],
-            "error": printable(side["error"]) if samples and side.get("error") else None,
+            "error": printable(error) if samples and (error := side.get("error")) else None,
         }
         if samples:
             shown[letter]["tree"] = printable_lines((side.get("tree") or side.get("json") or "")[:MAX_PLAN])

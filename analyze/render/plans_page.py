@@ -4,6 +4,7 @@
 from ...common.text import printable_lines
 from ...common.version import __version__
 from ..findings.plans import accesses
+from ..model import PlanSide
 from ..plans_report import PlansReport
 from .plans_text import headline_of, numbers_of
 from .templating import asset, page_template
@@ -20,11 +21,11 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
             "numbers": numbers_of(entry),
             "sides": [
                 {
-                    "letter": side.upper(),
-                    "tables": [f"{access.table}: {access}" for access in accesses(entry[side].get("json", ""))],
-                    "tree": _whole(entry[side]) if samples else None,
+                    "letter": letter,
+                    "tables": [f"{access.table}: {access}" for access in accesses(side.get("json", ""))],
+                    "tree": _whole(side) if samples else None,
                 }
-                for side in ("a", "b")
+                for letter, side in (("A", entry["a"]), ("B", entry["b"]))
             ],
         }
         for entry in report.changed[:MAX_SHOWN]
@@ -39,5 +40,5 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
     )
 
 
-def _whole(plan: dict[str, str]) -> str:
+def _whole(plan: PlanSide) -> str:
     return printable_lines((plan.get("analyze") or plan.get("tree") or plan.get("json") or "")[:MAX_PLAN])

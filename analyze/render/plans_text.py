@@ -12,7 +12,7 @@ from ...common.units import count
 from ..database import Row
 from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
 from ..findings.slower import work_sentence
-from ..plans_report import PlansReport
+from ..plans_report import DigestPlans, PlansReport
 from ..view import differences_of
 from .servers_text import show_servers
 from .text_table import print_title
@@ -92,7 +92,7 @@ def _show_hidden(hidden: int, console: Console) -> None:
         console.print(f"[dim]... {hidden:,} more: --top N, --html or --json show them[/]")
 
 
-def numbers_of(entry: Row) -> list[str]:
+def numbers_of(entry: DigestPlans) -> list[str]:
     """Return the cost as both optimizers see it, and what ANALYZE measured, where it is known."""
     cost = cost_text(entry["a"].get("json"), entry["b"].get("json"))
     took = measured_text(entry["a"].get("analyze"), entry["b"].get("analyze"))
@@ -124,12 +124,12 @@ def _target(server: Row) -> Row:
     return {name: server.get(name) for name in ("name", "version", "version_comment")}
 
 
-def _entry(entry: Row, samples: bool) -> Row:
-    shown = {name: entry.get(name) for name in ENTRY}
+def _entry(entry: DigestPlans, samples: bool) -> Row:
+    shown: Row = {name: entry.get(name) for name in ENTRY}
     shown["work"] = work_sentence(entry) or None
-    shown["measured_ms"] = {side: measured(entry[side].get("analyze"))[0] for side in ("a", "b")}
-    for side in ("a", "b"):
-        plan = entry[side]
+    sides = {"a": entry["a"], "b": entry["b"]}
+    shown["measured_ms"] = {side: measured(plan.get("analyze"))[0] for side, plan in sides.items()}
+    for side, plan in sides.items():
         shown[side] = plan if samples else [vars(access) for access in accesses(plan.get("json", ""))]
     return shown
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write each table of a report as CSV and Parquet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 import duckdb
 
@@ -11,11 +11,15 @@ from ...common.duck import open_database, plain_reason, write_table
 from ...common.errors import InputError
 from ...common.units import plain_micro
 from ..database import Row
-from ..model import Report
+from ..model import DigestEntry, Report
 
-DIGEST_COLUMNS = ("digest", "class", "text", "verdict", "why", "p", "new_errors", "failed_on_both")
-SIDE_COLUMNS = ("n", "errors", "total_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns", "max_ns")
-SHIFT_COLUMNS = ("ratio", "low", "high", "detectable")
+Table = Sequence[Mapping[str, Any]]
+DigestColumn = Literal["digest", "class", "text", "verdict", "why", "p", "new_errors", "failed_on_both"]
+SideColumn = Literal["n", "errors", "total_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns", "max_ns"]
+ShiftColumn = Literal["ratio", "low", "high", "detectable"]
+DIGEST_COLUMNS: tuple[DigestColumn, ...] = get_args(DigestColumn)
+SIDE_COLUMNS: tuple[SideColumn, ...] = get_args(SideColumn)
+SHIFT_COLUMNS: tuple[ShiftColumn, ...] = get_args(ShiftColumn)
 
 # A spreadsheet takes a cell that begins so for a formula, and a terminal obeys control characters: CSV has neither.
 HARMLESS = r"""
@@ -27,7 +31,7 @@ CREATE OR REPLACE TEMP MACRO harmless(cell) AS
 
 def write_tables(report: Report, folder: Path) -> None:
     """Write every answer, and the digests' verdicts, into a new folder. Raises InputError where that fails."""
-    tables: dict[str, list[Row]] = {**report.answers, "verdicts": flat_verdicts(report)}
+    tables: dict[str, Table] = {**all_rows(report), "verdicts": flat_verdicts(report)}
     try:
         folder.mkdir(mode=0o700)
         with open_database() as con:
@@ -39,23 +43,28 @@ def write_tables(report: Report, folder: Path) -> None:
         raise InputError(f"--tables {folder}: can't be written: {reason}") from error
 
 
+def all_rows(report: Report) -> dict[str, Table]:
+    """Return the rows of each analysis by its name, for what takes them whatever they have."""
+    return cast(dict[str, Table], report.answers)
+
+
 def flat_verdicts(report: Report) -> list[Row]:
     """Return one flat row for each digest: its verdict and both sides' times."""
     return [_verdict(entry) for entry in report.digests]
 
 
-def _verdict(entry: Row) -> Row:
+def _verdict(entry: DigestEntry) -> Row:
     """Return a digest as one flat row."""
-    row = {name: entry[name] for name in DIGEST_COLUMNS}
+    row: Row = {name: entry[name] for name in DIGEST_COLUMNS}
     row["why"] = plain_micro(row["why"])
-    for letter in ("a", "b"):
-        side = entry[letter] or {}
-        row.update({f"{letter}_{name}": side.get(name) for name in SIDE_COLUMNS})
-    shift, pair = entry["shift"] or {}, entry["pair"] or {}
-    return {**row, **{name: shift.get(name) for name in SHIFT_COLUMNS}, "lost_ns": pair.get("lost_ns")}
+    for letter, side in (("a", entry["a"]), ("b", entry["b"])):
+        row.update({f"{letter}_{name}": side[name] if side else None for name in SIDE_COLUMNS})
+    shift, pair = entry["shift"], entry["pair"]
+    shifts: Row = {name: shift[name] if shift else None for name in SHIFT_COLUMNS}
+    return {**row, **shifts, "lost_ns": pair["lost_ns"] if pair else None}
 
 
-def _write(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], base: Path) -> None:
+def _write(con: duckdb.DuckDBPyConnection, rows: Table, base: Path) -> None:
     load_rows(con, rows, "written")
     con.execute(HARMLESS)
     cells = ", ".join(
@@ -66,7 +75,7 @@ def _write(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], base: Path) -> N
     write_table(con, "FROM written", base.with_suffix(".parquet"), "FORMAT parquet")
 
 
-def load_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], table: str) -> None:
+def load_rows(con: duckdb.DuckDBPyConnection, rows: Table, table: str) -> None:
     """Make a temporary table of rows, of which there is at least one; all have the same names."""
     names = list(rows[0])
     types = [_type([row[name] for row in rows]) for name in names]

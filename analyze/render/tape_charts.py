@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the charts of a tape's page: arrivals, concurrency, durations and think times, as Vega-Lite specifications."""
 
+from typing import Literal
+
 from ...common.units import NS_PER_SECOND
 from ..tape_summary import TapeSummary
 from .chart_specs import COLOURS, HEIGHT, WIDTH, Chart, Spec, heat_map, line_chart
 
 NS_PER_MS = 1e6
+Column = Literal["reads", "writes", "sessions", "running", "connects", "errors"]
 TIME = ("s from the start", "s")
 
 
@@ -30,7 +33,7 @@ def tape_charts(summary: TapeSummary) -> list[Chart]:
     return charts
 
 
-def _lines(summary: TapeSummary, columns: tuple[str, ...], divisor: float = 1.0) -> Spec:
+def _lines(summary: TapeSummary, columns: tuple[Column, ...], divisor: float = 1.0) -> Spec:
     """Return a chart of columns of over_time, each divided by `divisor`."""
     seconds = summary.bin_ns / NS_PER_SECOND
     rows = [

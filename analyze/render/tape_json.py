@@ -2,8 +2,9 @@
 """Write a tape's summary, or what differs between two tapes, as JSON."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
+from ..database import Row
 from ..tape_summary import TapeDifference, TapeSummary
 from .workload_sections import without_values
 
@@ -15,7 +16,8 @@ def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> 
 
     `samples`: with the literal values of hot rows.
     """
-    rows = {name: rows[:top] if name in CUT else rows for name, rows in summary.answers.items()}
+    answers = cast(dict[str, list[Row]], summary.answers)
+    rows = {name: rows[:top] if name in CUT else rows for name, rows in answers.items()}
     workload = summary.workload if samples else without_values(summary.workload)
     indexes = {} if summary.indexes is None else {"indexes": summary.indexes}
     return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload, **indexes})

@@ -58,8 +58,9 @@ def tape_page(summary: TapeSummary, samples: bool = False) -> str:
             for section, rows in sections_of(summary.workload, samples)
         ],
         hidden={
-            name: max(len(summary.answers[name]) - most, 0)
-            for name, most in (("digests", MAX_DIGESTS), ("accounts", MAX_ROWS), ("tables", MAX_ROWS))
+            "digests": max(len(digests) - MAX_DIGESTS, 0),
+            "accounts": max(len(summary.answers["accounts"]) - MAX_ROWS, 0),
+            "tables": max(len(summary.answers["tables"]) - MAX_ROWS, 0),
         },
         version=__version__,
         style=asset("report.css"),

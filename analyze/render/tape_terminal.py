@@ -26,7 +26,7 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples:
     show_workload(summary.workload, console, samples)
     if summary.indexes is not None:
         (totals,) = summary.answers["totals"]
-        show_unused_indexes(summary.indexes, (totals["last_ns"] - totals["first_ns"]) / 1e9, console)
+        show_unused_indexes(summary.indexes, seconds_of(totals), console)
 
 
 def _safe(value: object, most: int | None = None) -> str:
@@ -53,8 +53,8 @@ def _classes(summary: TapeSummary, console: Console) -> None:
     shares = whole_percents([*(row["events"] for row in classes), *(row["without_class"] for row in others)])
     for row, share in zip(classes, shares, strict=False):
         table.add_row(row["class"], count(row["events"]), share, duration(row["duration_ns"]), count(row["digests"]))
-    for row, share in zip(others, shares[len(classes) :], strict=True):
-        table.add_row(f"[dim]{row['command']}[/]", count(row["without_class"]), share, "", "")
+    for other, share in zip(others, shares[len(classes) :], strict=True):
+        table.add_row(f"[dim]{other['command']}[/]", count(other["without_class"]), share, "", "")
     console.print(table)
 
 

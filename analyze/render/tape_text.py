@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...common.text import printable
 from ...common.units import NS_PER_SECOND, average, count, duration, percent, plural
-from ..database import Row
 from ..findings.trust import where_measured
+from ..tape_rows import TapeTotalsRow
 from ..tape_summary import TapeSummary
 from .workload_sections import not_parsed
 
@@ -36,14 +36,15 @@ def source_of(summary: TapeSummary) -> str:
     return printable(", ".join([info["source"], *([info["server_version"]] if info.get("server_version") else [])]))
 
 
-def seconds_of(totals: Row) -> float:
+def seconds_of(totals: TapeTotalsRow) -> float:
     """Return how long a tape's traffic lasts, in s; 0.0 where it has none."""
     return ((totals["last_ns"] or 0) - (totals["first_ns"] or 0)) / NS_PER_SECOND
 
 
-def size_text(totals: dict[str, int]) -> str:
+def size_text(totals: TapeTotalsRow) -> str:
     """Return the numbers of events, sessions and digests."""
-    return ", ".join(plural(totals[f"{word}s"], word) for word in ("event", "session", "digest"))
+    numbers = {"event": totals["events"], "session": totals["sessions"], "digest": totals["digests"]}
+    return ", ".join(plural(number, word) for word, number in numbers.items())
 
 
 def size_lines(summary: TapeSummary) -> list[str]:
@@ -60,21 +61,22 @@ def size_lines(summary: TapeSummary) -> list[str]:
 
 def rhythm_lines(summary: TapeSummary) -> list[str]:
     """Return how statements arrive, how long clients think, transactions and sizes."""
-    (arrivals,), (transactions,), (sizes,) = (summary.answers[n] for n in ("arrivals", "transactions", "sizes"))
+    answers = summary.answers
+    (arrivals,), (transactions,), (sizes,) = answers["arrivals"], answers["transactions"], answers["sizes"]
     lines = [
         f"statements/s: median {count(arrivals['median_per_second'])}, at most"
         f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random: 1)"
     ]
-    if arrivals["think_times"]:
-        middle, high = arrivals["think_ns"]
+    if arrivals["think_times"] and (think := arrivals["think_ns"]):
+        middle, high = think
         lines.append(f"think time between statements: p50 {duration(middle)}, p95 {duration(high)}")
     if arrivals["connects_per_second"]:
         lines.append(
             f"connects a second: {average(arrivals['connects_per_second'], 1)} on average, at most"
             f" {count(arrivals['max_connects_per_second'])}; open before: {count(arrivals['connects_not_seen'])}"
         )
-    if transactions["transactions"]:
-        statements, span = transactions["statements"], transactions["span_ns"]
+    statements, span = transactions["statements"], transactions["span_ns"]
+    if transactions["transactions"] and statements and span:
         lines.append(
             f"{count(transactions['transactions'])} transactions, {count(transactions['rolled_back'])} rolled back;"
             f" statements: p50 {statements[0]}, p95 {statements[1]}; time: p50"
@@ -111,9 +113,9 @@ def limits(summary: TapeSummary) -> list[Limit]:
     return found
 
 
-def _known(totals: Row) -> list[Limit]:
+def _known(totals: TapeTotalsRow) -> list[Limit]:
     """Return what the tape knows of times and failures."""
-    fine = totals["precision_ns"] <= MICROSECONDS
+    fine = (totals["precision_ns"] or 0) <= MICROSECONDS
     failures = "it is not known which statements failed: this log has no error numbers"
     if totals["errors_known"]:
         failures = f"{count(totals['errors'])} statements failed"

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a report on a terminal: the headline, what limits it, totals, what changed; 80 columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count, duration
-from ..database import Row
 from ..findings.trust import where_measured
-from ..model import Report, Severity
+from ..model import DigestEntry, Report, Severity, sides_of
+from ..rows import RoundsPart, RoundsRow
 from ..verdicts.verdict import ERRORS, FASTER, SAME, SLOWER
 from ..view import VERDICT_TONES, View, view_of
 from .answer_text import COLOURS, show_answer
@@ -86,9 +87,11 @@ def _rounds(report: Report, view: View, console: Console) -> None:
         return
     print_title(console, "Rounds; latency relative to A's first")
     table = new_table("round", "A", "B", "A q/s", "B q/s", "A p99", "B p99")
-    rows = {(row["run"], row["round"]): row for row in report.answers["rounds"]}
+    rows: dict[tuple[str, int], RoundsRow | RoundsPart] = {
+        (row["run"], row["round"]): row for row in report.answers["rounds"]
+    }
     for number in range(1, report.rounds + 1):
-        a, b = rows.get(("a", number), {}), rows.get(("b", number), {})
+        a, b = rows.get(("a", number), RoundsPart()), rows.get(("b", number), RoundsPart())
         cells = [f"{row['relative_latency']:.3f}" if row.get("relative_latency") else "-" for row in (a, b)]
         cells += [count(row.get("per_second")) for row in (a, b)] + [duration(row.get("p99_ns")) for row in (a, b)]
         table.add_row(str(number), *cells)
@@ -135,7 +138,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
     _hidden(console, len(report.digests) - len(changed[:top]))
 
 
-def _says_why(entry: Row) -> bool:
+def _says_why(entry: DigestEntry) -> bool:
     """Whether the verdict in a few words has all of the reason, or there is no verdict."""
     return not entry["verdict"] or (entry["verdict"] == ERRORS and bool(entry["new_errors"]))
 
@@ -146,10 +149,10 @@ def _hidden(console: Console, rows: int) -> None:
         console.print(f"[dim]... {rows:,} more: --top N, --html or --json show them[/]")
 
 
-def _compared(entry: Row) -> tuple[str, list[str]]:
+def _compared(entry: DigestEntry) -> tuple[str, list[str]]:
     """Return the verdict in a few words, and the numbers of both sides."""
-    a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
-    times = [duration(side.get(key)) for key in ("p50_ns", "p95_ns") for side in (a, b)]
+    (a, b), pair = sides_of(entry), entry["pair"]
+    times = [duration(side.get("p50_ns")) for side in (a, b)] + [duration(side.get("p95_ns")) for side in (a, b)]
     if entry["verdict"] == ERRORS:
         name = f"errors: {entry['new_errors']:,} new" if entry["new_errors"] else "fails on both"
     elif entry["verdict"] in (SLOWER, FASTER):
@@ -158,13 +161,13 @@ def _compared(entry: Row) -> tuple[str, list[str]]:
         name = entry["verdict"]
     if len(name) >= NAME_WIDTH:  # the reason has lines of its own
         name = entry["verdict"]
-    return printable(name, NAME_WIDTH - 1), [count(b.get("n")), *times, duration(pair.get("lost_ns"))]
+    return printable(name, NAME_WIDTH - 1), [count(b.get("n")), *times, duration(pair["lost_ns"] if pair else None)]
 
 
-def _single(entry: Row) -> tuple[str, list[str]]:
-    a = entry["a"] or {}
-    columns = ("p50_ns", "p95_ns", "total_ns", "tape_p50_ns", "tape_p95_ns")
-    return entry["digest"], [count(a.get("n")), *(duration(a.get(column)) for column in columns)]
+def _single(entry: DigestEntry) -> tuple[str, list[str]]:
+    a, _ = sides_of(entry)
+    times = (a.get("p50_ns"), a.get("p95_ns"), a.get("total_ns"), a.get("tape_p50_ns"), a.get("tape_p95_ns"))
+    return entry["digest"], [count(a.get("n")), *map(duration, times)]
 
 
 def _results(view: View, texts: Mapping[str, str], console: Console, top: int) -> None:
@@ -183,7 +186,7 @@ def _results(view: View, texts: Mapping[str, str], console: Console, top: int) -
 
 def _server_times(report: Report, console: Console, top: int) -> None:
     """Show what the servers' own logs say: times of one measuring point, which may be compared with each other."""
-    rows = report.answers["server_times"]
+    rows: Sequence[Mapping[str, Any]] = report.answers["server_times"]
     if not rows:
         return
     places = [place for place in ("tape", "a", "b") if any(row[f"{place}_n"] is not None for row in rows)]

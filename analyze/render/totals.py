@@ -2,12 +2,33 @@
 """The table of totals, formatted for every output: a row for each number, a cell for each side, the ratio of times."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ...common.units import count, duration, ratio
 from ..model import Report
+from ..rows import TotalsPart, TotalsRow
 
-TOTALS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
+Column = Literal[
+    "executed",
+    "errors",
+    "elapsed_ns",
+    "per_second",
+    "service_ns",
+    "service_p50_ns",
+    "service_p90_ns",
+    "service_p95_ns",
+    "service_p99_ns",
+    "service_p999_ns",
+    "service_max_ns",
+    "response_p50_ns",
+    "response_p90_ns",
+    "response_p95_ns",
+    "response_p99_ns",
+    "response_max_ns",
+    "rows_sent",
+    "rows_affected",
+]
+TOTALS: tuple[tuple[str, Column, Callable[[float | None], str]], ...] = (
     ("executed", "executed", count),
     ("errors", "errors", count),
     ("elapsed", "elapsed_ns", duration),
@@ -40,10 +61,10 @@ class Total(NamedTuple):
 
 def totals(report: Report) -> list[Total]:
     """Return all rows of a report."""
-    rows = {row["run"]: row for row in report.answers["totals"]}
+    rows: dict[str, TotalsRow | TotalsPart] = {row["run"]: row for row in report.answers["totals"]}
     table = []
     for name, column, shown in TOTALS:
-        values = [rows.get(letter, {}).get(column) for letter in report.sides]
+        values = [rows.get(letter, TotalsPart()).get(column) for letter in report.sides]
         before, after = values[0], values[-1]
         is_time = report.compares and shown is duration
         change = ratio(after / before) if is_time and before and after else ""

@@ -2,12 +2,23 @@
 """Say what the statements of a tape do as sections of rows, each cell a text: the terminal and the page show them."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...common.units import count, duration
 from ..database import Row
-
-Workload = dict[str, list[Row]]
+from ..tape_rows import (
+    Workload,
+    WorkloadColumnsRow,
+    WorkloadConstantReadsRow,
+    WorkloadHotRowsRow,
+    WorkloadLockOrdersRow,
+    WorkloadNotCommittedRow,
+    WorkloadNPlusOneRow,
+    WorkloadOpenTransactionsRow,
+    WorkloadSignaturesRow,
+    WorkloadSignaturesStatements,
+    WorkloadWaitsRow,
+)
 
 
 class Entry(NamedTuple):
@@ -30,7 +41,7 @@ class Section(NamedTuple):
 
     title: str
     heads: tuple[str, ...]
-    entry: Callable[[Row], Entry]
+    entry: Callable[[Any], Entry]  # of a row of its analysis
     widths: tuple[int | None, ...] = ()
 
 
@@ -38,13 +49,14 @@ def sections_of(workload: Workload, samples: bool) -> list[tuple[Section, Sequen
     """Return each section that has rows, with all of them; `samples`: with literal values."""
     if not samples:
         workload = without_values(workload)
-    return [(section, workload[name]) for name, section in SECTIONS.items() if workload[name]]
+    rows = cast(dict[str, list[Row]], workload)
+    return [(section, rows[name]) for name, section in SECTIONS.items() if rows[name]]
 
 
 def without_values(workload: Workload) -> Workload:
     """Return the workload without the literal values of statements."""
     rows = [{name: value for name, value in row.items() if name != "value"} for row in workload["hot_rows"]]
-    return {**workload, "hot_rows": rows}
+    return {**workload, "hot_rows": cast(list[WorkloadHotRowsRow], rows)}
 
 
 def not_parsed(workload: Workload) -> str | None:
@@ -58,13 +70,13 @@ def not_parsed(workload: Workload) -> str | None:
     return None
 
 
-def _column(row: Row) -> Entry:
+def _column(row: WorkloadColumnsRow) -> Entry:
     name = f"{row['table_name'] or 'one of several tables'}.{row['column_name']}"
     role = row["role"] + (", in an expression" if row["wrapped"] == row["digests"] else "")
     return Entry([name, role, count(row["digests"]), count(row["events"]), duration(row["duration_ns"])])
 
 
-def _signature(row: Row) -> Entry:
+def _signature(row: WorkloadSignaturesRow) -> Entry:
     times = [duration(row[name]) for name in ("duration_ns", "p50_span_ns", "max_span_ns")]
     statements = [_step(step) for step in row["statements"]]
     locks = [f"locks in this order: {', '.join(row['locks'])}"] if row["locks"] else []
@@ -72,44 +84,44 @@ def _signature(row: Row) -> Entry:
     return Entry(cells, row["signature"], statements[0], (*statements[1:], *locks))
 
 
-def _step(step: Row) -> str:
+def _step(step: WorkloadSignaturesStatements) -> str:
     return (f"{step['times']} x " if step["times"] > 1 else "") + str(step["statement"])
 
 
-def _lock_order(row: Row) -> Entry:
+def _lock_order(row: WorkloadLockOrdersRow) -> Entry:
     return Entry([row["table_a"], row["table_b"], count(row["a_first"]), count(row["b_first"])])
 
 
-def _loop(row: Row) -> Entry:
+def _loop(row: WorkloadNPlusOneRow) -> Entry:
     cells = [*(count(row[name]) for name in ("loops", "statements", "longest")), duration(row["duration_ns"])]
     partner = [f"in turn with {row['partner']}: {row['partner_normalized']}"] if row["partner"] else []
     behind = f"behind {row['behind']}: {row['behind_normalized']}"
     return Entry(cells, row["digest"], row["normalized"], (*partner, behind))
 
 
-def _open(row: Row) -> Entry:
+def _open(row: WorkloadOpenTransactionsRow) -> Entry:
     why = {"left open": "left open at the session's end", "tape ended": "the tape ended first"}
     cells = [count(row[name]) for name in ("transactions", "with_writes", "statements")]
     return Entry([row["signature"], why[row["ended"]], *cells, duration(row["longest_ns"])])
 
 
-def _not_committed(row: Row) -> Entry:
+def _not_committed(row: WorkloadNotCommittedRow) -> Entry:
     cells = [count(row[name]) for name in ("events", "committed", "rolled_back", "deadlock", "left_open")]
     return Entry(cells, row["digest"], row["normalized"])
 
 
-def _constant_read(row: Row) -> Entry:
+def _constant_read(row: WorkloadConstantReadsRow) -> Entry:
     cells = [count(row["texts"]), count(row["repeats"]), duration(row["saved_ns"])]
     return Entry([*cells, "checksum" if row["by_checksum"] else "rows only"], row["digest"], row["normalized"])
 
 
-def _hot_row(row: Row) -> Entry:
+def _hot_row(row: WorkloadHotRowsRow) -> Entry:
     which = f"{row['columns']} = {row.get('value', 'no. ' + count(row['number']))}"
     cells = [count(row["events"]), count(row["sessions"]), duration(row["lock_ns"]), duration(row["duration_ns"])]
     return Entry([row["table_name"], which, *cells])
 
 
-def _wait(row: Row) -> Entry:
+def _wait(row: WorkloadWaitsRow) -> Entry:
     cells = [count(row["times"]), count(row["waited"]), duration(row["lock_ns"]), duration(row["longest_ns"])]
     held = f"held by {row['held_by']}: {row['held_by_normalized']}"
     return Entry(cells, row["digest"], row["normalized"], (held,))

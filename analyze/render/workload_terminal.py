@@ -10,8 +10,9 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
+from ..tape_rows import Workload
 from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
-from .workload_sections import Section, Workload, sections_of
+from .workload_sections import Section, sections_of
 
 MAX_ROWS = 5
 MAX_STATEMENTS = 4  # of a transaction

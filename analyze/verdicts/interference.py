@@ -16,10 +16,10 @@ time is known, and `seen` is false.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from ..rows import InterferenceRow
 from .columns import BLOCKS, Flags
 
 MAX_SHARE = 0.1  # of the processors: a greater difference of both sides disturbs a block
@@ -83,7 +83,7 @@ CALM: Flags = np.zeros(1, np.bool_)
 NONE, UNKNOWN = Disturbance(CALM, CALM, CALM, seen=True), Disturbance(CALM, CALM, CALM, seen=False)
 
 
-def disturbance(rows: Sequence[dict[str, Any]]) -> Disturbance:
+def disturbance(rows: Sequence[InterferenceRow]) -> Disturbance:
     """Return where the sides were disturbed unequally. Without any samples nothing is known: UNKNOWN."""
     if not rows:
         return UNKNOWN
@@ -91,7 +91,7 @@ def disturbance(rows: Sequence[dict[str, Any]]) -> Disturbance:
     flags: list[Flags] = [np.zeros(size, np.bool_) for _ in range(3)]
     seen = {"a": False, "b": False}
     taken: dict[str, list[float]] = {"a": [], "b": []}
-    sides: dict[tuple[str, int, int], dict[str, dict[str, Any]]] = {}
+    sides: dict[tuple[str, int, int], dict[str, InterferenceRow]] = {}
     for row in rows:
         key = (str(row["machine"]), int(row["round"]), int(row["block"]))
         sides.setdefault(key, {})[str(row["run"])] = row
@@ -125,19 +125,19 @@ def _bound(cpus: float) -> float:
     return max(MAX_SHARE * cpus, MIN_CPUS)
 
 
-def _crowded(rows: Sequence[dict[str, Any]]) -> bool:
+def _crowded(rows: Sequence[InterferenceRow]) -> bool:
     """Return whether others took most of a machine on which nothing was left over."""
     cpus = max(float(row["cpus"]) for row in rows)
     took, idle = np.mean([(_took(row), float(row["idle"] or 0)) for row in rows], axis=0)
     return bool(took > CROWD * cpus and idle < NO_IDLE * cpus)
 
 
-def _took(row: dict[str, Any]) -> float:
+def _took(row: InterferenceRow) -> float:
     """Return the processors that the target and the replayer could not have, as far as it is known."""
     return float(row["others"] or 0) + float(row["steal"] or 0)
 
 
-def _marks(a: dict[str, Any], b: dict[str, Any], waiting: int) -> tuple[bool, bool, bool]:
+def _marks(a: InterferenceRow, b: InterferenceRow, waiting: int) -> tuple[bool, bool, bool]:
     """Return whether others took more beside B, more beside A, and whether the servers can't have done that."""
     known = a["others"] is not None and b["others"] is not None
     more = _took(b) - _took(a) if known else float(b["steal"] or 0) - float(a["steal"] or 0)
@@ -149,7 +149,7 @@ def _marks(a: dict[str, Any], b: dict[str, Any], waiting: int) -> tuple[bool, bo
     return b_more, a_more, bool(waiting) or (abs(more) > bound and float(lesser["idle"] or 0) > NO_IDLE * cpus)
 
 
-def _waiting(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], dict[str, float]]:
+def _waiting(rows: Sequence[InterferenceRow]) -> dict[tuple[str, int], dict[str, float]]:
     """Return how many processes asked for processors, by side, for each machine and round where that differs much.
 
     Only where none was idle: else what they took tells.

@@ -18,7 +18,6 @@ that thousands of light digests do not drown the heavy few. docs/report.md expla
 
 from dataclasses import dataclass
 from math import exp, log1p, sqrt
-from typing import Any
 
 from ...common.units import MICRO
 from .discoveries import discoveries
@@ -69,7 +68,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One digest to judge: its row of pairs.sql, its shifts, how many errors are new.
+    """One digest to judge: the median of A of its pairs, its shifts, how many errors are new.
 
     `usable`: its shifts over the blocks that may be used, where that is not all of them. `exact`: the test of its few
     pairs. `time_ns`: the time at stake. `failed`: events that fail on both sides and had succeeded on the tape, where
@@ -77,7 +76,7 @@ class Case:
     """
 
     digest: str
-    pair: dict[str, Any] | None
+    median_a_ns: float | None
     shift: Shift | None
     new_errors: int
     usable: Shifts | None = None
@@ -153,13 +152,13 @@ def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
 
 
 def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
-    whole, pair = case.shift, case.pair or {}
+    whole, level = case.shift, case.median_a_ns
     assert whole is not None
     assert whole.middle is not None
     slower, faster, same = (case.side(word) for word in (SLOWER, FASTER, SAME))
-    if (up := slower and slower.middle) and p[0] <= FALSE_DISCOVERIES and _difference(pair, up) >= margin.ns:
+    if (up := slower and slower.middle) and p[0] <= FALSE_DISCOVERIES and _difference(level, up) >= margin.ns:
         return Verdict(SLOWER, times_as_long(exp(up.shift)), p[0])
-    if (down := faster and faster.middle) and p[1] <= FALSE_DISCOVERIES and -_difference(pair, down) >= margin.ns:
+    if (down := faster and faster.middle) and p[1] <= FALSE_DISCOVERIES and -_difference(level, down) >= margin.ns:
         return Verdict(FASTER, times_as_long(exp(down.shift)), p[1])
     if slower and slower.tail and p[2] <= FALSE_DISCOVERIES and slower.tail_ns >= TAIL_NS_FACTOR * margin.ns:
         return Verdict(SLOWER, f"{OF_TAIL} {times_as_long(exp(slower.tail.shift))}", p[2])
@@ -167,7 +166,7 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
     if test and same and same.middle:
         if -margin.log < test.low and test.high < margin.log:
             return Verdict(SAME, "within the margin")
-        if abs(_difference(pair, same.middle)) < margin.ns:
+        if abs(_difference(level, same.middle)) < margin.ns:
             return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     if conditions.disturbed and test is None:
         return Verdict(CANNOT_TELL, conditions.disturbed)
@@ -184,7 +183,7 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
 
 def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
     """Judge a digest by the exact test of its few pairs."""
-    exact, level = case.exact, float((case.pair or {}).get("median_a_ns") or 0)
+    exact, level = case.exact, float(case.median_a_ns or 0)
     assert exact is not None
     difference = level * (exact.ratio - 1)
     if p[0] <= FALSE_DISCOVERIES and difference >= margin.ns:
@@ -205,10 +204,10 @@ def times_as_long(ratio: float) -> str:
     return f"takes {ratio:.1f} times as long" if ratio >= 10 else f"takes {ratio:.2f} times as long"
 
 
-def _difference(pair: dict[str, Any], middle: Test) -> float:
+def _difference(level: float | None, middle: Test) -> float:
     """Return how much more the middle of B is in ns; of unpaired digests from A's level."""
-    if pair.get("median_a_ns") is not None:
-        return float(pair["median_a_ns"]) * (exp(middle.shift) - 1)
+    if level is not None:
+        return float(level) * (exp(middle.shift) - 1)
     return float("inf") if middle.shift > 0 else float("-inf")
 
 

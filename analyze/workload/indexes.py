@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which indexes of a server no digest of a tape could use."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ..database import Row
+from ..tape_rows import TapeAnswers, Workload
 
 # A statement looks rows up, or sorts and groups them, by columns in these roles.
 SERVED = frozenset({"filter", "range", "join", "group", "order"})
 
 
-def index_report(answers: Mapping[str, Sequence[Row]], workload: Mapping[str, Sequence[Row]], use: Row) -> Row:
+def index_report(answers: TapeAnswers, workload: Workload, use: Row) -> Row:
     """Return what is to be said of a server's indexes: basis, uptime_s, unknown, asked (how many), unused.
 
     `use`: what servers/index_use.py learned, as a dict. Only schemas of the tape count, where it knows any.
@@ -31,7 +32,7 @@ def index_report(answers: Mapping[str, Sequence[Row]], workload: Mapping[str, Se
     }
 
 
-def unused_indexes(workload: Mapping[str, Sequence[Row]], indexes: Iterable[Row]) -> list[Row]:
+def unused_indexes(workload: Workload, indexes: Iterable[Row]) -> list[Row]:
     """Return the indexes that no digest could use and that the server did not count either; unknown counts stay in.
 
     An index can serve a digest that names its first column in any role but `set`, in an expression too; where the table

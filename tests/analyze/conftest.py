@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports that many tests of outputs read: made once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, build
+from querytape.analyze.database import AnalysisDatabase, Row
 
 from tests.helpers.reports import slower_runs, small_runs
+from tests.helpers.shapes import LISTED, misfits
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rows_are_as_typed() -> Iterator[None]:
+    """Let every test here fail whose report has a row that is not of its type (rows.py)."""
+    query = AnalysisDatabase.query
+
+    def checked(database: AnalysisDatabase, name: str) -> list[Row]:
+        rows = query(database, name)
+        if name in LISTED:
+            assert misfits(name, rows) == []
+        return rows
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AnalysisDatabase, "query", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build, failed, gate_values
+from querytape.analyze.rows import StallsRow
 
 from tests.helpers.reports import D1, D2
 from tests.helpers.runs import make_run
@@ -164,7 +165,7 @@ def test_the_first_of_other_results_is_shown(tmp_path: Path) -> None:
     assert (everywhere["sent"], everywhere["succeeded"], everywhere["succeeded_errno"]) == (8, 4, 1146)
 
 
-def stalled(tmp_path: Path, slow: list[tuple[int, int, str]]) -> list[dict[str, Any]]:
+def stalled(tmp_path: Path, slow: list[tuple[int, int, str]]) -> list[StallsRow]:
     """Return the stalls of a run that answers every 5 ms from 0 to 4 s and from 5 to 9 s.
 
     `slow`: (sent in ms, answered in ms, digest) of others. Between 4 and 5 s only they are on their way.

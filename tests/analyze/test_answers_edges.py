@@ -140,7 +140,8 @@ def test_half_of_the_events_make_pairs(tmp_path: Path, paired: int, flag: bool) 
     runs = [make_run(tmp_path / f"{name}.run", tape, outcomes) for name, outcomes in (("a", a), ("b", b))]
     report = build(tape, runs[:1], runs[1:])
     assert report.answers["pairs"][0]["n"] == paired
-    assert report.digests[0]["shift"]["paired"] is flag
+    assert (shift := report.digests[0]["shift"])
+    assert shift["paired"] is flag
 
 
 def test_rounds_are_measured_against_the_first(tmp_path: Path) -> None:

@@ -96,10 +96,10 @@ def answers(inputs: Inputs) -> dict[str, Any]:
     report = build(tape, a, b)
     database = open_analysis()
     prepare(database, report)
-    found = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
+    found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
     database.close()
     summary = summarise_tape(tape)
-    found.update(report.answers)
+    found.update(report.answers.items())
     found.update({f"inspect/{name}": rows for name, rows in summary.answers.items()})
     found.update({f"workload/{name}": rows for name, rows in summary.workload.items()})
     found.update({f"one run: {name}": rows for name, rows in build(tape, a[:1]).answers.items()})

@@ -2,6 +2,7 @@
 """The table of causes: it is whole, and ranks variables and counters by what they tell about what changed."""
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from querytape.analyze.cause_table import (
     rank_variables,
     remedy_of,
 )
-from querytape.analyze.model import ServerDifference
+from querytape.analyze.model import ServerDifference, Variable
+
+from tests.helpers.shapes import entry_of, rows_of
 
 SYMPTOMS = {"results", "slower", "any", "told", "counter", "start", "gone"}
 WHERE = {
@@ -41,7 +44,7 @@ FACTS = {
 }
 
 
-def names(rows: list[dict[str, Any]]) -> list[str]:
+def names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of rows, in order."""
     return [row["name"] for row in rows]
 
@@ -125,17 +128,17 @@ def test_an_error_is_of_the_modes_that_decide_about_it() -> None:
 
 def test_by_what_changed() -> None:
     """Errors ask for modes and character sets, slower writes for what flushes, slower reads for plans and caches."""
-    assert ordered_topics([{"verdict": "errors changed", "class": "read"}], False)[0] == "answers"
-    assert ordered_topics([{"verdict": "slower", "class": "write"}], False)[0] == "durability"
-    assert ordered_topics([{"verdict": "slower", "class": "read"}], False)[:2] == ["optimizer", "memory"]
-    assert ordered_topics([{"verdict": "slower", "class": "write"}], True)[:2] == ["answers", "durability"]
-    assert ordered_topics([{"verdict": "same", "class": "read"}], False) == list(TOPICS)
+    assert ordered_topics([entry_of({"verdict": "errors changed", "class": "read"})], False)[0] == "answers"
+    assert ordered_topics([entry_of({"verdict": "slower", "class": "write"})], False)[0] == "durability"
+    assert ordered_topics([entry_of({"verdict": "slower", "class": "read"})], False)[:2] == ["optimizer", "memory"]
+    assert ordered_topics([entry_of({"verdict": "slower", "class": "write"})], True)[:2] == ["answers", "durability"]
+    assert ordered_topics([entry_of({"verdict": "same", "class": "read"})], False) == list(TOPICS)
 
 
 def test_variables() -> None:
     """What is in the list comes first, by topic and place; the rest keeps its order and has no topic."""
     given = ("back_log", "innodb_buffer_pool_size", "sync_binlog", "sql_mode", "collation_server", "zzz")
-    rows = [{"name": name, "a": "1", "b": None} for name in given]
+    rows: list[Variable] = [{"name": name, "a": "1", "b": None} for name in given]
     wanted = ["sql_mode", "collation_server", "sync_binlog", "innodb_buffer_pool_size", "back_log", "zzz"]
     assert names(rank_variables(rows, list(TOPICS))) == wanted
     assert names(rank_variables(rows, ["memory", "answers", "optimizer", "durability", "limits"]))[:2] == [
@@ -147,14 +150,14 @@ def test_variables() -> None:
 
 def test_counters() -> None:
     """Those that hardly differ are last, whatever their topic."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": "Sort_scan", "weight": 0.1},
         {"name": "Innodb_os_log_fsyncs", "weight": 3.0},
         {"name": "Handler_read_rnd_next", "weight": -1.0},
         {"name": "Nobody_knows", "weight": 9.0},
     ]
     wanted = ["Handler_read_rnd_next", "Innodb_os_log_fsyncs", "Nobody_knows", "Sort_scan"]
-    assert names(rank_counters(rows, list(TOPICS))) == wanted
+    assert names(rank_counters(rows_of("counters", *rows), list(TOPICS))) == wanted
 
 
 @pytest.mark.parametrize(

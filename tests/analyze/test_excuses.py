@@ -112,12 +112,13 @@ def cells(
     found: dict[str, list[str]] = {text: [""] * len(KINDS) for text in table}
     for row in build(tape, runs[:1], runs[1:], settings).answers["results"]:
         place = KINDS.index(row["kind"])
-        assert place == int(row["digest"][-2:], 16)
+        digest = row["digest"] or ""
+        assert place == int(digest[-2:], 16)
         said = row["known"] or ("-" if row["reason"] is None else f"!{row['reason']}")
         if row["known"] is None and row["reason"] in PERHAPS:
             said = f"?{row['reason']}"
         assert row["known"] in (None, row["reason"])
-        found[list(table)[int(row["digest"][:14], 16)]][place] = said
+        found[list(table)[int(digest[:14], 16)]][place] = said
     return found
 
 
@@ -170,7 +171,7 @@ def states(report: Report) -> list[tuple[str, str | None]]:
     for row in report.answers["results"]:
         state = "excused" if row["known"] else "unproven" if row["reason"] in PERHAPS else "counts"
         assert row["known"] in (None, row["reason"])
-        assert found.setdefault(int(row["digest"], 16), (state, row["reason"])) == (state, row["reason"])
+        assert found.setdefault(int(row["digest"] or "", 16), (state, row["reason"])) == (state, row["reason"])
     return [found[number] for number in range(len(found))]
 
 

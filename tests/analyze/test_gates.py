@@ -2,6 +2,7 @@
 """Gates of pipelines: what an expression may say, and its help."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from querytape.analyze import Report, check_gate, failed, gate_help, gate_values
@@ -10,6 +11,8 @@ from querytape.analyze.model import Finding, Severity
 from querytape.analyze.verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 from querytape.common.errors import InputError
 from querytape.schemas import Folder
+
+from tests.helpers.shapes import answers_of, entry_of
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def test_gates_run_nothing_else(gate: str) -> None:
 def test_the_values_of_a_report(small_report: Report) -> None:
     """Each name, on the small runs: one new error, one other number of rows, ratios of B over A."""
     values = gate_values(small_report)
-    totals = {row["run"]: row for row in small_report.answers["totals"]}
+    totals: dict[str, Any] = {row["run"]: row for row in small_report.answers["totals"]}
     assert (values["new_errors"], values["gone_errors"], values["different_results"]) == (1, 0, 1)
     assert values["cannot_tell"] + values["unstable"] + values["slower"] + values["faster"] <= len(small_report.digests)
     assert values["p95_ratio"] == totals["b"]["service_p95_ns"] / totals["a"]["service_p95_ns"]
@@ -62,7 +65,9 @@ def test_the_values_of_a_report(small_report: Report) -> None:
 
 def test_one_run_has_no_ratios(small_report: Report) -> None:
     """Nothing to compare: a ratio is 1, the stalls are the run's own."""
-    alone = Report(small_report.tape, small_report.a, [], answers={**small_report.answers, "totals": [{"run": "a"}]})
+    alone = Report(
+        small_report.tape, small_report.a, [], answers=answers_of(small_report.answers, totals=[{"run": "a"}])
+    )
     assert gate_values(alone)["p99_ratio"] == gate_values(alone)["throughput_ratio"] == 1.0
 
 
@@ -86,16 +91,16 @@ def plain_report(compares: bool = True) -> Report:
         Folder("tape", Path("t.tape"), {}),
         folders[:1],
         folders[1:] if compares else [],
-        answers={
-            "errors": [
+        answers=answers_of(
+            errors=[
                 {"what": what, "events": events}
                 for what, events in (("new", 5), ("new", 1), ("changed", 20), ("gone", 9), ("same", 300), ("both", 40))
             ],
-            "results": [{"known": None, "events": 11}, {"known": "chance", "events": 99}, {"known": None, "events": 2}],
-            "stalls": [{"run": run} for run in "aaabb"],
-            "totals": totals,
-        },
-        digests=[{"verdict": word} for word, count in counts.items() for _ in range(count)],
+            results=[{"known": None, "events": 11}, {"known": "chance", "events": 99}, {"known": None, "events": 2}],
+            stalls=[{"run": run} for run in "aaabb"],
+            totals=totals,
+        ),
+        digests=[entry_of({"verdict": word}) for word, count in counts.items() for _ in range(count)],
         trust=[Finding(severity, "x") for severity in (Severity.PROBLEM, Severity.WARNING, Severity.PROBLEM)],
     )
 
@@ -116,12 +121,13 @@ def test_each_name_has_its_own_value() -> None:
 def test_a_side_without_times_has_no_ratio(missing: object, side: int) -> None:
     """Nothing to divide by, or nothing to divide, is 1: a gate on it does not hold."""
     report = plain_report()
+    totals: list[Any] = report.answers["totals"]
     if missing == "row":
-        del report.answers["totals"][side]
+        del totals[side]
     elif missing == "column":
-        del report.answers["totals"][side]["service_p99_ns"]
+        del totals[side]["service_p99_ns"]
     else:
-        report.answers["totals"][side]["service_p99_ns"] = missing
+        totals[side]["service_p99_ns"] = missing
     assert gate_values(report)["p99_ratio"] == 1.0
 
 

@@ -37,9 +37,9 @@ def test_golden(small_paths: tuple[Path, Path, Path], small_report: Report) -> N
     """Each `.sql` gives what it gave."""
     database = open_analysis()
     prepare(database, small_report)
-    found = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
+    found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
     database.close()
-    found.update(small_report.answers)
+    found.update(small_report.answers.items())
     found.update({f"inspect/{name}": rows for name, rows in summarise_tape(small_paths[0]).answers.items()})
     found.update({f"workload/{name}": rows for name, rows in summarise_tape(small_paths[0]).workload.items()})
     found["one_run"] = [build(small_paths[0], [small_paths[1]]).answers["digests"][0]]
@@ -84,7 +84,7 @@ def test_lateness_keeps_four_digits(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"} for _ in range(500)])
     late = [int(chance.lognormvariate(12, 2)) for _ in range(500)]
     run = make_run(tmp_path / "a.run", tape, [{"due_ns": n * MS, "sent_ns": n * MS + ns} for n, ns in enumerate(late)])
-    rows = {row["cause"]: row for row in build(tape, [run]).answers["lateness"]}
+    rows: dict[str, Any] = {row["cause"]: row for row in build(tape, [run]).answers["lateness"]}
     for name, share in (("p50_ns", 0.5), ("p99_ns", 0.99)):
         wanted = sorted(late)[math.ceil(share * 500) - 1]
         assert rows["all"][name] == pytest.approx(wanted, rel=1e-3)

@@ -181,8 +181,20 @@ def test_golden(varied: Report) -> None:
     """Each analysis gives what it gave."""
     database = open_analysis()
     prepare(database, varied)
-    found = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
+    found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
     database.close()
-    found.update(varied.answers)
+    found.update(varied.answers.items())
     got = {name: shortened(rows) for name, rows in json.loads(json.dumps(plain(found), default=str)).items()}
     check_all(GOLDEN, got)
+
+
+def test_a_target_that_is_not_seen(tmp_path: Path) -> None:
+    """What other programs took is not known then: neither nothing, nor all that the machine did."""
+    tape, runs = varied_runs(tmp_path)
+    for file in tmp_path.glob("*.run/samples/part-00000.parquet"):
+        with duckdb.connect() as con:
+            con.execute(f"CREATE TABLE s AS FROM {sql_text(file)} WHERE name <> 'target cpu'")
+            con.execute(f"COPY s TO {sql_text(file)} (FORMAT parquet)")
+    report = build(tape, runs[0], runs[1])
+    assert {row["others"] for row in report.answers["interference"] if row["machine"] == "host"} == {None}
+    assert not report.disturbance.seen

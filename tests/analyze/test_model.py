@@ -7,6 +7,8 @@ from querytape.analyze import Report
 from querytape.analyze.model import Severity
 from querytape.schemas import Folder
 
+from tests.helpers.shapes import entry_of
+
 
 def folder(name: str) -> Folder:
     """Return an opened folder that no test reads."""
@@ -24,7 +26,7 @@ def test_sides_and_rounds() -> None:
 
 def test_verdicts_are_counted() -> None:
     """By their word."""
-    report = Report(folder("t"), [], [], digests=[{"verdict": word} for word in ("slower", "same", "slower")])
+    report = Report(folder("t"), [], [], digests=[entry_of({"verdict": word}) for word in ("slower", "same", "slower")])
     assert (report.count("slower"), report.count("faster")) == (2, 0)
 
 

@@ -3,6 +3,7 @@
 
 import math
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_quantiles_equal_those_of_a_sorted_list(tmp_path: Path) -> None:
     times = [int(chance.lognormvariate(13, 1)) for _ in range(997)]
     tape = tape_of(tmp_path / "t.tape", len(times))
     outcomes = [{"sent_ns": n * MS, "due_ns": n * MS, "done_ns": n * MS + t} for n, t in enumerate(times)]
-    total = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["totals"][0]
+    total: Mapping[str, Any] = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["totals"][0]
     for name, q in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
         assert total[f"service_{name}_ns"] == quantile_disc(times, q)
 

@@ -69,7 +69,7 @@ def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alo
         assert row["known"] is None
         assert (row["digest"] in against_b(report)) == (row["reason"] != RACE)
         assert of_result(row).remedy.startswith("replay both sides with --order commit") == (row["reason"] == RACE)
-        number = int(row["digest"][:8], 16)
+        number = int((row["digest"] or "")[:8], 16)
         assert number not in found
         found[number] = row["reason"] or NOTHING
     return [found[number] for number in range(len(cases))]

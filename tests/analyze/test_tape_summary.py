@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from querytape.analyze import compare_tapes, summarise_tape
 from querytape.analyze.database import INSPECT
+from querytape.analyze.tape_rows import TapeTransactionsRow
 from querytape.cli.commands.inspect_tape import inspect_command
 from querytape.common.errors import FolderError
 
@@ -45,7 +46,7 @@ def test_a_tape_against_itself(small_paths: tuple[Path, Path, Path]) -> None:
     assert all(row["per_hour_a"] == row["per_hour_b"] for row in changed.digests)
 
 
-def transactions(path: Path, *texts: str | dict[str, Any]) -> dict[str, Any]:
+def transactions(path: Path, *texts: str | dict[str, Any]) -> TapeTransactionsRow:
     """Return the answer for a session's statements, a millisecond each and one apart."""
     words = {"SET": "session", "INSERT": "write", "UPDATE": "write", "SELECT": "read", "CREATE": "ddl"}
     events = [

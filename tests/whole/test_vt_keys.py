@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import summarise_tape
+from querytape.analyze.tape_rows import Workload, WorkloadUsageRow
 from querytape.native.bindings.statements import Normalizer
 
 from tests.helpers.command_line import run_here
@@ -25,7 +26,7 @@ from tests.helpers.command_line import run_here
 OPS = {"=": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "in": "in", "like": "like", "ne": "<>"}
 
 
-def inspected(log: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
+def inspected(log: Path, folder: Path) -> Workload:
     """Capture a log, and return the workload that inspect finds."""
     tape = folder / "vt.tape"
     done = run_here("capture", "slowlog", str(log), "-o", str(tape))
@@ -33,7 +34,7 @@ def inspected(log: Path, folder: Path) -> dict[str, list[dict[str, Any]]]:
     return summarise_tape(tape).workload
 
 
-def ours(usage: dict[str, Any]) -> dict[str, list[str]]:
+def ours(usage: WorkloadUsageRow) -> dict[str, list[str]]:
     """Return a digest's tables, joins, groups and filters in vt's words, by the reasons above."""
     filters = []
     for column in usage["columns"]:

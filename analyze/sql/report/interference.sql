@@ -68,7 +68,8 @@ WITH wide AS (
     FROM windows AS w
     JOIN shares AS s ON s.run = w.run::VARCHAR AND s.round = w.round AND s.from_ns < w.to_ns AND s.at_ns > w.from_ns
 )
-SELECT run::VARCHAR AS run, round, block, machine, greatest(sum(weight * others * scale ORDER BY at_ns) / sum(weight), 0) AS others,
+SELECT run::VARCHAR AS run, round, block, machine,
+    CASE WHEN count(others) > 0 THEN greatest(sum(weight * others * scale ORDER BY at_ns) / sum(weight), 0) END AS others,
     sum(weight * steal * scale ORDER BY at_ns) / sum(weight) AS steal, sum(weight * idle * scale ORDER BY at_ns) / sum(weight) AS idle,
     max(cpus) AS cpus, sum(weight * waiting ORDER BY at_ns) / sum(weight) AS waiting,
     sum(weight * pressure ORDER BY at_ns) / sum(weight) AS pressure

@@ -16,6 +16,7 @@ from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
+from tests.helpers.shapes import answers_of, entry_of, plan_of
 
 SETUP = (
     "CREATE DATABASE shop CHARACTER SET utf8mb4",
@@ -69,12 +70,12 @@ def explaining(
         "text": Normalizer().normalize(statement.encode()).text,
         "class": kind,
     }
-    told = {"results": [{"digest": "d", "known": None, "reason": None, "kind": "data"}] if kind == "results" else []}
+    told: list[Row] = [{"digest": "d", "kind": "data"}] if kind == "results" else []
     tables = {"d": frozenset({"n"} if "shop.n" in statement else ())}
     inserting = {"digest": "i", "verdict": "same", "text": "insert into n values ()", "class": "write"}
     written = {row["digest"]: Normalizer().properties(str(row["text"]).encode()) for row in (entry, inserting)}
     report = Report(
-        Folder("tape", Path("t"), {}), [], [], digests=[entry, inserting], written=written, tables={**tables, "i": frozenset({"n"})},
-        answers={**told, **more}, servers=Servers((), quiet=tuple(differences)), query_plans={"d": plans} if plans else {},
+        Folder("tape", Path("t"), {}), [], [], digests=[entry_of(entry), entry_of(inserting)], written=written, tables={**tables, "i": frozenset({"n"})},
+        answers=answers_of(**{"results": told, **more}), servers=Servers((), quiet=tuple(differences)), query_plans={"d": plan_of(plans)} if plans else {},
     )  # fmt: skip
     return [each.name for each in with_causes(report).differences if "d" in each.changed]

@@ -24,17 +24,24 @@ from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas import Folder
 
+from tests.helpers.shapes import entry_of, plan_of, rows_of
+
 SORTS = json.dumps({"query_block": {"filesort": {"table": {"table_name": "o", "access_type": "ALL"}}}})
+
+
+BEYOND: dict[str, Any] = {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
 
 
 def report(**more: Any) -> Report:
     """Return a report of three digests: one is slower on the table o, one sorts and is slower, one is the same."""
     tape = Folder("tape", Path("t"), {})
     digests = [
-        {"digest": "slow", "verdict": "slower", "text": "select * from o"},
-        {"digest": "sorting", "verdict": "slower", "text": "select * from p order by a"},
-        {"digest": "same", "verdict": "same", "text": "select * from o order by a"},
+        entry_of({"digest": "slow", "verdict": "slower", "text": "select * from o"}),
+        entry_of({"digest": "sorting", "verdict": "slower", "text": "select * from p order by a"}),
+        entry_of({"digest": "same", "verdict": "same", "text": "select * from o order by a"}),
     ]
+    for plan in more.get("query_plans", {}).values():
+        plan.update(plan_of(plan))
     tables = {"slow": frozenset({"o"}), "sorting": frozenset({"p"}), "same": frozenset({"o"})}
     return read_again(Report(tape, [], [], digests=digests, tables=tables, answers={"results": []}, **more))
 
@@ -63,7 +70,7 @@ def test_what_changes_results_alone_makes_nothing_slower() -> None:
     zone = ServerDifference("setting", "time_zone", "zone", "UTC", "SYSTEM")
     made = report(servers=Servers((zone,)))
     made.digests[0]["text"] = "select now() from o"
-    made.answers["results"] = [{"digest": "slow", "known": None, "reason": None, "kind": "data"}]
+    made.answers["results"] = rows_of("results", {"digest": "slow", "kind": "data"})
     made.servers = with_causes(made)
     assert made.servers.differences[0].changed == ("slow",)
     assert reason_of(made, made.digests[0]).difference is None
@@ -79,7 +86,7 @@ def test_what_durability_costs_explains_slower_writes() -> None:
     made.digests[0] |= {"class": "write"}
     made.digests[1] |= {"class": "read"}
     for more, verdict in (("transaction", "slower"), ("ddl", "unstable"), ("write", "errors"), ("write", "same")):
-        made.digests.append({"digest": f"{more} {verdict}", "verdict": verdict, "text": "", "class": more})
+        made.digests.append(entry_of({"digest": f"{more} {verdict}", "verdict": verdict, "text": "", "class": more}))
     found = with_causes(made).differences[0]
     assert found.changed == ("ddl unstable", "slow", "transaction slower")
     assert reason_text(found) == "l: 3 statements that changed write or commit"
@@ -89,15 +96,15 @@ def test_what_may_be_slower_has_its_cause_too() -> None:
     """A digest that its times can't judge, beyond the margin; not one inside it, nor one that lost next to nothing."""
     rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("index", "o.k", "i", table="o"))
     made = report(servers=Servers(rows))
-    beyond = {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    first = dict(made.digests[0])
     for less in ({}, {"shift": {"ratio": 1.05}}, {"pair": {"lost_ns": 1000}}, {"shift": None, "pair": None}):
-        made.digests[0] |= beyond | less
+        made.digests[0] = entry_of(first, BEYOND, less)
         found = with_causes(made).differences
         assert [(each.text, each.changed, each.untold) for each in found if each.untold] == (
             [] if less else [("i", (), ("slow",))]
         )
         assert may_be_slower(made, made.digests[0]) == (not less)
-    made.digests[0] |= beyond
+    made.digests[0] = entry_of(first, BEYOND)
     assert reason_text(with_causes(made).differences[0]) == "i: 1 statement that may be slower uses it"
 
 
@@ -110,7 +117,7 @@ def test_a_lost_index_comes_before_the_buffer_that_sorts_instead() -> None:
     )
     keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
     made = report(servers=Servers(rows), query_plans={"slow": {"a": {"json": keyed}, "b": {"json": SORTS}}})
-    made.digests[1] |= {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    made.digests[1] = entry_of(made.digests[1], BEYOND)
     found = with_causes(made)
     assert [each.text for each in found.differences] == ["i", "s", "other"]
     assert [each.text for each in differences_of(replace(made, servers=found), "slow")] == ["i", "s"]
@@ -159,7 +166,7 @@ def test_a_collation_explains_what_compares() -> None:
         made.digests[0]["text"] = text
         expected = every | {"column": found} | ({"charset": ()} if "status" not in text and "*" not in text else {})
         assert {each.text: each.changed for each in with_causes(read_again(made)).differences} == expected, text
-    made.digests[0] |= {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    made.digests[0] = entry_of(made.digests[0], BEYOND)
     assert {each.text for each in with_causes(made).differences if each.untold} == {"engine", "column", "charset"}
 
 
@@ -174,7 +181,7 @@ def test_sql_mode_explains_errors() -> None:
         (1055, "same", False),
     ):
         made.digests[0]["verdict"] = "errors changed"
-        made.answers["errors"] = [{"digest": "slow", "what": what, "after": errno}]
+        made.answers["errors"] = rows_of("errors", {"digest": "slow", "what": what, "after": errno})
         first = with_causes(made).differences[0]
         assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
         if changed:
@@ -275,7 +282,7 @@ def test_statistics_explain_no_lookup_of_one_row(text: str, named: bool) -> None
     assert with_causes(made).differences[0].changed == (() if "values" in text else ("slow",))
     made.unique_keys = {"o": frozenset({("id",), ("a", "b")})}
     assert with_causes(made).differences[0].changed == (("slow",) if named else ())
-    made.query_plans = {"slow": {"a": {}, "b": {}, "changes": ["o: ref by k -> a full scan"], "class": "now a scan"}}
+    made.query_plans = {"slow": plan_of({"changes": ["o: ref by k -> a full scan"], "class": "now a scan"})}
     assert with_causes(made).differences[0].changed == ("slow",)
 
 
@@ -323,7 +330,9 @@ def test_a_routine_explains_what_calls_it() -> None:
     """Errors and other results of statements that call it, by themselves or through a view; of no others."""
     made = report(servers=Servers((ServerDifference("routine", "shop.Tax", "B lacks the function shop.tax"),)))
     made.routines = {"slow": frozenset({"tax"}), "same": frozenset({"other"})}
-    made.answers["errors"] = [{"digest": digest, "what": "new", "after": 1305} for digest in ("slow", "sorting")]
+    made.answers["errors"] = rows_of(
+        "errors", *({"digest": digest, "what": "new", "after": 1305} for digest in ("slow", "sorting"))
+    )
     made.digests[0]["verdict"] = made.digests[1]["verdict"] = "errors changed"
     made.servers = with_causes(made)
     assert made.servers.differences[0].changed == ("slow",)
@@ -355,9 +364,9 @@ def test_limit_excuses_nothing_where_one_row_is_found(text: str, is_one: bool) -
     made = report()
     made.digests[0]["text"], made.tables = text, {"slow": frozenset({"other" if "other" in text else "t"})}
     read_again(made)
-    made.answers["results"] = [
-        {"digest": "slow", "kind": "data", "known": "limit_unsorted", "reason": "limit_unsorted"}
-    ]
+    made.answers["results"] = rows_of(
+        "results", {"digest": "slow", "kind": "data", "known": "limit_unsorted", "reason": "limit_unsorted"}
+    )
     withdraw_excuses(made, {"t": {("id",), ("k1", "k2")}})
     assert [row["known"] for row in made.answers["results"]] == [None if is_one else "limit_unsorted"]
 
@@ -370,10 +379,8 @@ def test_limit_excuses_nothing_where_the_servers_define_it_differently(kind: str
     difference = ServerDifference(kind, name, "differs", table=name.partition(".")[0] if kind != "routine" else "")
     made = report(servers=Servers((difference,)))
     made.tables, made.routines = {"slow": frozenset({"v"})}, {"slow": frozenset({"f"})}
-    made.answers["results"] = [
-        {"digest": "slow", "kind": kind, "known": "limit_unsorted", "reason": "limit_unsorted"}
-        for kind in ("data", "order")
-    ]
+    limited = {"digest": "slow", "known": "limit_unsorted", "reason": "limit_unsorted"}
+    made.answers["results"] = rows_of("results", {**limited, "kind": "data"}, {**limited, "kind": "order"})
     withdraw_excuses(made, {})
     assert [row["known"] for row in made.answers["results"]] == [None if counts else "limit_unsorted", "limit_unsorted"]
 

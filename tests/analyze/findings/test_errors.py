@@ -6,14 +6,17 @@ from typing import Any
 import pytest
 from querytape.analyze.findings.errors import NEW_ERRORS, ON_BOTH, WORDS, by_digest, on_tape, roots_of
 
+from tests.helpers.shapes import rows_of
+
 NEW = next(what for what in NEW_ERRORS if what != ON_BOTH)
 
 
 def test_events_are_counted_by_digest() -> None:
     """Of the kinds that are asked for; each kind has words."""
-    rows = [
+    given = [
         {"what": what, "digest": digest, "events": 2 + n} for n, what in enumerate(WORDS) for digest in ("a", "a", "b")
     ]
+    rows = rows_of("errors", *given)
     assert by_digest(rows, "new") == {"a": 4, "b": 2}
     assert by_digest(rows, "new", "changed") == {"a": 10, "b": 5}
     assert by_digest(rows, "other") == {}
@@ -25,9 +28,10 @@ def test_what_the_tape_knows() -> None:
     assert [on_tape(errno) for errno in (None, 0, 1062)] == ["unknown", "succeeded", "1062"]
 
 
-def error(digest: str, errno: int, what: str = NEW) -> dict[str, Any]:
+def error(digest: str, errno: int, what: str = NEW) -> Any:
     """Return a row of the errors."""
-    return {"digest": digest, "after": errno, "what": what}
+    (row,) = rows_of("errors", {"digest": digest, "after": errno, "what": what})
+    return row
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -36,6 +37,7 @@ from querytape.experiments.compare_plan import PLAN_FILE, ComparePlan
 
 from tests.helpers.reports import tape_of
 from tests.helpers.runs import make_run
+from tests.helpers.shapes import entry_of, rows_of
 
 from .planted import DIGESTS, REPEATS, TEXTS, planted
 
@@ -43,20 +45,19 @@ DDL = "ALTER TABLE t ADD INDEX k (x)"
 MS = 1_000_000
 
 
-def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
+def entry(verdict: str, total_ns: int, why: str = "") -> Any:
     """Return a digest as far as the headline reads it."""
-    return {
-        "digest": "0",
-        "verdict": verdict,
-        "why": why,
-        "text": "select ?",
-        "a": {"total_ns": total_ns},
-        "b": None,
-        "pair": None,
-        "new_errors": 3 if why else 0,
-        "failed_on_both": 0,
-        "note": None,
-    }
+    return entry_of(
+        {
+            "digest": "0",
+            "verdict": verdict,
+            "why": why,
+            "text": "select ?",
+            "a": {"total_ns": total_ns},
+            "new_errors": 3 if why else 0,
+            "failed_on_both": 0,
+        }
+    )
 
 
 @pytest.fixture
@@ -82,11 +83,9 @@ def test_errors_and_results_are_counted(empty: Report) -> None:
     """Singular and plural; results that a reason is known for do not count."""
     empty.digests = [entry("errors changed", 1, "3 new errors"), entry("same", 1)]
     row = {"digest": "1", "known": None, "kind": "rows", "events": 1}
-    empty.answers["results"] = [
-        row,
-        {**row, "digest": "2", "known": "chance"},
-        {**row, "digest": "3", "kind": "warnings"},
-    ]
+    empty.answers["results"] = rows_of(
+        "results", row, {**row, "digest": "2", "known": "chance"}, {**row, "digest": "3", "kind": "warnings"}
+    )
     answer = headline(empty)
     assert answer is not None
     assert answer.sentence == (
@@ -193,9 +192,9 @@ def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], again
     for entry in report.digests:
         name = next(name for name, digest in DIGESTS.items() if digest == entry["digest"])
         if not against:
-            entry.update(verdict=verdicts.get(name, "same"), new_errors=0, failed_on_both=0)
+            entry["verdict"], entry["new_errors"], entry["failed_on_both"] = verdicts.get(name, "same"), 0, 0
         entry["class"] = "write" if name in ("slower", "locked") else "read"
-        entry["pair"] = {"lost_ns": lost_ms.get(name, 0) * MS}
+        (entry["pair"],) = rows_of("pairs", {"lost_ns": lost_ms.get(name, 0) * MS})
     if not against:
         (failed,) = report.answers["failed_everywhere"]
         report.answers |= {"errors": [], "results": [], "failed_everywhere": [failed | {"succeeded": 0, "unknown": 0}]}

@@ -23,12 +23,13 @@ from querytape.analyze.findings.plans import (
     cost_text,
     measured,
     merged,
-    new_entry,
     plan_changes,
     read_plan,
     steps,
     worst,
 )
+
+from tests.helpers.shapes import plan_of
 
 HERE = Path(__file__).parent / "explain"
 KINDS = ("mysql57", "mysql80", "mysql9v1", "mysql9v2", "mariadb", "mariadb118", "mariadbanalyze")
@@ -184,8 +185,8 @@ def test_samples_without_a_plan_differ_in_nothing() -> None:
     other = json.dumps({"query_block": {"table": {"table_name": "t", "access_type": "ref", "key": "k", "rows": 9}}})
     no_plan = {"error": "1305 FUNCTION f does not exist"}
 
-    def joined(*pairs: tuple[dict[str, str], dict[str, str]]) -> tuple[str, list[str], int]:
-        found = _joined([{**new_entry(), "a": a, "b": b} for a, b in pairs])
+    def joined(*pairs: tuple[dict[str, str], dict[str, str]]) -> tuple[str | None, list[str], int]:
+        found = _joined([plan_of({"a": a, "b": b}) for a, b in pairs])
         return found["class"], found["changes"], found["differing"]
 
     failed = (no_plan, no_plan)

@@ -18,6 +18,8 @@ from querytape.analyze.model import ServerDifference, Servers
 from querytape.schemas.result_names import RESULT_REASONS
 from rich.console import Console
 
+from tests.helpers.shapes import plan_of, rows_of
+
 from .planted import DIGESTS, REPEATS, planted
 
 
@@ -78,8 +80,8 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
     last = text.rpartition("reasoned AS (")[2]
     given = named | set(re.findall(r"THEN '([^']{3,})'", last))
     assert given == RESULT_REASONS.keys() - {"server_writes"}  # that one needs the servers' schemas
-    assert of_result({"reason": "chance", "kind": "rows"}).remedy == "this is to be expected"
-    assert of_result({"reason": None, "kind": "order"}).text == "other order of rows"
+    assert of_result(*rows_of("results", {"reason": "chance", "kind": "rows"})).remedy == "this is to be expected"
+    assert of_result(*rows_of("results", {"kind": "order"})).text == "other order of rows"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_why_something_is_slower(comparison: Report) -> None:
     report = deepcopy(comparison)
     lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", changed=(DIGESTS["slow"],))
     report = replace(report, servers=Servers((lacks,)))
-    report.query_plans[DIGESTS["slower"]] = {"changes": ["t: ref by k -> a full scan"]}
+    report.query_plans[DIGESTS["slower"]] = plan_of({"changes": ["t: ref by k -> a full scan"]})
     slow = [task for task in to_do(report) if task.part == SLOW]
     assert [task.cause for task in slow] == [
         "B lacks index k on t (id)",
@@ -229,7 +231,7 @@ def test_plans_that_agree_are_not_to_be_asked_for(comparison: Report) -> None:
     (unknown,) = (task.remedy for task in to_do(report) if task.part == SLOW)
     assert unknown == "see their plans: querytape plans asks both servers for them"
     for name in ("slow", "slower"):
-        report.query_plans[DIGESTS[name]] = {"changes": [], "class": "same", "a": {}, "b": {}}
+        report.query_plans[DIGESTS[name]] = plan_of({"class": "same"})
     (known,) = (task.remedy for task in to_do(report) if task.part == SLOW)
     assert known == "their plans agree: querytape plans --analyze 2s counts what each execution does"
 
@@ -239,8 +241,7 @@ def test_counters_speak_where_plans_agree(comparison: Report) -> None:
     report = deepcopy(comparison)
     for name, pages in (("slow", 225), ("slower", 9000)):
         sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": n}})} for n in (0.2, pages)]
-        plan = {"class": "same", "changes": [], "a": sides[0], "b": sides[1], "server_digest": {}}
-        report.query_plans[DIGESTS[name]] = plan
+        report.query_plans[DIGESTS[name]] = plan_of({"class": "same", "a": sides[0], "b": sides[1]})
     words = "plans agree; for each execution B reads 225 to 9,000 pages from disk, A 0.2"
     assert [task.cause for task in to_do(report) if task.part == SLOW] == [words]
     for text in (as_json(report), as_markdown(report), as_html(report), shown(report)):
@@ -284,7 +285,9 @@ def test_other_results_by_another_column(comparison: Report) -> None:
     row = next(row for row in report.answers["results"] if row["known"] is None)
     row["reason"] = None
     for fact, found in (("collation", True), ("default", False)):
-        other = ServerDifference("column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"],), fact=fact)
+        other = ServerDifference(
+            "column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"] or "",), fact=fact
+        )
         causes = [task.cause for task in to_do(replace(report, servers=Servers((other,)))) if task.part == ELSE]
         assert any("column t.g" in cause for cause in causes) == found
 
@@ -310,5 +313,5 @@ def test_what_is_no_plan_is_no_other_plan(word: str, text: str, cause: str, comp
     """An EXPLAIN that fails, or was not asked, shows no other plan."""
     report = deepcopy(comparison)
     for name in ("slow", "slower"):
-        report.query_plans[DIGESTS[name]] = {"changes": [text], "class": word}
+        report.query_plans[DIGESTS[name]] = plan_of({"changes": [text], "class": word})
     assert [task.cause for task in to_do(report) if task.part == SLOW] == [cause]

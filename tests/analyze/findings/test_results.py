@@ -10,9 +10,11 @@ import pytest
 from querytape.analyze import Report, build
 from querytape.analyze.findings.headline import headline
 from querytape.analyze.findings.results import against_b, unexplained, unproven_sentences
+from querytape.analyze.rows import ResultsRow
 from querytape.schemas.result_names import RESULT_KINDS
 
 from tests.helpers.runs import make_run
+from tests.helpers.shapes import answers_of, rows_of
 from tests.helpers.tapes import make_tape
 
 pytestmark = pytest.mark.slow
@@ -30,7 +32,7 @@ def test_only_what_has_no_reason(small_report: Report) -> None:
     """The row that the small run changed is unexplained, one with a reason is not."""
     (row,) = unexplained(small_report)
     assert row["kind"] == "rows"
-    known = Report(small_report.tape, [], [], answers={"results": [{**row, "known": "chance"}]})
+    known = Report(small_report.tape, [], [], answers=answers_of(results=[{**row, "known": "chance"}]))
     assert list(unexplained(known)) == []
 
 
@@ -77,9 +79,9 @@ EXPLAINED = [  # text, kind, versions, known, reason
 
 
 @pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]:
     """The row of results.sql of each of EXPLAINED, by its number: a report for each pair of versions."""
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, ResultsRow] = {}
     for versions in (UPGRADE, EQUAL, FROM_MARIADB, TO_MARIADB):
         folder = tmp_path_factory.mktemp("explained")
         cases = {number: case for number, case in enumerate(EXPLAINED) if case[2] == versions}
@@ -104,13 +106,13 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, A
         ]
         rows = build(tape, runs[:1], runs[1:]).answers["results"]
         assert len(rows) == len(cases)
-        found |= {int(row["digest"], 16): row for row in rows}
+        found |= {int(row["digest"] or "", 16): row for row in rows}
     return found
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
-def test_what_explains_a_difference(number: int, explained: dict[int, dict[str, Any]]) -> None:
+def test_what_explains_a_difference(number: int, explained: dict[int, ResultsRow]) -> None:
     """A lost implicit sort counts, with its reason, where A sorted and B does not; ties and missing orders are named."""
     row, (_, kind, _, known, reason) = explained[number], EXPLAINED[number]
     assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
@@ -157,9 +159,9 @@ def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], 
 
 
 @pytest.fixture(scope="module")
-def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]:
     """The row of results.sql of each of WRITES, by its number: a report of two runs, and one of a run alone."""
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, ResultsRow] = {}
     for compared in (True, False):
         folder = tmp_path_factory.mktemp("writes")
         cases = {n: of_write(n, write) for n, (write, two, _, _) in enumerate(WRITES) if two == compared}
@@ -172,12 +174,12 @@ def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str
         report = build(tape, runs[:1], runs[1:]) if compared else build(tape, runs[1:])
         rows = [row for row in report.answers["results"] if row["kind"] == "rows"]
         assert len(rows) == len(cases)
-        found |= {int(row["digest"], 16): row for row in rows}
+        found |= {int(row["digest"] or "", 16): row for row in rows}
     return found
 
 
 @pytest.mark.parametrize("number", range(len(WRITES)), ids=[f"{write}-{two}" for write, two, _, _ in WRITES])
-def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_writes: dict[int, dict[str, Any]]) -> None:
+def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_writes: dict[int, ResultsRow]) -> None:
     """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
     row, (_, _, after, reason) = after_writes[number], WRITES[number]
     assert (row["events"], row["after_write"]) == (2, after)
@@ -205,7 +207,7 @@ def test_a_set_that_failed_explains_what_its_session_reads(tmp_path: Path) -> No
         for errno, sum_ in ((0, "a"), (1298, "data"))
     ]
     rows = build(tape, runs[:1], runs[1:]).answers["results"]
-    found = {int(row["digest"], 16): row["reason"] == "set_failed" for row in rows}
+    found = {int(row["digest"] or "", 16): row["reason"] == "set_failed" for row in rows}
     assert found == {1: True, 2: False}
 
 
@@ -220,8 +222,9 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
     report = build(tape, runs[:3], runs[3:])
     (entry,) = report.digests
     entry["verdict"] = "same"
-    for side in ("a", "b"):
-        entry[side]["n"] = 200
+    for side in (entry["a"], entry["b"]):
+        assert side is not None
+        side["n"] = 200
     return report
 
 
@@ -230,7 +233,7 @@ def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer
     """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
     (digest,) = (entry["digest"] for entry in steady.digests)
     row = {"digest": digest, "kind": "rows", "known": None, "reason": "perhaps_race", "events": events}
-    report = replace(steady, answers=steady.answers | {"results": [row]})
+    report = replace(steady, answers=answers_of(steady.answers, results=[row]))
     found = headline(report)
     assert found is not None
     assert found.answer == answer
@@ -240,7 +243,7 @@ def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer
     assert said in found.sentence
     assert "--order commit on both sides decides it" in found.sentence
     assert against_b(report) == set()
-    report.answers["results"] = [row, {**row, "kind": "data", "reason": None}]
+    report.answers["results"] = rows_of("results", row, {**row, "kind": "data", "reason": None})
     found = headline(report)
     assert found is not None
     assert found.answer == "no"

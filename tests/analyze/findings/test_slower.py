@@ -29,11 +29,13 @@ from querytape.analyze.findings.slower import (
     work_text,
     write_counters,
 )
+from querytape.analyze.model import DigestEntry, ratio_of
 from querytape.schemas import Folder, columns, open_folder
 
 from tests.helpers.duck import database
 from tests.helpers.reports import terminal_text
 from tests.helpers.runs import make_run
+from tests.helpers.shapes import entry_of, plan_of, rows_of
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 
@@ -42,13 +44,10 @@ FAST, SLOW = MS // 10, 4 * MS // 10
 CACHE = {"before": {"qcache_hits": 0, "com_select": 0}, "after": {"qcache_hits": 90, "com_select": 10}}
 
 
-def plan(a: Any, b: Any, word: str = "same") -> dict[str, Any]:
+def plan(a: Any, b: Any, word: str = "same") -> Any:
     """Return a digest's plans with their counters."""
-    return {
-        "class": word,
-        "a": {"counters": json.dumps({"executions": 4, "counters": a})},
-        "b": {"counters": json.dumps({"executions": 4, "counters": b})},
-    }
+    sides = [{"counters": json.dumps({"executions": 4, "counters": counters})} for counters in (a, b)]
+    return plan_of({"class": word, "a": sides[0], "b": sides[1]})
 
 
 def report_of_work(**more: Any) -> Report:
@@ -100,7 +99,7 @@ def test_only_where_plans_agree() -> None:
     assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "cannot tell")] == [
         True, True, False, False,
     ]  # fmt: skip
-    assert work_of(None) == work_of({"class": "same"}) == []
+    assert work_of(None) == work_of(plan_of({"class": "same"})) == []
     for text in ("{", "[]", '{"counters": 3}', '{"counters": {"Sort_rows": "x"}}', None, "[" * 100_000):
         assert counted(text) == {}
 
@@ -112,11 +111,11 @@ def test_writes_by_the_servers_counters() -> None:
         {"binlog_cache_use": 1.0, "innodb_os_log_fsyncs": 1.1},
     )
     made = report_of_work(write_counters={"a": a, "b": b})
-    works, each = more_work(made, {"class": "transaction"})
+    works, each = more_work(made, entry_of({"class": "transaction"}))
     assert work_text(works, each) == "for each write B writes 1 transaction to the binary log, A 0"
     assert settings_of(works) == ["log_bin", "sync_binlog"]
     assert work_of_writes(report_of_work(write_counters={"b": b})) == []
-    read = {"class": "read", "digest": "d"}
+    read = entry_of({"class": "read", "digest": "d"})
     made.query_plans["d"] = plan({"Sort_rows": 400}, {"Sort_rows": 0})
     assert more_work(made, read) == ([], "execution")
     assert differences(b, a, WRITES)[0].a == 1.0
@@ -242,13 +241,19 @@ def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: An
     return build(tape, [a], [make_run(folder / "b.run", tape, sides[1])])
 
 
+def lost_ns(entry: DigestEntry) -> int:
+    """Return what B took longer for the pairs of a digest."""
+    assert entry["pair"] is not None
+    return entry["pair"]["lost_ns"]
+
+
 @pytest.mark.slow
 def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
     """The sentence names how many events went either way; it stands beside the ratio in every output."""
     report = opposed(tmp_path)
     (entry,) = report.digests
-    assert entry["shift"]["ratio"] > 1.5
-    assert entry["pair"]["lost_ns"] < -HEAVY * 50 * MS
+    assert (ratio_of(entry) or 0) > 1.5
+    assert lost_ns(entry) < -HEAVY * 50 * MS
     assert entry["note"] == (
         "yet 1.14s less in sum: 180 events took longer in B (54.0ms in all), 20 events took less (1.19s)"
     )
@@ -273,7 +278,7 @@ def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
 def test_a_query_cache_is_named(tmp_path: Path) -> None:
     """Where one answered a good part, it may be the reason."""
     (entry,) = opposed(tmp_path, cache=CACHE).digests
-    assert entry["note"].endswith("; the query cache of A answered some at once, which queries can't do")
+    assert (entry["note"] or "").endswith("; the query cache of A answered some at once, which queries can't do")
 
 
 @pytest.mark.slow
@@ -282,24 +287,22 @@ def test_a_query_cache_is_named(tmp_path: Path) -> None:
 def test_what_agrees_needs_no_reason(tmp_path: Path, heavy_ns: int) -> None:
     """Ratio and sum in the same direction."""
     (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
-    assert entry["pair"]["lost_ns"] > 0
+    assert lost_ns(entry) > 0
     assert entry["note"] is None
 
 
 def test_periods_and_warm_up() -> None:
     """Stalls that come every 30 s are named as such, random ones not; a run that begins slowly has a warm-up."""
-    even = [{"round": 1, "at_ns": n * 30 * SECOND} for n in range(6)]
+    even = rows_of("stalls", *({"round": 1, "at_ns": n * 30 * SECOND} for n in range(6)))
     assert period_s(even) == pytest.approx(30)
-    odd = [{"round": 1, "at_ns": at * SECOND} for at in (1, 2, 30, 31, 90, 200)]
+    odd = rows_of("stalls", *({"round": 1, "at_ns": at * SECOND} for at in (1, 2, 30, 31, 90, 200)))
     assert period_s(odd) is None
-    parts = [
-        {"part": n, "relative_latency": 2.0 if n < 4 else 1.0, "span_ns": 20 * SECOND, "n": 100} for n in range(20)
-    ]
-    assert warm_after_ns(parts) == 4 * SECOND
-    assert warm_after_ns([{**part, "relative_latency": 1.0} for part in parts]) == 0
+    slow = parts((4, 2.0), (16, 1.0))
+    assert warm_after_ns(slow) == 4 * SECOND
+    assert warm_after_ns(parts((20, 1.0))) == 0
 
 
-def parts(*levels: tuple[int, float]) -> list[dict[str, Any]]:
+def parts(*levels: tuple[int, float]) -> list[Any]:
     """Return the rows of relative_latency.sql of run b: so many parts of each level."""
     values = [level for n, level in levels for _ in range(n)]
     return [
@@ -308,7 +311,7 @@ def parts(*levels: tuple[int, float]) -> list[dict[str, Any]]:
     ]
 
 
-def stall(at_s: float, long_s: float) -> dict[str, Any]:
+def stall(at_s: float, long_s: float) -> Any:
     """Return a row of stalls.sql of run a."""
     return {"run": "a", "round": 1, "at_ns": int(at_s * SECOND), "long_ns": int(long_s * SECOND)}
 

@@ -29,6 +29,7 @@ from querytape.schemas import PROPERTIES
 from tests.analyze.findings.planted import DIGESTS
 from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import make_run
+from tests.helpers.shapes import answers_of, entry_of, plan_of
 from tests.helpers.tapes import MS, SECOND
 
 LATE = [
@@ -133,14 +134,15 @@ def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
         {"run": "b", "relative_latency": 9.0},
         {"run": "a", "relative_latency": None},
     ]
-    digests: list[Row] = [{"shift": {"detectable": value}} for value in (1.04, 1.08, 1.5, None)] + [{"shift": None}]
-    report = Report(small_report.tape, [], [], answers={"rounds": rounds}, digests=digests)
+    shifts: list[dict[str, Any] | None] = [*({"detectable": value} for value in (1.04, 1.08, 1.5, None)), None]
+    digests = [entry_of({"shift": shift}) for shift in shifts]
+    report = Report(small_report.tape, [], [], answers=answers_of(rounds=rounds), digests=digests)
     assert (
         baseline(report)
         == "A's own rounds differ from each other by 5.0%; of half of the statements a change of 8% would be seen."
     )
     assert (
-        baseline(Report(small_report.tape, [], [], answers={"rounds": rounds}))
+        baseline(Report(small_report.tape, [], [], answers=answers_of(rounds=rounds)))
         == "A's own rounds differ from each other by 5.0%."
     )
 
@@ -268,7 +270,7 @@ def test_unknown_plans_of_what_is_slower(comparison: Report) -> None:
     )
     assert "run querytape plans " in found.text
     assert found.text.endswith(" -o again.plans, then repeat this report with --plans again.plans.")
-    plan = {"a": {"json": "{}"}, "b": {"json": "{}"}}
+    plan = plan_of({"a": {"json": "{}"}, "b": {"json": "{}"}})
     (found,) = unknown_plans(replace(report, query_plans={slower[0]: plan}))
     assert "for 1 of 2 statements" in found.text
     assert "again.plans" in terminal_text(replace(report, trust=[found]))

@@ -11,6 +11,8 @@ from querytape.analyze import Report, SweepLevel, write_charts
 from querytape.analyze.render.chart_specs import MAX_STALLS, file_name, report_charts, sweep_charts
 from querytape.common.errors import InputError
 
+from tests.helpers.shapes import answers_of
+
 pytestmark = pytest.mark.slow
 
 
@@ -72,7 +74,7 @@ def stall(run: str, at_ns: int, long_ns: int) -> dict[str, object]:
 def test_stalls_are_marked_at_their_time(small_report: Report) -> None:
     """Throughput and p95 have a band of each stall in the colour of its side, from its begin to its end; others none."""
     stalls = [stall("a", 10**9, 3 * 10**8), stall("b", 2 * 10**9, 10**8), stall("a", 4 * 10**9, 5 * 10**8)]
-    report = replace(small_report, answers={**small_report.answers, "stalls": stalls})
+    report = replace(small_report, answers=answers_of(small_report.answers, stalls=stalls))
     charts = {chart.name: chart for chart in report_charts(report)}
     expected = [("A", 1.0, 1.3), ("B", 2.0, 2.1), ("A", 4.0, 4.5)]
     for name in ("throughput", "p95"):
@@ -90,7 +92,7 @@ def test_stalls_are_marked_at_their_time(small_report: Report) -> None:
 def test_the_longest_stalls_are_marked(small_report: Report) -> None:
     """Of thousands the longest are shown, in the order of time."""
     many = [stall("a", n * 10**9, (1 + n % 10) * 10**8) for n in range(3_000)]
-    report = replace(small_report, answers={**small_report.answers, "stalls": many})
+    report = replace(small_report, answers=answers_of(small_report.answers, stalls=many))
     chart = next(chart for chart in report_charts(report) if chart.name == "throughput")
     shown = [band["x"] for band in chart.spec["layer"][0]["data"]["values"]]
     assert shown == [float(n) for n in range(3_000) if n % 10 == 9][:MAX_STALLS]
@@ -99,7 +101,7 @@ def test_the_longest_stalls_are_marked(small_report: Report) -> None:
 def test_counters_have_their_unit(small_report: Report) -> None:
     """Percent of the processors, bytes as MB, everything else a second."""
     rows = [{"run": "a", "name": name, "bin": 0, "value": 2e6} for name in ("cpu user", "disk read", "pages flushed")]
-    answers = {**small_report.answers, "series": rows}
+    answers = answers_of(small_report.answers, series=rows)
     report = Report(small_report.tape, small_report.a, [], answers=answers, details=small_report.details)
     titles = {chart.name: chart.title for chart in report_charts(report)}
     assert titles["cpu-user"] == "CPU user, %"

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, build
+from querytape.analyze.model import sides_of
 from querytape.analyze.render.dots_chart import MARKS, dots_spec
 from querytape.analyze.verdicts.verdict import WORDS
+
+from tests.helpers.shapes import entry_of
 
 # How colours look to those who lack one kind of cones (Machado, Oliveira and Fernandes 2009), as matrices on linear RGB.
 SIGHTS = {
@@ -48,8 +51,9 @@ def test_every_digest_is_a_dot(report: Report) -> None:
     assert rows.keys() == {entry["digest"] for entry in report.digests}
     for entry in report.digests:
         row = rows[entry["digest"]]
-        assert (row["x"], row["y"]) == (entry["a"]["p50_ns"] / 1e6, entry["b"]["p50_ns"] / 1e6)
-        assert (row["n"], row["verdict"]) == (entry["b"]["n"], entry["verdict"])
+        a, b = sides_of(entry)
+        assert (row["x"], row["y"]) == ((a["p50_ns"] or 0) / 1e6, (b["p50_ns"] or 0) / 1e6)
+        assert (row["n"], row["verdict"]) == (b["n"], entry["verdict"])
     (slower,) = (row for row in rows.values() if row["verdict"] == "slower")
     assert slower["y"] > 2.5 * slower["x"]  # type: ignore[operator]
     assert str(slower["ratio"]).startswith("x")
@@ -62,7 +66,7 @@ def test_a_digest_without_a_time_lies_on_the_rim(
 ) -> None:
     """Failed always, or never sent: it is there all the same, below all times, inside of the axes; a word says so."""
     first, *others = report.digests
-    lacking = replace(report, digests=[{**first, side: gone}, *others])
+    lacking = replace(report, digests=[entry_of(first, {side: gone}), *others])
     rows, spec = rows_of(lacking), dots_spec(lacking)
     assert spec is not None
     low, high = spec["layer"][-1]["encoding"][axis]["scale"]["domain"]

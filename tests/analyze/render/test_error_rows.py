@@ -10,13 +10,14 @@ from querytape.analyze.render.error_rows import apart, error_rows, show_errors
 from rich.console import Console
 
 from tests.helpers.reports import terminal_text
+from tests.helpers.shapes import answers_of, entry_of
 
 LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_some_length where " * 3
 
 
 def failing(report: Report, *whats: dict[str, Any]) -> Report:
     """Return the report with errors of its first digests, whose statements begin alike."""
-    digests = [{**entry, "text": f"{LONG} x{n} = ?"} for n, entry in enumerate(report.digests)]
+    digests = [entry_of(entry, {"text": f"{LONG} x{n} = ?"}) for n, entry in enumerate(report.digests)]
     known = {
         "what": "new",
         "before": 0,
@@ -30,7 +31,7 @@ def failing(report: Report, *whats: dict[str, Any]) -> Report:
         {**known, "digest": entry["digest"], "first_session": n, "first_seq": 2, **what}
         for n, (entry, what) in enumerate(zip(digests, whats, strict=False))
     ]
-    return replace(report, digests=digests, answers={**report.answers, "errors": rows})
+    return replace(report, digests=digests, answers=answers_of(report.answers, errors=rows))
 
 
 def test_no_two_rows_are_alike(report: Report) -> None:
@@ -72,7 +73,7 @@ def test_apart() -> None:
 
 def test_statements_that_changed_are_told_apart(report: Report) -> None:
     """So are those of the list of statements, on a terminal and in Markdown."""
-    changed = [{**entry, "verdict": "unstable"} for entry in failing(report).digests[:3]]
+    changed = [entry_of(entry, {"verdict": "unstable"}) for entry in failing(report).digests[:3]]
     report = replace(report, digests=changed)
     for text in (terminal_text(report), as_markdown(report)):
         assert all(f"x{n} = ?" in text for n in range(3))

@@ -5,16 +5,18 @@ from dataclasses import replace
 
 from querytape.analyze import Report
 from querytape.analyze.cause_table import TOPICS, rank_variables
+from querytape.analyze.model import Variable
 from querytape.analyze.render.explanations_text import counter_lines, plan_lines, variable_lines
 
 from tests.helpers.reports import terminal_text
+from tests.helpers.shapes import answers_of, entry_of, plan_of
 
 SWITCHES = [f"switch_{number}=on" for number in range(30)]
 
 
 def variables(report: Report, **values: tuple[str | None, str | None]) -> str:
     """Return what is printed of these variables."""
-    rows = [{"name": name, "a": a, "b": b} for name, (a, b) in values.items()]
+    rows: list[Variable] = [{"name": name, "a": a, "b": b} for name, (a, b) in values.items()]
     lines = list(variable_lines(replace(report, variables=rank_variables(rows, list(TOPICS)))))
     assert max(map(len, lines)) <= 80
     return "\n".join(lines)
@@ -42,7 +44,7 @@ def test_variables_wrap_as_text(report: Report) -> None:
 def test_plans_name_their_statement(report: Report) -> None:
     """A plan that differs stands under its statement, without its digest."""
     digest = report.digests[0]["digest"]
-    plans = {digest: {"changes": ["orders: now a scan " + "of everything " * 12]}}
+    plans = {digest: plan_of({"changes": ["orders: now a scan " + "of everything " * 12]})}
     lines = list(plan_lines(replace(report, query_plans=plans)))
     assert lines[1] == f"    {report.digests[0]['text']}"
     assert digest[:8] not in "".join(lines)
@@ -52,7 +54,8 @@ def test_plans_name_their_statement(report: Report) -> None:
 def test_counters(report: Report) -> None:
     """Both sides, in 80 columns; those that hardly differ are not there, and the rest is counted."""
     rows = [{"name": f"Innodb_buffer_pool_read_ahead_{n}", "a": 1e6, "b": 2e9, "weight": 7.0} for n in range(9)]
-    answers = {**report.answers, "counters": [*rows, {"name": "Sort_scan", "a": 1, "b": 1, "weight": 0.0}]}
+    sort = {"name": "Sort_scan", "a": 1, "b": 1, "weight": 0.0}
+    answers = answers_of(report.answers, counters=[*rows, sort])
     lines = list(counter_lines(replace(report, answers=answers)))
     assert max(map(len, lines)) <= 80
     assert lines[-1] == "    and 3 more: --html or --json show them"
@@ -62,6 +65,6 @@ def test_counters(report: Report) -> None:
 def test_long_reasons_have_lines_of_their_own(report: Report) -> None:
     """A verdict's reason is whole on a terminal, however long it is."""
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
-    digests = [{**report.digests[0], "verdict": "cannot tell", "why": why}]
+    digests = [entry_of(report.digests[0], {"verdict": "cannot tell", "why": why})]
     text = terminal_text(replace(report, digests=digests))
     assert " ".join(text.split()).count(why) >= 1

@@ -8,10 +8,12 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.analyze import Report, Settings, as_html, as_json, build
+from querytape.analyze.model import Variable
 
 from tests.helpers.browser import browser
 from tests.helpers.reports import HOSTILE
 from tests.helpers.runs import make_run
+from tests.helpers.shapes import entry_of
 from tests.helpers.simulated import digest_name
 from tests.helpers.tapes import make_tape
 
@@ -158,8 +160,8 @@ PHONE = """
 def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """On 390 pixels nothing is cut off at the side, light and dark: rows are cards whose cells name their columns."""
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
-    digests = [{**entry, "why": why, "text": "select a_very_long_name_" * 9} for entry in report.digests]
-    rows = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
+    digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
+    rows: list[Variable] = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
     file = tmp_path / "page.html"
     file.write_text(as_html(replace(report, digests=digests, variables=rows)), encoding="utf-8")
     with browser(tmp_path, request) as chromium:
@@ -176,7 +178,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
 def test_on_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Printed on A4, no column of a table is cut off at the side."""
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
-    digests = [{**entry, "why": why, "text": "select a_very_long_name_" * 9} for entry in report.digests]
+    digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     file = tmp_path / "page.html"
     file.write_text(as_html(replace(report, digests=digests)), encoding="utf-8")
     with browser(tmp_path, request) as chromium:

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 from querytape.analyze import Report, as_junit
 
+from tests.helpers.shapes import entry_of
 from tests.helpers.simulated import digest_name
 
 
@@ -18,7 +19,7 @@ def test_junit(report: Report) -> None:
 
 def test_control_characters_are_not_in_it(report: Report) -> None:
     """XML 1.0 cannot have them; a lone surrogate becomes a question mark."""
-    entry = {**report.digests[0], "verdict": "cannot tell", "why": "a\x00b", "text": "c\ud800\x1bd"}
+    entry = entry_of(report.digests[0], {"verdict": "cannot tell", "why": "a\x00b", "text": "c\ud800\x1bd"})
     text = as_junit(Report(report.tape, report.a, report.b, digests=[entry]), [])
     case = ElementTree.fromstring(text.split("\n", 1)[1])[0]
     assert (case.get("name") or "").endswith(" c? d")

@@ -3,6 +3,8 @@
 
 from querytape.analyze import Report, as_markdown
 
+from tests.helpers.shapes import entry_of
+
 
 def test_markdown(report: Report) -> None:
     """The answer, the statement, the totals."""
@@ -21,7 +23,7 @@ def test_errors_name_their_statement(small_report: Report) -> None:
 
 def test_texts_are_only_text(small_report: Report) -> None:
     """Markup and tags in a statement stay text in the table."""
-    entry = {**small_report.digests[0], "verdict": "slower", "why": "<b>|x", "text": "a`b|c"}
+    entry = entry_of(small_report.digests[0], {"verdict": "slower", "why": "<b>|x", "text": "a`b|c"})
     text = as_markdown(
         Report(small_report.tape, small_report.a, small_report.b, answers=small_report.answers, digests=[entry])
     )

@@ -12,21 +12,17 @@ from querytape.analyze.render.plans_text import headline_of, plans_json, plans_m
 from querytape.schemas import Folder
 from rich.console import Console
 
+from tests.helpers.shapes import plan_of
+
 HOSTILE = "select '<script>\x1b[2J' [red] | `x`"
 
 
 def report(word: str = "now a scan") -> PlansReport:
     """Return a report of one digest."""
-    entry = {
-        "digest": "d",
-        "text": HOSTILE,
-        "class": word,
-        "share": 0.5,
-        "changes": [HOSTILE],
-        "a": {"json": "{}"},
-        "b": {"json": "secret"},
-        "server_digest": {},
-    }
+    entry = plan_of(
+        {"digest": "d", "text": HOSTILE, "class": word, "share": 0.5, "changes": [HOSTILE]},
+        {"a": {"json": "{}"}, "b": {"json": "secret"}},
+    )
     folder = Folder("plans", Path("p"), {"a": {"name": HOSTILE}, "b": {}})
     return PlansReport(folder, Folder("tape", Path("t"), {}), Servers(), [entry], [HOSTILE])
 
@@ -45,11 +41,12 @@ def test_hostile_texts_are_texts() -> None:
 def test_what_was_measured_is_shown() -> None:
     """Both optimizers' cost, and time and rows of ANALYZE on both sides; where one was not run, nothing of it."""
     made = report()
-    for side, cost, took, rows in (("a", 1.5, 0.25, 10), ("b", 300, 120, 30_000)):
+    plans = made.digests[0]
+    for side, cost, took, rows in ((plans["a"], 1.5, 0.25, 10), (plans["b"], 300, 120, 30_000)):
         table = {"table_name": "t", "access_type": "ALL"}
-        made.digests[0][side]["json"] = json.dumps({"query_block": {"cost": cost, "table": table}})
+        side["json"] = json.dumps({"query_block": {"cost": cost, "table": table}})
         run = {"query_block": {"r_total_time_ms": took, "table": {**table, "r_rows": rows}}}
-        made.digests[0][side]["analyze"] = json.dumps(run)
+        side["analyze"] = json.dumps(run)
     file = io.StringIO()
     show_plans(made, Console(file=file, width=200))
     said = "50.0% of the time, cost 1.5 -> 300, took 250µs -> 120ms, 10 -> 30,000 rows read"

@@ -10,6 +10,7 @@ from querytape.analyze import summarise_tape
 from querytape.analyze.render.tape_charts import tape_charts
 from querytape.analyze.tape_summary import MAX_BINS, bin_length
 
+from tests.helpers.shapes import rows_of
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 
 pytestmark = pytest.mark.slow
@@ -98,7 +99,7 @@ def test_what_is_not_known_is_not_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("precision", [1, 1000, SECOND])
 def test_bins_are_round_and_few(span: int, precision: int) -> None:
     """At most MAX_BINS cover a tape of any length, none is finer than the tape's times."""
-    length = bin_length({"first_ns": T0, "last_ns": T0 + span, "precision_ns": precision})
+    length = bin_length(*rows_of("inspect/totals", {"first_ns": T0, "last_ns": T0 + span, "precision_ns": precision}))
     assert span // length + 1 <= MAX_BINS
     assert length >= precision
     assert length % SECOND == 0 or SECOND % length == 0

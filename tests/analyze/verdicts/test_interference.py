@@ -8,12 +8,15 @@ import pytest
 from querytape.analyze.verdicts.interference import UNKNOWN, Disturbance, disturbance
 from querytape.bench.simulated_pairs import DIGESTS, Simulation, counted
 
+from tests.helpers.shapes import rows_of
+
 
 def rows(a: float | None, b: float | None, idle: float = 1.0, machine: str = "host", **b_more: Any) -> Disturbance:
     """Return what is found in ten blocks in which others took so much of two cores beside each side."""
-    usual = {"machine": machine, "round": 1, "steal": 0.0, "idle": idle, "cpus": 2, "waiting": 1.0}
+    usual: dict[str, Any] = {"machine": machine, "round": 1, "steal": 0.0, "idle": idle, "cpus": 2, "waiting": 1.0}
     sides: list[tuple[str, dict[str, Any]]] = [("a", {"others": a}), ("b", {"others": b, **b_more})]
-    return disturbance([{**usual, "run": run, "block": n, **own} for run, own in sides for n in range(10)])
+    found = [{**usual, "run": run, "block": n, **own} for run, own in sides for n in range(10)]
+    return disturbance(rows_of("interference", *found))
 
 
 def test_one_side_only() -> None:

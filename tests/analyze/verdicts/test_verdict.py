@@ -73,8 +73,8 @@ def test_real_regressions_are_found_and_nothing_else(tmp_path: Path, seed: int) 
 
 def judged(middle: shifts.Test, rounds: shifts.Test | None, median_ns: int = 1_000_000) -> Verdict:
     """Return the verdict on one digest among nineteen that did not change."""
-    calm = Case("calm", {"median_a_ns": median_ns}, Shift(100, True, shifted(0.0), None, None, 0.0, None), 0)
-    case = Case("x", {"median_a_ns": median_ns}, Shift(100, True, middle, None, rounds, 0.0, None), 0)
+    calm = Case("calm", median_ns, Shift(100, True, shifted(0.0), None, None, 0.0, None), 0)
+    case = Case("x", median_ns, Shift(100, True, middle, None, rounds, 0.0, None), 0)
     return judge_all([case, *(replace(calm, digest=f"calm {n}") for n in range(19))], Margin())["x"]
 
 
@@ -107,7 +107,7 @@ def test_two_rounds_left_of_three_call_no_tail(unseen: str | None, test: str) ->
     left = Shift(100, True, middle, tail, None, 1e9, None)
     for rounds, called in ((None, True), (sure, test == "middle" and not unseen)):
         whole = replace(left, rounds=rounds, tail_rounds=rounds)
-        case = Case("x", {"median_a_ns": 10**6}, whole, 0, shifts.Shifts(left, left, left))
+        case = Case("x", 10**6, whole, 0, shifts.Shifts(left, left, left))
         word = judge_all([case], Margin(), Conditions(unseen=unseen, rounds=3))["x"].word
         assert (word == SLOWER) is called
 
@@ -116,7 +116,7 @@ def test_two_rounds_left_of_three_call_no_tail(unseen: str | None, test: str) ->
 def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
     """A slow tail is called where the rounds find it, too."""
     shift = Shift(100, True, shifted(0.0), shifted(1.0), None, 1e9, None, tail_rounds=shifted(1.0, error))
-    verdict = judge_all([Case("x", {"median_a_ns": 1_000_000}, shift, 0)], Margin())["x"]
+    verdict = judge_all([Case("x", 1_000_000, shift, 0)], Margin())["x"]
     assert verdict.word == word
 
 
@@ -144,7 +144,7 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
     middle = shifted(cases.get("shift", 0.8), cases.get("error", 0.01)) if cases.get("middle", 1) else None
     tail = shifted(cases["tail"]) if "tail" in cases else None
     shift = Shift(cases.get("events", 100), True, middle, tail, None, cases.get("tail_ns", 0.0), None)
-    pair = {"median_a_ns": cases.get("median_ns", 1_000_000)}
+    pair = cases.get("median_ns", 1_000_000)
     verdict = judge_all([Case("x", pair, shift, cases.get("new_errors", 0))], Margin())["x"]
     assert verdict.word == words
     doubted = judge_all([Case("x", pair, shift, 0)], Margin(), Conditions("the clocks differ"))["x"]
@@ -176,7 +176,7 @@ def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
     middle = shifted(given.get("shift", 0.8), given.get("error", 0.01)) if given.get("middle", 1) else None
     tail = shifted(given["tail"]) if "tail" in given else None
     shift = Shift(given.get("events", 100), True, middle, tail, None, 1e9, None)
-    pair = {"median_a_ns": given.get("median_ns", 1_000_000)}
+    pair = given.get("median_ns", 1_000_000)
     assert judge_all([Case("x", pair, shift, given.get("new_errors", 0))], Margin())["x"].why == why
 
 
@@ -193,7 +193,7 @@ def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
 )
 def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
     """In words, too: how often the statement was compared, and how many rounds would tell."""
-    case = Case("x", {"median_a_ns": 10**9}, None, 0, exact=few)
+    case = Case("x", 10**9, None, 0, exact=few)
     assert judge_all([case], Margin())["x"].why.startswith(why)
 
 
@@ -224,5 +224,5 @@ def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
 )
 def test_a_verdict_on_few_at_its_edges(few: Exact, median_ns: int, word: str, p: float | None) -> None:
     """Each condition of a verdict on few pairs, at the value where it turns, and the p that it rests on."""
-    verdict = judge_all([Case("x", {"median_a_ns": median_ns}, None, 0, exact=few)], Margin())["x"]
+    verdict = judge_all([Case("x", median_ns, None, 0, exact=few)], Margin())["x"]
     assert (verdict.word, verdict.p) == (word, p)

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from querytape.analyze import summarise_tape
 from querytape.analyze.database import WORKLOAD
+from querytape.analyze.tape_rows import Workload
 from querytape.native.bindings.statements import Mode, Normalizer
 from querytape.schemas import CLASSES
 
 from tests.helpers.tapes import MS, make_tape
 
 pytestmark = pytest.mark.slow
-
-Rows = dict[str, list[dict[str, Any]]]
 
 
 def event(session: int, statement: str, **more: Any) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def event(session: int, statement: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def workload(path: Path, events: Sequence[dict[str, Any]]) -> Rows:
+def workload(path: Path, events: Sequence[dict[str, Any]]) -> Workload:
     """Return the workload of a tape of these events."""
     return summarise_tape(make_tape(path / "w.tape", events)).workload
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rows.py and tape_rows.py are what the SQL of the analyses says."""
+
+import sys
+
+import duckdb
+import pytest
+from duckdb.sqltypes import BIGINT, DATE, DOUBLE, VARCHAR
+from querytape.analyze import make_rows
+from querytape.analyze.make_rows import Rows
+
+
+def test_rows_are_as_the_sql_has_them() -> None:
+    """The files are what they would be if they were written now: `make names`."""
+    assert [path.name for path, text in make_rows.made().items() if path.read_text(encoding="utf-8") != text] == []
+
+
+def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file that is old fails the check, and is written without it."""
+    file = tmp_path_factory.mktemp("rows") / "rows.py"
+    file.write_text("")
+    monkeypatch.setattr(make_rows, "made", lambda: {file: "X = 1\n"})
+    monkeypatch.setattr(sys, "argv", ["make_rows", "--check"])
+    with pytest.raises(SystemExit, match=r"rows\.py: not as the SQL of the analyses has it; run `make names`"):
+        make_rows.main()
+    assert file.read_text() == ""
+    monkeypatch.setattr(sys, "argv", ["make_rows"])
+    make_rows.main()
+    assert file.read_text() == "X = 1\n"
+
+
+def test_a_row_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that may be NULL says so; where a column has the name of a word of Python's, the type is a call."""
+    monkeypatch.setattr(make_rows, "NULLABLE", {"report/compared": ("error",)})
+    (text,) = Rows("report/compared", {"n": BIGINT, "error": VARCHAR}).texts()
+    assert text.endswith("    n: int\n    error: str | None\n")
+    (text,) = Rows("report/compared", {"class": VARCHAR, "error": VARCHAR}).texts()
+    assert text.endswith('    {\n        "class": str,\n        "error": str | None,\n    },\n)\n')
+
+
+def test_a_part_of_a_row_as_text() -> None:
+    """Of a row that may lack any column may lack."""
+    row, part = Rows("report/pairs", {"n": BIGINT, "tail_share": DOUBLE}).texts()
+    assert row.startswith("class PairsRow(TypedDict):\n")
+    assert part.startswith("class PairsPart(TypedDict, total=False):\n")
+    assert make_rows.dict_text("X", "It.", {"class": "str"}, False).endswith("    },\n    total=False,\n)\n")
+
+
+def test_what_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that no analysis may give, and a column of NULLABLE that is no more."""
+    with pytest.raises(ValueError, match=r"report/compared\.day: expected a type of .*, found DATE"):
+        Rows("report/compared", {"day": DATE}).texts()
+    monkeypatch.setattr(make_rows, "NULLABLE", {"report/compared": ("error",)})
+    with pytest.raises(ValueError, match="report/compared: NULLABLE names error, which it does not have"):
+        Rows("report/compared", {"n": BIGINT}).texts()
+
+
+def test_what_is_in_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists have the type of their parts, structs a type of their own; NULL inside of them is named by its place."""
+    monkeypatch.setattr(make_rows, "NULLABLE", {"inspect/sizes": ("bytes", "parts[].n")})
+    with duckdb.connect() as con:
+        rows = con.sql("SELECT [1] AS bytes, [{'n': 1, 'name': ''}] AS parts")
+        part, row = Rows("inspect/sizes", dict(zip(rows.columns, rows.types, strict=True))).texts()
+    assert part.startswith("class TapeSizesParts(TypedDict):\n")
+    assert part.endswith("    n: int | None\n    name: str\n")
+    assert row.endswith("    bytes: list[int] | None\n    parts: list[TapeSizesParts]\n")

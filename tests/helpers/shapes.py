@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the rows of analyses are what their types say; and rows that a test makes of what it needs."""
+
+from collections.abc import Iterable, Mapping
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from querytape.analyze.findings.plans import new_entry
+from querytape.analyze.model import DigestEntry, ShiftRow
+from querytape.analyze.rows import Answers, Details
+from querytape.analyze.tape_rows import TapeAnswers, TapePictures, TapeTwoTapesRow, Workload
+
+LISTED = {
+    f"{folder}/{name}": get_type_hints(get_args(kind)[0])
+    for folder, all_of in (
+        ("report", Answers),
+        ("report", Details),
+        ("inspect", TapeAnswers),
+        ("inspect", TapePictures),
+        ("workload", Workload),
+    )
+    for name, kind in get_type_hints(all_of).items()
+}
+LISTED["inspect/two_tapes"] = get_type_hints(TapeTwoTapesRow)
+PARTS_OF_ENTRY = {
+    "a": LISTED["report/digests"],
+    "b": LISTED["report/digests"],
+    "pair": LISTED["report/pairs"],
+    "shift": get_type_hints(ShiftRow),
+}
+
+
+def misfits(name: str, rows: Iterable[Mapping[str, Any]], added: Iterable[str] = ()) -> list[str]:
+    """Return each column whose value is not of its type, that is not there, or that the type does not have.
+
+    `added`: keys that code may have put into the rows later.
+    """
+    hints = LISTED[name]
+    found = set()
+    for row in rows:
+        if row.keys() - set(added) != hints.keys():
+            found.add(f"{name} has the columns {', '.join(row)}")
+        found |= {
+            f"{name}.{column} is {type(row[column]).__name__}, not {hint}"
+            for column, hint in hints.items()
+            if column in row and not _fits(row[column], hint)
+        }
+    return sorted(found)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type: a plain one, a list, a TypedDict, or one of several."""
+    if isinstance(hint, UnionType):
+        return any(_fits(value, each) for each in get_args(hint))
+    if get_origin(hint) is list:
+        return isinstance(value, list) and all(_fits(each, get_args(hint)[0]) for each in value)
+    if is_typeddict(hint):
+        hints = get_type_hints(hint)
+        return value.keys() == hints.keys() and all(_fits(value[name], hints[name]) for name in hints)
+    return type(value) is hint
+
+
+def rows_of(name: str, *given: Mapping[str, Any]) -> list[Any]:
+    """Return rows of an analysis (errors, inspect/totals) of which only a part is given; all else is None."""
+    return [{**dict.fromkeys(LISTED[name if "/" in name else f"report/{name}"]), **row} for row in given]
+
+
+def answers_of(*others: Answers, **given: Iterable[Mapping[str, Any]]) -> Answers:
+    """Return the answers of a report with some that are planted; `others`: those of a report that was built."""
+    found = {name: rows_of(name, *rows) for name, rows in given.items()}
+    return cast(Answers, {**dict(pair for each in others for pair in each.items()), **found})
+
+
+def entry_of(*given: Mapping[str, Any]) -> Any:
+    """Return a digest of a report of which only a part is given; all else is None."""
+    found: dict[str, Any] = dict.fromkeys(get_type_hints(DigestEntry))
+    for each in given:
+        found |= each
+    for name, columns in PARTS_OF_ENTRY.items():
+        if found[name] is not None:
+            found[name] = {**dict.fromkeys(columns), **found[name]}
+    return found
+
+
+def plan_of(*given: Mapping[str, Any]) -> Any:
+    """Return the plans of a digest of which only a part is given."""
+    found: dict[str, Any] = {**new_entry()}
+    for each in given:
+        found |= each
+    return found
