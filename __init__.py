@@ -7,17 +7,21 @@ The functions of the library and their types; docs/library.md shows each. They a
 
 from typing import TYPE_CHECKING
 
-from .common.errors import FolderError, InputError, QuerytapeError, RefusedError, TargetError
-from .common.lazy import lazy_attributes
-from .common.version import __version__
+from .common.errors import FolderError as FolderError
+from .common.errors import InputError as InputError
+from .common.errors import QuerytapeError as QuerytapeError
+from .common.errors import RefusedError as RefusedError
+from .common.errors import TargetError as TargetError
+from .common.lazy import lazy_names
+from .common.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .analyze.library import ReportOptions as ReportOptions
     from .analyze.library import ReportResult as ReportResult
     from .analyze.library import report as report
-    from .analyze.model import Settings as ReportOptions
     from .analyze.verdicts.verdict import Margin as Margin
+    from .capture.library import CaptureOptions as CaptureOptions
     from .capture.library import capture as capture
-    from .capture.source import Settings as CaptureOptions
     from .experiments.library import CompareOptions as CompareOptions
     from .experiments.library import CompareResult as CompareResult
     from .experiments.library import compare as compare
@@ -36,63 +40,4 @@ if TYPE_CHECKING:
     from .servers.target import Target as Target
     from .servers.target import parse_target as parse_target
 else:
-    __getattr__ = lazy_attributes(
-        __name__,
-        {
-            "Amplification": ".replay.plan.amplify:Amplification",
-            "CaptureOptions": ".capture.source:Settings",
-            "CompareOptions": ".experiments.library:CompareOptions",
-            "CompareResult": ".experiments.library:CompareResult",
-            "Margin": ".analyze.verdicts.verdict:Margin",
-            "Overrides": ".replay.plan.overrides:Overrides",
-            "Pace": ".replay.plan.pacing:Pace",
-            "ReplayOptions": ".replay.options:ReplayOptions",
-            "ReportOptions": ".analyze.model:Settings",
-            "ReportResult": ".analyze.library:ReportResult",
-            "Run": ".schemas.opened:Run",
-            "RunSummary": ".replay.summary:RunSummary",
-            "Selection": ".replay.plan.selection:Selection",
-            "Tape": ".schemas.opened:Tape",
-            "Target": ".servers.target:Target",
-            "Watcher": ".replay.watcher:Watcher",
-            "capture": ".capture",
-            "compare": ".experiments.library:compare",
-            "open_run": ".schemas.opened:open_run",
-            "open_tape": ".schemas.opened:open_tape",
-            "parse_target": ".servers.target:parse_target",
-            "replay": ".replay",
-            "report": ".analyze.library:report",
-        },
-    )
-
-__all__ = [
-    "Amplification",
-    "CaptureOptions",
-    "CompareOptions",
-    "CompareResult",
-    "FolderError",
-    "InputError",
-    "Margin",
-    "Overrides",
-    "Pace",
-    "QuerytapeError",
-    "RefusedError",
-    "ReplayOptions",
-    "ReportOptions",
-    "ReportResult",
-    "Run",
-    "RunSummary",
-    "Selection",
-    "Tape",
-    "Target",
-    "TargetError",
-    "Watcher",
-    "__version__",
-    "capture",
-    "compare",
-    "open_run",
-    "open_tape",
-    "parse_target",
-    "replay",
-    "report",
-]
+    __getattr__, __all__ = lazy_names(__name__, ("capture", "replay"))

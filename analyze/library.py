@@ -18,6 +18,7 @@ from .render.markdown import as_markdown
 from .render.tables import Table, all_rows, flat_verdicts, load_rows
 
 AnyPath = str | PathLike[str]
+ReportOptions = Settings  # as `import querytape` has it
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def report(
     tape: AnyPath,
     a: AnyPath | Sequence[AnyPath],
     b: AnyPath | Sequence[AnyPath] = (),
-    options: Settings | None = None,
+    options: ReportOptions | None = None,
 ) -> ReportResult:
     """Compare the runs `a` (the reference) and `b` of a tape, each one run or several rounds; without `b` show `a`.
 

@@ -3,28 +3,17 @@
 
 from typing import TYPE_CHECKING
 
-from ..common.lazy import lazy_attributes, make_callable
-from .source_table import SOURCES
+from ..common.lazy import lazy_names, make_callable
+from .source_table import SOURCES as SOURCES
 
 if TYPE_CHECKING:
-    from .detect import detect_source
-    from .library import capture
-    from .pipeline import capture_source
-    from .recovery import recover
-    from .source import Option, Settings, SourceKind
+    from .detect import detect_source as detect_source
+    from .library import capture as capture
+    from .pipeline import capture_source as capture_source
+    from .recovery import recover as recover
+    from .source import Option as Option
+    from .source import Settings as Settings
+    from .source import SourceKind as SourceKind
 else:
-    __getattr__ = lazy_attributes(
-        __name__,
-        {
-            "Option": ".source:Option",
-            "Settings": ".source:Settings",
-            "SourceKind": ".source:SourceKind",
-            "capture": ".library:capture",
-            "capture_source": ".pipeline:capture_source",
-            "detect_source": ".detect:detect_source",
-            "recover": ".recovery:recover",
-        },
-    )
-
-__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "capture_source", "detect_source", "recover"]
+    __getattr__, __all__ = lazy_names(__name__)
 make_callable(__name__)

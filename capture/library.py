@@ -15,13 +15,14 @@ from .source import Settings
 from .source_table import SOURCES
 
 AnyPath = str | PathLike[str]
+CaptureOptions = Settings  # as `import querytape` has it
 
 
 def capture(
     files: AnyPath | Sequence[AnyPath],
     output: AnyPath,
     kind: str | None = None,
-    options: Settings | None = None,
+    options: CaptureOptions | None = None,
 ) -> Tape:
     """Record files into a new tape at `output` and return it.
 

@@ -7,50 +7,21 @@ Imports go one way: plan, storage <- options <- checks, observe, run_folder, eng
 
 from typing import TYPE_CHECKING
 
-from ..common.lazy import lazy_attributes, make_callable
+from ..common.lazy import lazy_names, make_callable
 
 if TYPE_CHECKING:
-    from ..servers.target import Target, parse_target
-    from .checks.preflight import Finding
-    from .observe.live import LiveRun
-    from .observe.ticks import Tick
-    from .options import ReplayOptions
-    from .pipeline import replay
-    from .plan.pacing import parse_speed, speed_text
-    from .plan.rules import Plan
-    from .summary import RunSummary
-    from .watcher import Watcher
+    from ..servers.target import Target as Target
+    from ..servers.target import parse_target as parse_target
+    from .checks.preflight import Finding as Finding
+    from .observe.live import LiveRun as LiveRun
+    from .observe.ticks import Tick as Tick
+    from .options import ReplayOptions as ReplayOptions
+    from .pipeline import replay as replay
+    from .plan.pacing import parse_speed as parse_speed
+    from .plan.pacing import speed_text as speed_text
+    from .plan.rules import Plan as Plan
+    from .summary import RunSummary as RunSummary
+    from .watcher import Watcher as Watcher
 else:
-    __getattr__ = lazy_attributes(
-        __name__,
-        {
-            "Finding": ".checks.preflight:Finding",
-            "LiveRun": ".observe.live:LiveRun",
-            "Plan": ".plan.rules:Plan",
-            "ReplayOptions": ".options:ReplayOptions",
-            "RunSummary": ".summary:RunSummary",
-            "Target": "..servers.target:Target",
-            "Tick": ".observe.ticks:Tick",
-            "Watcher": ".watcher:Watcher",
-            "parse_speed": ".plan.pacing:parse_speed",
-            "parse_target": "..servers.target:parse_target",
-            "replay": ".pipeline:replay",
-            "speed_text": ".plan.pacing:speed_text",
-        },
-    )
-
-__all__ = [
-    "Finding",
-    "LiveRun",
-    "Plan",
-    "ReplayOptions",
-    "RunSummary",
-    "Target",
-    "Tick",
-    "Watcher",
-    "parse_speed",
-    "parse_target",
-    "replay",
-    "speed_text",
-]
+    __getattr__, __all__ = lazy_names(__name__)
 make_callable(__name__)

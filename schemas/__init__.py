@@ -3,56 +3,28 @@
 
 from typing import TYPE_CHECKING
 
-from ..common.lazy import lazy_attributes
-from .names import ACTIONS, CLASSES, COMMANDS, DANGERS, FLAGS, PROPERTIES
+from ..common.lazy import lazy_names
+from .names import ACTIONS as ACTIONS
+from .names import CLASSES as CLASSES
+from .names import COMMANDS as COMMANDS
+from .names import DANGERS as DANGERS
+from .names import FLAGS as FLAGS
+from .names import PROPERTIES as PROPERTIES
 
 if TYPE_CHECKING:
-    from .event_filter import EventFilter
-    from .folders import TABLES, Folder, count_files, file_name, tape_id
-    from .json_shapes import check_shape, read_json
-    from .opening import open_folder
-    from .parquet_check import check_parquet
-    from .tables import FORMAT_VERSION, columns, ddl, select_list
+    from .event_filter import EventFilter as EventFilter
+    from .folders import TABLES as TABLES
+    from .folders import Folder as Folder
+    from .folders import count_files as count_files
+    from .folders import file_name as file_name
+    from .folders import tape_id as tape_id
+    from .json_shapes import check_shape as check_shape
+    from .json_shapes import read_json as read_json
+    from .opening import open_folder as open_folder
+    from .parquet_check import check_parquet as check_parquet
+    from .tables import FORMAT_VERSION as FORMAT_VERSION
+    from .tables import columns as columns
+    from .tables import ddl as ddl
+    from .tables import select_list as select_list
 else:
-    __getattr__ = lazy_attributes(
-        __name__,
-        {
-            "EventFilter": ".event_filter:EventFilter",
-            "FORMAT_VERSION": ".tables:FORMAT_VERSION",
-            "Folder": ".folders:Folder",
-            "TABLES": ".folders:TABLES",
-            "check_parquet": ".parquet_check:check_parquet",
-            "check_shape": ".json_shapes:check_shape",
-            "columns": ".tables:columns",
-            "count_files": ".folders:count_files",
-            "ddl": ".tables:ddl",
-            "file_name": ".folders:file_name",
-            "open_folder": ".opening:open_folder",
-            "read_json": ".json_shapes:read_json",
-            "select_list": ".tables:select_list",
-            "tape_id": ".folders:tape_id",
-        },
-    )
-
-__all__ = [
-    "ACTIONS",
-    "CLASSES",
-    "COMMANDS",
-    "DANGERS",
-    "FLAGS",
-    "FORMAT_VERSION",
-    "PROPERTIES",
-    "TABLES",
-    "EventFilter",
-    "Folder",
-    "check_parquet",
-    "check_shape",
-    "columns",
-    "count_files",
-    "ddl",
-    "file_name",
-    "open_folder",
-    "read_json",
-    "select_list",
-    "tape_id",
-]
+    __getattr__, __all__ = lazy_names(__name__)

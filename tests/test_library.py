@@ -101,7 +101,7 @@ def test_importing_the_library_is_cheap() -> None:
 
 def test_every_public_name_is_there() -> None:
     """`__all__` has no name that does not exist, and an unknown one is an AttributeError."""
-    assert [name for name in querytape.__all__ if getattr(querytape, name, None) is None] == []
+    assert [name for name in vars(querytape)["__all__"] if getattr(querytape, name, None) is None] == []
     with pytest.raises(AttributeError, match="has no attribute 'rewind'"):
         _ = querytape.rewind  # type: ignore[attr-defined]
 

@@ -3,18 +3,53 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 import querytape.capture
-from querytape.common.lazy import lazy_attributes
+
+PACKAGE = """
+from typing import TYPE_CHECKING
+from querytape.common.lazy import lazy_names
+from querytape.common.units import plural as plural
+
+if TYPE_CHECKING:
+    from .inner import number as number, other as renamed
+    from .apart import apart as apart
+else:
+    __getattr__, __all__ = lazy_names(__name__, ("apart",))
+"""
 
 
-def test_a_name_is_loaded_once_and_kept() -> None:
-    """The attribute of the named module, and the module itself where no attribute is named."""
-    load = lazy_attributes("querytape.common", {"MAX": ".units:NS", "units": ".units"})
-    assert load("units").__name__ == "querytape.common.units"
-    with pytest.raises(AttributeError, match=r"module 'querytape.common' has no attribute 'other'"):
-        load("other")
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A package with a ready name and three lazy ones."""
+    folder = tmp_path / "lazy_example"
+    folder.mkdir()
+    for name, text in {"__init__": PACKAGE, "inner": "number = 5\nother = 6\n", "apart": "apart = 7\n"}.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield import_module("lazy_example")
+    for name in [name for name in sys.modules if name.startswith("lazy_example")]:
+        del sys.modules[name]
+
+
+def test_names_are_those_that_the_package_imports(package: Any) -> None:
+    """The attribute of the named module; the module itself where the package asks for it; what is ready as well."""
+    assert package.__all__ == ["apart", "number", "plural", "renamed"]
+    assert (package.number, package.renamed, package.apart.apart) == (5, 6, 7)
+    with pytest.raises(AttributeError, match=r"module 'lazy_example' has no attribute 'other'"):
+        _ = package.other
+
+
+def test_a_name_is_loaded_once_and_kept(package: Any) -> None:
+    """Nothing is loaded before it is asked for; then the package has it."""
+    assert "lazy_example.inner" not in sys.modules
+    assert package.number == 5
+    assert vars(package)["number"] == 5
 
 
 def test_a_package_costs_nothing_until_it_is_used() -> None:
