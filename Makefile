@@ -139,7 +139,7 @@ lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck
 	@$(bin)/ruff format --check .
 	@$(bin)/clang-format --dry-run --Werror $(c_files)
 	@$(bin)/python schemas/generate.py --check
-	@$(bin)/python -m querytape.analyze.make_rows --check
+	@$(bin)/python -m querytape.analyze.make_rows check
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
 	@scripts/lint-ci

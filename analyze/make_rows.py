@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write rows.py and tape_rows.py, the types of the rows that analyses give, from their SQL on no rows: `make names`.
 
-`--check` writes nothing, and fails where a file is not what it would be.
+`check` writes nothing, and fails where a file is not what it would be.
 """
 
 import sys
@@ -309,7 +309,7 @@ def main() -> None:
     """Write the files, or check them."""
     files = made()
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if old and "--check" in sys.argv:
+    if old and "check" in sys.argv:
         sys.exit(f"{', '.join(path.name for path in old)}: not as the SQL of the analyses has it; run `make names`")
     for path in old:
         path.write_text(files[path], encoding="utf-8")
