@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from .experiments.library import CompareResult as CompareResult
     from .experiments.library import compare as compare
     from .replay.options import ReplayOptions as ReplayOptions
-    from .replay.pipeline import replay as replay
     from .replay.plan.amplify import Amplification as Amplification
     from .replay.plan.overrides import Overrides as Overrides
     from .replay.plan.pacing import Pace as Pace
     from .replay.plan.selection import Selection as Selection
+    from .replay.replay_tape import replay as replay
     from .replay.summary import RunSummary as RunSummary
     from .replay.watcher import Watcher as Watcher
     from .schemas.opened import Run as Run

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from ..common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .build_report import build as build
+    from .build_report import join_plans as join_plans
     from .findings.causes import may_be_slower as may_be_slower
     from .gates import FAILED_GATE as FAILED_GATE
     from .gates import check_gate as check_gate
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from .lint.check import lint_tape as lint_tape
     from .model import Report as Report
     from .model import Settings as Settings
-    from .pipeline import build as build
-    from .pipeline import join_plans as join_plans
     from .plans_report import PlansReport as PlansReport
     from .plans_report import build_plans as build_plans
     from .render.chart_specs import write_charts as write_charts

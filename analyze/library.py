@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 
 from ..common.duck import open_database
+from .build_report import build
 from .gates import gate_values
 from .model import Report, Settings
-from .pipeline import build
 from .render.html_page import as_html
 from .render.json_report import as_json
 from .render.markdown import as_markdown

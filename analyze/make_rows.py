@@ -19,7 +19,7 @@ from .workload.workload import know_workload
 
 HERE = Path(__file__).parent
 PREFIXES = {"report": "", "inspect": "Tape", "workload": "Workload"}  # of types, by folder of the SQL
-# What pipeline.prepare sets and makes, on tables of schemas/tape.sql and schemas/run.sql without rows.
+# What build_report.prepare sets and makes, on tables of schemas/tape.sql and schemas/run.sql without rows.
 VARIABLES = {
     "errors_known": "BOOLEAN",
     "tape_in_server": "BOOLEAN",

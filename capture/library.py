@@ -10,7 +10,7 @@ from ..native.bindings.inputs import as_input
 from ..schemas import Folder
 from ..schemas.opened import Tape
 from .detect import detect_source
-from .pipeline import capture_source
+from .record_source import capture_source
 from .source import Settings
 from .source_table import SOURCES
 

@@ -54,7 +54,7 @@ def _places_of(package: str) -> dict[str, tuple[str, str]]:
 class CallablePackage(ModuleType):
     """A package that is also the function of its own name in it: `querytape.capture(...)` is `capture.capture(...)`.
 
-    The package stays a package: `import querytape.capture.pipeline` works before and after a call.
+    The package stays a package: `import querytape.capture.record_source` works before and after a call.
     """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:

@@ -2,7 +2,7 @@
 """Replays a tape against a target: tape -> plan -> native engine -> run.
 
 Imports go one way: plan, storage <- options <- checks, observe, run_folder, engine_options, watcher <- run <- summary
-<- pipeline, calibrate <- drivers.
+<- replay_tape, calibrate <- drivers.
 """
 
 from typing import TYPE_CHECKING
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from .observe.live import LiveRun as LiveRun
     from .observe.ticks import Tick as Tick
     from .options import ReplayOptions as ReplayOptions
-    from .pipeline import replay as replay
     from .plan.pacing import parse_speed as parse_speed
     from .plan.pacing import speed_text as speed_text
     from .plan.rules import Plan as Plan
+    from .replay_tape import replay as replay
     from .summary import RunSummary as RunSummary
     from .watcher import Watcher as Watcher
 else:

@@ -24,9 +24,9 @@ from ..servers.target import Target
 from .checks.machine import measure
 from .last_calibration import cache_file
 from .options import ReplayOptions
-from .pipeline import run_plan
 from .plan.make_plan import make_plan
 from .plan.pacing import Pace
+from .replay_tape import run_plan
 from .run_folder import new_run
 from .synthetic_tape import make_even_tape
 from .watcher import Watcher

@@ -49,7 +49,7 @@ LAYERS = {
         ("lint", "pieces"),
         ("findings",),
         ("plans_report",),
-        ("pipeline", "workload", "tape_summary", "tape_facts", "sweep", "gates"),
+        ("build_report", "workload", "tape_summary", "tape_facts", "sweep", "gates"),
         ("view", "make_rows"),
         ("render",),
         ("library",),
@@ -62,7 +62,7 @@ LAYERS = {
         ("watcher", "follow", "together"),
         ("run",),
         ("summary",),
-        ("pipeline", "calibrate"),
+        ("replay_tape", "calibrate"),
         ("drivers",),
         ("",),
     ),
@@ -168,7 +168,7 @@ def test_no_ring_of_includes(checkout: Path) -> None:
 
 def test_the_walks_see_what_is_there(graph: Graph, checkout: Path) -> None:
     """The graphs above are not empty, and a ring that is made is found: the tests pass on something."""
-    assert "common.errors" in graph["capture.pipeline"]
+    assert "common.errors" in graph["capture.record_source"]
     assert "base/error.h" in include_graph(checkout / "native")["base/error.c"]
     assert rings({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
     assert rings(units({"x.c": {"x.h", "y.h"}, "y.c": {"y.h", "x.h"}, "x.h": set(), "y.h": set()})) == [["x", "y"]]
@@ -216,8 +216,8 @@ def test_every_module_has_its_test_file(graph: Graph, checkout: Path) -> None:
 
 
 def test_private_headers_have_types_only(checkout: Path) -> None:
-    """A folder's `state.h` declares no function: each `.c` has a header of its own for that, so that no ring can hide."""
-    headers = [path for path in ours(checkout / "native", "*.h") if path.name == "state.h"]
+    """A folder's `FOLDER_state.h` declares no function: each `.c` has a header of its own for that, so that no ring can hide."""
+    headers = [path for path in ours(checkout / "native", "*.h") if path.name == f"{path.parent.name}_state.h"]
     assert headers
     for path in headers:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)

@@ -21,7 +21,7 @@ from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader, ReaderStats
-from ..pipeline import capture_source
+from ..record_source import capture_source
 from ..server_log.restore import RDS, RestoreFile, write_restore_file
 from ..server_log.settings import Left
 from ..source import Settings, TapeWarning

@@ -26,7 +26,7 @@ from ...servers.facts import gather
 from ...servers.open_sessions import OpenSessions
 from ...servers.target import Target
 from ..live import LiveCapture
-from ..pipeline import capture_source
+from ..record_source import capture_source
 from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
 from .coverage import Counted, Coverage, count_statements, measure_coverage

@@ -3,7 +3,7 @@
 #ifndef QT_BACKEND_H
 #define QT_BACKEND_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 const struct qt_engine_options *
 qt_options_for(const struct qt_session *); /* what the backend in use is connected with */

@@ -3,7 +3,7 @@
 #ifndef QT_COMMIT_ORDER_H
 #define QT_COMMIT_ORDER_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 struct qt_order *qt_order_new(int32_t tables); /* NULL when out of memory */
 void qt_order_free(struct qt_order *);

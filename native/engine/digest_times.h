@@ -3,7 +3,7 @@
 #ifndef QT_DIGEST_TIMES_H
 #define QT_DIGEST_TIMES_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 struct qt_digest_times *qt_digest_times_new(void); /* NULL when out of memory; the caller frees it */
 void qt_digest_times_free(struct qt_digest_times *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's beginning and end; what happens between is drawn in state.h. */
+/* The engine's beginning and end; what happens between is drawn in engine_state.h. */
 #include <mysql.h>
 #include <stdlib.h>
 #include <string.h>

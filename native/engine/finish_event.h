@@ -3,7 +3,7 @@
 #ifndef QT_ENGINE_FINISH_EVENT_H
 #define QT_ENGINE_FINISH_EVENT_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* It was sent at `sent_ns` (absolute, as `due`; due QT_NONE = nothing is due at this pace); `answer`: what came. */
 void qt_finish_event(struct qt_session *, struct qt_planned_event *, struct qt_answer *, int64_t due, int64_t sent_ns);

@@ -3,7 +3,7 @@
 #ifndef QT_OPTIONS_H
 #define QT_OPTIONS_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 int qt_options_check(const struct qt_engine_options *, struct qt_error *); /* QT_EINVALID says what was expected */
 int qt_options_copy(struct qt_engine *,

@@ -12,7 +12,7 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "engine/digest_times.h"
-#include "engine/state.h"
+#include "engine/engine_state.h"
 #include "querytape_columns.h"
 
 /* 0 = the time has passed. */

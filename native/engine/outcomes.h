@@ -4,7 +4,7 @@
 #ifndef QT_OUTCOMES_H
 #define QT_OUTCOMES_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 enum { QT_ENOUGH_RECORDS = 8192 }; /* so many are worth a batch: the reader is told */
 

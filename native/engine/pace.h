@@ -3,7 +3,7 @@
 #ifndef QT_PACE_H
 #define QT_PACE_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* A time that never comes: some 70 years from now. */
 #define QT_PAUSED (INT64_MAX / 4)

@@ -3,7 +3,7 @@
 #ifndef QT_PREPARE_EVENT_H
 #define QT_PREPARE_EVENT_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* QT_EXECUTED, or why the event can't be sent; after QT_SCHEMA_FAILED `answer` says how selecting its schema failed.
  * `answer` begins empty. With an error in it after QT_EXECUTED, the COMMIT in front failed: that is the event's. */

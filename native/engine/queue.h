@@ -4,7 +4,7 @@
 #ifndef QT_QUEUE_H
 #define QT_QUEUE_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 struct qt_planned_event *
 qt_session_take(struct qt_session *); /* the next waiting event, NULL = none just now; the caller's */

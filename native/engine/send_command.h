@@ -3,7 +3,7 @@
 #ifndef QT_SEND_COMMAND_H
 #define QT_SEND_COMMAND_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* Why the command cannot be sent as things are, or QT_EXECUTED. */
 enum qt_reason qt_command_why_not_sendable(struct qt_session *, const struct qt_planned_event *);

@@ -3,7 +3,7 @@
 #ifndef QT_ENGINE_SEND_GUARD_H
 #define QT_ENGINE_SEND_GUARD_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 struct qt_send_guard;
 

@@ -3,7 +3,7 @@
 #ifndef QT_SESSION_H
 #define QT_SESSION_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 void *qt_session_run(void *session); /* joined by the supervisor, once it is in engine.ended_list */
 

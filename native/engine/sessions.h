@@ -3,7 +3,7 @@
 #ifndef QT_ENGINE_SESSIONS_H
 #define QT_ENGINE_SESSIONS_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* The one copy of a schema's or character set's name: equal names are equal pointers. NULL when out of memory. By the
  * caller's thread before the start, by the feeder's after it. */

@@ -4,7 +4,7 @@
 #ifndef QT_STATS_H
 #define QT_STATS_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 /* How many sessions, from the first on, may have counted something. */
 int64_t qt_counting_sessions(struct qt_engine *);

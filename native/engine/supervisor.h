@@ -3,7 +3,7 @@
 #ifndef QT_SUPERVISOR_H
 #define QT_SUPERVISOR_H
 
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 void *qt_supervisor_run(void *engine); /* joined by qt_engine_free */
 

@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_EXPRESSION_H
 #define QT_GRAMMAR_EXPRESSION_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 /* Any expression. Comparisons in it give roles where g->filtering. */
 void qt_expression(struct qt_grammar *, struct qt_side *);

@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_FROM_H
 #define QT_GRAMMAR_FROM_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 void qt_table_references(struct qt_grammar *);
 /* One table's name, without an alias; its index, or -1. */

@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_OPERAND_H
 #define QT_GRAMMAR_OPERAND_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 void qt_operand(struct qt_grammar *, struct qt_side *);  /* one: only `kind` is filled */
 void qt_operands(struct qt_grammar *, struct qt_side *); /* with what arithmetic joins to it */

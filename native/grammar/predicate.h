@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_PREDICATE_H
 #define QT_GRAMMAR_PREDICATE_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 void qt_predicate(struct qt_grammar *, struct qt_side *);
 

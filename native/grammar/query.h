@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_QUERY_H
 #define QT_GRAMMAR_QUERY_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 /* A query with all that may stand around it but parentheses; nothing of it is seen from outside. */
 void qt_query(struct qt_grammar *);

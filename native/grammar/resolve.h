@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_RESOLVE_H
 #define QT_GRAMMAR_RESOLVE_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 
 #define QT_NO_TABLE (-1)      /* several tables could have it: only the schema would tell */
 #define QT_DERIVED_TABLE (-2) /* of a subquery or a name of WITH */

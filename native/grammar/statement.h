@@ -3,7 +3,7 @@
 #ifndef QT_GRAMMAR_STATEMENT_H
 #define QT_GRAMMAR_STATEMENT_H
 
-#include "grammar/state.h"
+#include "grammar/grammar_state.h"
 #include "querytape.h"
 
 enum qt_parsed {

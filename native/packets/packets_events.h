@@ -3,7 +3,7 @@
 #ifndef QT_PACKETS_EVENTS_H
 #define QT_PACKETS_EVENTS_H
 
-#include "packets/state.h"
+#include "packets/packets_state.h"
 
 /* The decoders' sink. It adds to the reader's batch, so it runs in the parsing thread. */
 struct qt_decoder_sink qt_packets_sink(struct qt_packets *);

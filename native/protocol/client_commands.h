@@ -3,7 +3,7 @@
 #ifndef QT_CLIENT_COMMANDS_H
 #define QT_CLIENT_COMMANDS_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Takes one packet of the client. QT_OK, QT_ENOMEM or what the sink returned. */
 int qt_commands_take(struct qt_decoder *, const struct qt_piece *);

@@ -4,7 +4,7 @@
 #ifndef QT_PROTOCOL_ENCRYPTED_H
 #define QT_PROTOCOL_ENCRYPTED_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Has the client asked for TLS, and is all that follows to be decrypted? */
 int qt_encrypted_is_due(const struct qt_decoder *);

@@ -3,7 +3,7 @@
 #ifndef QT_EXECUTIONS_H
 #define QT_EXECUTIONS_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Fill d->params for a whole EXECUTE or BULK_EXECUTE of a known statement. 0; -1 = the packet does not fit its
  * statement, as d->misfit says, or out of memory. */

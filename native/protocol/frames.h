@@ -3,7 +3,7 @@
 #ifndef QT_PROTOCOL_FRAMES_H
 #define QT_PROTOCOL_FRAMES_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Takes bytes (moving `bytes` behind what was used) until one frame is whole: 1 = *content is what it holds, until the
  * next call; 0 = all bytes were used, and more are needed; -1 = *code: QT_EFORMAT for a damaged frame, or QT_ENOMEM. */

@@ -3,7 +3,7 @@
 #ifndef QT_PROTOCOL_LOGIN_H
 #define QT_PROTOCOL_LOGIN_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Takes a packet of a phase before PHASE_COMMAND; tells the `connect` event. QT_OK, QT_ENOMEM or what the sink
  * returned. */

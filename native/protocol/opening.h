@@ -3,7 +3,7 @@
 #ifndef QT_PROTOCOL_OPENING_H
 #define QT_PROTOCOL_OPENING_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Before the greeting: takes a PROXY header off the client's bytes, also one in pieces. What was held back and is none
  * goes into `gathered`, of which `rest` is then a part; the caller frees it. QT_OK or QT_ENOMEM. */

@@ -4,7 +4,7 @@
 #ifndef QT_PROTOCOL_PENDING_H
 #define QT_PROTOCOL_PENDING_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Adds a command, still without its content; type -1 = the login. NULL when out of memory. */
 struct qt_pending_command *qt_pending_push(struct qt_decoder *, int type, const struct qt_piece *);

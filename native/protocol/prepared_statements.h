@@ -4,7 +4,7 @@
 #ifndef QT_PREPARED_STATEMENTS_H
 #define QT_PREPARED_STATEMENTS_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* A statement to be prepared, held by the list, last_stmt and the caller. NULL when out of memory. */
 struct qt_stmt *qt_stmt_new(struct qt_decoder *);

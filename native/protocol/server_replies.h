@@ -3,7 +3,7 @@
 #ifndef QT_SERVER_REPLIES_H
 #define QT_SERVER_REPLIES_H
 
-#include "protocol/state.h"
+#include "protocol/protocol_state.h"
 
 /* Takes one packet of the server. QT_OK, QT_ENOMEM or what the sink returned. */
 int qt_replies_take(struct qt_decoder *, const struct qt_piece *);

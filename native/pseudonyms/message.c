@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "pseudonyms/state.h"
+#include "pseudonyms/pseudonyms_state.h"
 #include "pseudonyms/value.h"
 #include "sql/chars.h"
 

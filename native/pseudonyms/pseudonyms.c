@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of the pseudonyms: the key, in the cipher. */
-#include "pseudonyms/state.h"
+#include "pseudonyms/pseudonyms_state.h"
 
 #include <stdlib.h>
 

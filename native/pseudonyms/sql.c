@@ -13,7 +13,7 @@
 
 #include "pseudonyms/message.h"
 #include "pseudonyms/ranges.h"
-#include "pseudonyms/state.h"
+#include "pseudonyms/pseudonyms_state.h"
 #include "pseudonyms/value.h"
 #include "sql/lexer.h"
 

@@ -3,7 +3,7 @@
 #ifndef QT_PSEUDONYMS_SYMBOLS_H
 #define QT_PSEUDONYMS_SYMBOLS_H
 
-#include "pseudonyms/state.h"
+#include "pseudonyms/pseudonyms_state.h"
 
 /* No symbols are there, and room for n; the object owns it. 0, or -1 when out of memory. */
 int qt_symbols_reset(struct qt_pseudonyms *, size_t n);

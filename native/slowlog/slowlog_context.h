@@ -5,7 +5,7 @@
 #define QT_SLOWLOG_CONTEXT_H
 
 #include "slowlog/slowlog_grammar.h"
-#include "slowlog/state.h"
+#include "slowlog/slowlog_state.h"
 
 /* Median of local time less UTC; returns whether the log showed both. From any thread. */
 int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);

@@ -3,7 +3,7 @@
 #ifndef QT_SLOWLOG_EVENTS_H
 #define QT_SLOWLOG_EVENTS_H
 
-#include "slowlog/state.h"
+#include "slowlog/slowlog_state.h"
 
 /* Reads events into the batch until it is full or nothing is left. */
 int qt_slow_read_events(struct qt_slowlog *, struct qt_error *);

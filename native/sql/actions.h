@@ -5,7 +5,7 @@
 #ifndef QT_ACTIONS_H
 #define QT_ACTIONS_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 /* The QT_ACTION_* of a function call and of a keyword without brackets. 0 = the answer does not depend on it. */
 uint32_t qt_action_of_call(int keyword);

@@ -3,7 +3,7 @@
 #ifndef QT_ASSIGN_H
 #define QT_ASSIGN_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 /* SET name = : c->name is the name. */
 void qt_assigned(struct qt_classifier *);

@@ -3,7 +3,7 @@
 #ifndef QT_CLASSIFY_H
 #define QT_CLASSIFY_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 /* Begins a text, which may hold several statements. */
 void qt_classify_begin(struct qt_classifier *);

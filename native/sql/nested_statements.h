@@ -3,7 +3,7 @@
 #ifndef QT_SQL_NESTED_STATEMENTS_H
 #define QT_SQL_NESTED_STATEMENTS_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 /* Returns whether the statement in this literal carries a password or a key. Where it is what PREPARE or EXECUTE
  * IMMEDIATE runs, its dangers are theirs. `c` has read what is before it. */

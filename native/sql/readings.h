@@ -7,7 +7,7 @@
 
 #include "querytape.h"
 #include "sql/lexer.h"
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 #define QT_KNOWS_CHARSET 4 /* of qt_session_mode.known; the others are QT_READ_* */
 #define QT_KNOWS_ALL (QT_READ_NO_BACKSLASH | QT_READ_ANSI | QT_KNOWS_CHARSET)

@@ -3,7 +3,7 @@
 #ifndef QT_SECRETS_H
 #define QT_SECRETS_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 /* A variable is assigned: sets `secret` where its name tells of one. */
 void qt_secret_assigned(struct qt_classifier *);

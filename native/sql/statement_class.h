@@ -3,7 +3,7 @@
 #ifndef QT_STATEMENT_CLASS_H
 #define QT_STATEMENT_CLASS_H
 
-#include "sql/state.h"
+#include "sql/sql_state.h"
 
 struct qt_statement_class {
     int klass, danger; /* enum qt_class, enum qt_danger */

@@ -3,7 +3,7 @@
 #ifndef QT_SWEEP_MOMENTS_H
 #define QT_SWEEP_MOMENTS_H
 
-#include "sweep/state.h"
+#include "sweep/sweep_state.h"
 
 /* At one moment the first comes first. */
 enum qt_step { QT_OWN_ENDS, QT_LOCKS_TAKEN, QT_WHOLE_ENDS, QT_TX_ENDS, QT_OWN_ARRIVES, QT_OPENS };

@@ -3,7 +3,7 @@
 #ifndef QT_SWEEP_NUMBERS_H
 #define QT_SWEEP_NUMBERS_H
 
-#include "sweep/state.h"
+#include "sweep/sweep_state.h"
 
 /* The event is a mark at this moment; in front: it waits for the one before it. */
 void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t ns, int in_front);

@@ -3,7 +3,7 @@
 #ifndef QT_SWEEP_ROWS_H
 #define QT_SWEEP_ROWS_H
 
-#include "sweep/state.h"
+#include "sweep/sweep_state.h"
 
 /* Room for one more than n of this size; `old` when out of memory. */
 void *qt_sweep_grown(struct qt_sweep *, void *old, size_t *room, size_t n, size_t size);

@@ -2,7 +2,7 @@
 #ifndef QT_SWEEP_TAKE_H
 #define QT_SWEEP_TAKE_H
 
-#include "sweep/state.h"
+#include "sweep/sweep_state.h"
 
 /* The next event, by lo_ns, session, seq; it is copied. tx_first, tx_end: of the transaction that it is in, -1 = none.
  * is_own: it is its own commit even there. is_read: a plain read. */

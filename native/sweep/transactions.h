@@ -3,7 +3,7 @@
 #ifndef QT_SWEEP_TRANSACTIONS_H
 #define QT_SWEEP_TRANSACTIONS_H
 
-#include "sweep/state.h"
+#include "sweep/sweep_state.h"
 
 /* NULL when out of memory. */
 struct qt_sweep_session *qt_sweep_session(struct qt_sweep *, int64_t id);

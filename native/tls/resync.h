@@ -3,7 +3,7 @@
 #ifndef QT_TLS_RESYNC_H
 #define QT_TLS_RESYNC_H
 
-#include "tls/state.h"
+#include "tls/tls_state.h"
 
 /* Looks through bytes of a way that is lost. Returns how many of them are done with: up to the end of the record that
  * was found (the way is not lost any more, its content told), or up to where a record may begin that is not whole yet.

@@ -3,7 +3,7 @@
 #ifndef QT_TLS_SESSION_H
 #define QT_TLS_SESSION_H
 
-#include "tls/state.h"
+#include "tls/tls_state.h"
 
 /* Are there keys for both ways? Looks for them where there are none; `now`: a file of them is read again whatever the
  * time. May set t->end. */

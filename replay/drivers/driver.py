@@ -21,9 +21,9 @@ from ...schemas import Folder
 from ..checks.preflight import Finding
 from ..observe.ticks import Tick
 from ..options import ReplayOptions
-from ..pipeline import replay
 from ..plan.make_plan import NothingToSend
 from ..plan.rules import Plan
+from ..replay_tape import replay
 from ..summary import RunSummary
 from ..together import Together
 from ..watcher import Watcher

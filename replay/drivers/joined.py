@@ -10,7 +10,7 @@ from ...common.files import remove_folder
 from ...schemas import Folder, tape_id
 from ..checks.preflight import Finding
 from ..options import ReplayOptions
-from ..pipeline import opened
+from ..replay_tape import opened
 from ..summary import RunSummary
 from ..watcher import Watcher
 from .agreement import prints_of

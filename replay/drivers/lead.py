@@ -21,8 +21,8 @@ from ..observe.server_counters import cache_counters, server_counters
 from ..observe.speed_control import SpeedFile
 from ..observe.ticks import TickLog, process_cpu_ns
 from ..options import ReplayOptions
-from ..pipeline import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
 from ..plan.rules import Plan
+from ..replay_tape import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
 from ..run import DriversEnd, EndedRun
 from ..run_folder import RunFolder, first_info, new_run
 from ..storage import open_storage

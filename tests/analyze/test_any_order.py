@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from querytape.analyze import build, summarise_tape
+from querytape.analyze.build_report import prepare
 from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
-from querytape.analyze.pipeline import prepare
 
 from tests.helpers.any_order import VARIANTS, Variant, answering, shuffle_files
 from tests.helpers.reports import small_runs

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build, summarise_tape
+from querytape.analyze.build_report import prepare
 from querytape.analyze.database import DETAILS, FACTS, PICTURES, VERDICTS, WORKLOAD_TABLES, open_analysis
-from querytape.analyze.pipeline import prepare
 
 from tests.helpers.golden import check_all
 from tests.helpers.runs import make_run

@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.analyze import Report, build
+from querytape.analyze.build_report import prepare
 from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
-from querytape.analyze.pipeline import prepare
 from querytape.common.duck import sql_text
 
 from tests.analyze.test_golden import plain

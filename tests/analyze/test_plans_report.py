@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from querytape.analyze.pipeline import join_plans
+from querytape.analyze.build_report import join_plans
 from querytape.analyze.plans_report import build_plans, check_tape
 from querytape.common.duck import open_database, write_rows
 from querytape.common.errors import FolderError, InputError

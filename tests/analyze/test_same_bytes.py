@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from querytape.analyze import as_json, build
+from querytape.analyze import build_report as made
 from querytape.analyze import database as registry
-from querytape.analyze import pipeline as made
 from querytape.analyze.database import AnalysisDatabase, open_analysis
 
 pytestmark = pytest.mark.slow

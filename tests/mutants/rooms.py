@@ -262,7 +262,7 @@ ROOMS = {
                 "tests/analyze/test_golden_varied.py",
                 "tests/analyze/test_answers.py",
                 "tests/analyze/test_answers_edges.py",
-                "tests/analyze/test_pipeline.py",
+                "tests/analyze/test_build_report.py",
                 "tests/analyze/test_sweep.py",
             ),
         ),

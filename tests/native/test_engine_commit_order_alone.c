@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "engine/commit_order.h"
-#include "engine/state.h"
+#include "engine/engine_state.h"
 
 #define MS 1000000LL
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "engine/pace.h"
-#include "engine/state.h"
+#include "engine/engine_state.h"
 #include "replay_run.h"
 
 static void event(struct replay *r, int64_t seq, int64_t due_ns, int64_t span_ns, const char *sql)

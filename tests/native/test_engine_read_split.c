@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "engine/read_split.h"
-#include "engine/state.h"
+#include "engine/engine_state.h"
 #include "replay_run.h"
 
 static struct qt_address reader;

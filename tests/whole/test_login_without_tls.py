@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.pipeline import replay
 from querytape.replay.plan.pacing import Pace
+from querytape.replay.replay_tape import replay
 from querytape.servers.sandbox import Server
 from querytape.servers.target import Target
 from querytape.servers.tls import Tls

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.capture.pipeline import (
+from querytape.capture.record_source import (
     check_files,
     events_bytes,
     order_by_time,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError, RefusedError, TargetError
 from querytape.replay import Finding, ReplayOptions, Target, replay
-from querytape.replay.pipeline import open_hosts, read_target_facts, refuse
+from querytape.replay.replay_tape import open_hosts, read_target_facts, refuse
 from querytape.servers.facts import Facts
 from querytape.servers.sandbox import Server
 
