@@ -310,7 +310,7 @@ def main() -> None:
     files = made()
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if old and "check" in sys.argv:
-        sys.exit(f"{', '.join(path.name for path in old)}: not as the SQL of the analyses has it; run `make names`")
+        sys.exit(f"{', '.join(path.name for path in old)}: out of date with the SQL of the analyses: run `make names`")
     for path in old:
         path.write_text(files[path], encoding="utf-8")
 

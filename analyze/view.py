@@ -31,7 +31,7 @@ from .verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WOR
 
 
 class Tone(StrEnum):
-    """What a reader should feel: `soft` is for information alone."""
+    """The tone of a sentence. `soft` is information only."""
 
     BAD = "bad"
     WARN = "warn"
@@ -66,7 +66,7 @@ class RunLine:
 
 @dataclass(frozen=True)
 class Differences:
-    """In what the servers differ. `more`: how many are not listed. `of_version`: what comes with the version alone."""
+    """The differences of the servers. `more`: how many are not listed. `of_version`: what the version explains."""
 
     shown: tuple[Said, ...]
     more: int
@@ -92,7 +92,7 @@ class PartLine:
 
 @dataclass(frozen=True)
 class TaskLine:
-    """What is to be done. `asks`: whether somebody has to act. `digests`: those it is about, with their events."""
+    """A task for the reader. `asks`: whether somebody has to act. `digests`: those it is about, with their events."""
 
     tone: Tone
     tag: str
@@ -117,7 +117,7 @@ class ResultLine:
 
 @dataclass(frozen=True)
 class EventsLine:
-    """What became of events of a run, by its letter. `share`: of all its events."""
+    """The end of some events of a run, by its letter. `share`: of all its events."""
 
     letter: str
     status: str
@@ -128,7 +128,7 @@ class EventsLine:
 
 @dataclass(frozen=True)
 class LateLine:
-    """What events of a run waited for, by its letter: quantiles and the greatest time; `over`: of 1 ms."""
+    """Waiting times of the events of a run, by its letter: quantiles and the greatest time; `over`: of 1 ms."""
 
     letter: str
     cause: str
@@ -298,8 +298,8 @@ def _checked(report: Report) -> str:
 def _results_answer(report: Report) -> str:
     (compared,), reference = report.answers["compared"], "A" if report.compares else "the tape"
     if compared["rows"]:
-        return f"all are as in {reference} ({_checked(report)})"
-    return f"{reference} has none to compare with"
+        return f"all results are as in {reference} ({_checked(report)})"
+    return f"{reference} has no results to compare with"
 
 
 def _events(report: Report) -> Iterator[EventsLine]:

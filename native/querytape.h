@@ -100,10 +100,10 @@ size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *off
 /* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */
 
 /* Statements (id BIGINT, statement BLOB, digest VARCHAR, with 64-bit offsets) as rows of tables, columns by role and
- * joins: stream.c has the columns. Each is read as the session read it that gave it its digest. `wanted`: all parts; or
- * only the values that tell which rows are written or locked (KEYS), or which rows a statement about one table can read
- * or write (ROWS), those of params BLOB, the fourth column then, too. Reads `in` once; it stays the caller's to
- * release. */
+ * joins: stream.c has the columns. Each is read with the SQL mode of its session, which its digest shows. `wanted`: all
+ * parts; or the values that show which rows are written or locked (KEYS); or those that show which rows a statement
+ * about one table can read or write, and its LIMIT (ROWS). KEYS and ROWS read a fourth column, params BLOB, for what is
+ * bound. Reads `in` once; it stays the caller's to release. */
 enum qt_parse_wanted { QT_PARSE_PARTS, QT_PARSE_KEYS, QT_PARSE_ROWS };
 int qt_parse_stream(struct ArrowArrayStream *in, int32_t wanted, struct ArrowArrayStream *out, struct qt_error *);
 

@@ -457,7 +457,7 @@ def main() -> None:
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv:
         if old:
-            sys.exit(f"{', '.join(path.name for path in old)}: not as schemas/ has it; run `make names`")
+            sys.exit(f"{', '.join(path.name for path in old)}: out of date with schemas/: run `make names`")
         return
     for path in old:
         path.write_text(files[path], encoding="utf-8")

@@ -43,13 +43,13 @@ RESULT_KINDS = {
     ),
     "warnings": ResultKind(
         "other number of warnings",
-        "compare sql_mode, and what SHOW WARNINGS says",
+        "compare sql_mode and the output of SHOW WARNINGS",
     ),
 }
 RESULT_REASONS = {
     "limit_unsorted": ResultReason(
         "LIMIT without ORDER BY",
-        "add ORDER BY: which rows come is up to the server",
+        "add ORDER BY: the server chooses the rows",
         None,
     ),
     "asks_session": ResultReason(
@@ -64,12 +64,12 @@ RESULT_REASONS = {
     ),
     "asks_time": ResultReason(
         "asks the time",
-        "this is to be expected; replay with --now original, and it is compared, too",
+        "this is to be expected; to compare it, replay both sides with --now original",
         None,
     ),
     "group_by_unsorted": ResultReason(
         "GROUP BY no longer sorts",
-        "add ORDER BY: before MySQL 8.0 GROUP BY sorted its rows, too",
+        "add ORDER BY: before MySQL 8.0 GROUP BY also sorted its rows",
         None,
     ),
     "concat_unsorted": ResultReason(
@@ -84,7 +84,7 @@ RESULT_REASONS = {
     ),
     "unsorted": ResultReason(
         "rows without ORDER BY",
-        "add ORDER BY if the order matters: it is up to the server",
+        "add ORDER BY if the order matters: the server chooses the order",
         None,
     ),
     "ties": ResultReason(
@@ -94,7 +94,7 @@ RESULT_REASONS = {
     ),
     "perhaps_race": ResultReason(
         "perhaps writes of other sessions, whose order is not kept",
-        "replay both sides with --order commit; where it stays, compare the data of both servers",
+        "replay both sides with --order commit; if the difference remains, compare the data of both servers",
         "--order commit on both sides decides it",
     ),
     "perhaps_limit_unsorted": ResultReason(
@@ -109,32 +109,32 @@ RESULT_REASONS = {
     ),
     "perhaps_chance_in_condition": ResultReason(
         "perhaps chance, in a condition",
-        "compare the data of both servers: chance explains it, and so does lost data",
+        "compare the data of both servers: a random value or lost data can cause this",
         "compare the data of both servers",
     ),
     "perhaps_chance_with_columns": ResultReason(
         "perhaps chance, next to columns",
-        "compare the data of both servers: another value in a column explains it as well",
+        "compare the data of both servers: another value in a column can cause this as well",
         "compare the data of both servers",
     ),
     "perhaps_session_in_condition": ResultReason(
         "perhaps its session or server, in a condition",
-        "compare the data of both servers and what it asks for",
+        "compare the data of both servers, and the values that the statement asks for",
         "compare the data of both servers",
     ),
     "perhaps_session_with_columns": ResultReason(
         "perhaps its session or server, next to columns",
-        "compare the data of both servers: another value in a column explains it as well",
+        "compare the data of both servers: another value in a column can cause this as well",
         "compare the data of both servers",
     ),
     "perhaps_time_in_condition": ResultReason(
         "perhaps the time, in a condition",
-        "replay both sides with --now original, and it is compared",
+        "to compare it, replay both sides with --now original",
         "--now original on both sides decides it",
     ),
     "perhaps_time_with_columns": ResultReason(
         "perhaps the time, next to columns",
-        "replay both sides with --now original, and the columns are compared",
+        "to compare the columns, replay both sides with --now original",
         "--now original on both sides decides it",
     ),
     "chance": ResultReason(
@@ -149,31 +149,31 @@ RESULT_REASONS = {
     ),
     "write_not_sent": ResultReason(
         "an earlier write to its tables was not sent on one side",
-        "it follows from what was not sent: see there first",
+        "an event that was not sent caused it: look at that first",
         None,
     ),
     "write_failed": ResultReason(
         "an earlier write to its tables failed on one side",
-        "it follows from what breaks: see there first",
+        "an error under 'breaks' caused it: mend that first",
         None,
     ),
     "write_changed_others": ResultReason(
         "an earlier write to its tables changed other rows on one side",
-        "it follows from that write: see there first",
+        "that write caused it: look at the write first",
         None,
     ),
     "session_lost": ResultReason(
         "its session had lost its connection on one side",
-        "it follows from what breaks: see there first",
+        "an error under 'breaks' caused it: mend that first",
         None,
     ),
     "set_failed": ResultReason(
         "an earlier SET of its session failed on one side",
-        "it follows from what breaks: see there first",
+        "an error under 'breaks' caused it: mend that first",
         None,
     ),
     "server_writes": ResultReason(
-        "an event or trigger that one side has writes to its tables",
+        "only one side has an event or trigger that writes to its tables",
         "make B as A is, and compare again",
         None,
     ),

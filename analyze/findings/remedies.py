@@ -355,7 +355,7 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
         )
     agree = class_of_plans(report, entry["digest"]) in AGREE
     remedy = (
-        "their plans agree: querytape plans --analyze 2s counts what each execution does"
+        "their plans agree; to count the work of each execution: querytape plans --analyze 2s"
         if agree
         else "see their plans: querytape plans asks both servers for them"
     )

@@ -90,5 +90,5 @@ def _problem(known: Collection[str], told: Mapping[str, Sequence[str]]) -> str |
     said = "; ".join(f"{' and '.join(letters)}: {text}" for text, letters in reasons.items())
     if lacking:
         why = f" ({said})" if said else ""
-        return f"The schemas of the servers were not compared: nothing is known of {' and '.join(lacking)}'s{why}."
-    return f"The schemas of the servers were not compared wholly: {said}." if said else None
+        return f"The schemas were not compared: the schema of {' and '.join(lacking)} is unknown{why}."
+    return f"The schemas were compared only in part: {said}." if said else None

@@ -63,7 +63,10 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return the warnings of rows that the server may have dropped, if the server was asked."""
     dropping = [name for name, value in description.get("strategies", {}).items() if value == "PERFORMANCE"]
-    text = "{} = PERFORMANCE: the server drops audit rows when its buffer is full; set SYNCHRONOUS, and record again"
+    text = (
+        "the tape may lack statements: with {} = PERFORMANCE the server drops audit rows when its buffer is full; set"
+        " SYNCHRONOUS, and record again"
+    )
     return [{"kind": "buffered", "text": text.format(name)} for name in dropping]
 
 

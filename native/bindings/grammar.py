@@ -14,10 +14,10 @@ WANTED: tuple[Wanted, ...] = get_args(Wanted)
 def parse_statements(source: Any, wanted: Wanted = "parts") -> Stream:
     """Return the parts of statements (id BIGINT, statement BLOB, digest VARCHAR) as rows.
 
-    native/grammar/stream.c has the columns. Each is read as its session read it, which its digest shows. `wanted`: all
-    parts; or only the values that say which rows are written or locked (keys), or which rows a statement about one
-    table can read or write (rows): then params BLOB, the fourth column, has those that are bound. `source` is anything
-    with `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
+    native/grammar/stream.c has the columns. Each is read with the SQL mode of its session, which its digest shows.
+    `wanted`: all parts; or the values that show which rows are written or locked (keys); or those that show which rows
+    a statement about one table can read or write, and its LIMIT (rows). The last two read a fourth column, params BLOB.
+    `source` is anything with `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
     """
     pointer, alive = stream_pointer(source)
 

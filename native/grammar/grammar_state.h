@@ -122,7 +122,7 @@ static inline int qt_own_columns(const struct qt_grammar *g, size_t from)
             return 1;
     return 0;
 }
-/* Has one a role already, that a comparison inside of what is at hand gave it? */
+/* Has a column of this scope, from `from` on, a role already? A comparison inside of an operand gave it. */
 static inline int qt_has_role(const struct qt_grammar *g, size_t from)
 {
     for (size_t i = from; i < qt_n_columns(g); i++)
@@ -130,7 +130,7 @@ static inline int qt_has_role(const struct qt_grammar *g, size_t from)
             return 1;
     return 0;
 }
-/* The comparisons of these columns are values of another one or of arithmetic: no row has to meet them. */
+/* These columns are compared inside of another comparison or of arithmetic: no row has to meet the condition. */
 static inline void qt_within(struct qt_grammar *g, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {

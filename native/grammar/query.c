@@ -90,7 +90,7 @@ void qt_role_list(struct qt_grammar *g, int role)
     g->filtering = filtering;
 }
 
-/* The operand at hand, a number or a placeholder, is how many rows a statement returns or changes at most. */
+/* Keeps the operand at hand, a number or a placeholder, as the limit of rows. */
 static void limited(struct qt_grammar *g, struct qt_limit *limit)
 {
     struct qt_side s;
@@ -123,7 +123,7 @@ static void limit(struct qt_grammar *g)
     }
 }
 
-/* FETCH FIRST 3 ROWS ONLY; one row where no number stands. */
+/* FETCH FIRST 3 ROWS ONLY; one row if there is no number. */
 static void fetch(struct qt_grammar *g)
 {
     struct qt_limit found = {.parameter = -1};

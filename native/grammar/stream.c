@@ -12,7 +12,7 @@
  *   limit    -      -       -                  -           ROWS: value has the number of rows of a text's only LIMIT
  *   join     table  column  -                  =           the other one in tbl2, name2
  *
- * ROWS: of a statement about one table alone, its columns that each row has to have one value in (filter), and those
+ * ROWS: of a statement that uses one table, its columns that each row has to have one value in (filter), and those
  * that are written (set): value has the value, also where it is bound; a column that UPDATE writes has none.
  * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
  * are left out. Names are in lower case, without quotes unless they need them. */
@@ -286,7 +286,7 @@ static int limit_row(struct parsed_stream *s, int64_t id)
     return put < 0 ? -1 : 0;
 }
 
-/* ROWS: the LIMIT, and what tells which rows of its one table a statement is about. */
+/* ROWS: the LIMIT, and the values that show which rows of its one table a statement is about. */
 static int rows_of(struct parsed_stream *s, int64_t id)
 {
     const struct qt_grammar *g = &s->grammar;

@@ -6,8 +6,8 @@
  * a fragment has no ports, so all fragments pass; a tunnel passes by its ether type, IP protocol or UDP port. VXLAN
  * has headers of fixed sizes: what it carries for others is dropped if the inner packet is plain TCP or UDP in IPv4.
  *
- * pcap-filter(7): `vlan` moves all offsets that come after it, so it is the last term. `mpls` and `pppoes` would move
- * them, too: their ether types stand for them. The numbers are those of peel.c.
+ * pcap-filter(7): `vlan` moves all offsets that come after it, so it is the last term. `mpls` and `pppoes` would also
+ * move them, so the filter matches their ether types. The numbers are those of peel.c.
  */
 #include "packets/live_filter.h"
 
@@ -28,11 +28,11 @@ static const char *const terms[] = {
     "ip[9] = 47 or ip[9] = 4 or ip[9] = 41 or ip[9] = 97 or ip[9] = 137 or ip[9] = 50 or ip[9] = 115",
     "ip6[6] = 47 or ip6[6] = 4 or ip6[6] = 41 or ip6[6] = 97 or ip6[6] = 137 or ip6[6] = 50 or ip6[6] = 115",
     "udp dst port 4790 or udp dst port 6081 or udp dst port 4754 or udp dst port 6635",
-    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP, for their names */
+    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP: not read, but counted by name */
     "ether proto 0x8847 or ether proto 0x8848", /* MPLS */
     "ether proto 0x8864",                       /* PPPoE */
     "ether proto 0x8926 or ether proto 0x88e7 or ether proto 0x9200 or ether proto 0x880b or ether proto 0x6558",
-    "ether proto 0x88e5", /* MACsec, for its name */
+    "ether proto 0x88e5", /* MACsec: not read, but counted by name */
     "ether proto 0xaa",   /* SNAP */
 };
 
@@ -77,8 +77,8 @@ static int add_untagged(pcap_t *pcap, const int32_t *ports, int32_t n_ports, str
     return failed;
 }
 
-/* Two tags are looked behind; frames with more pass. A cooked link gives the kernel's tag apart from the bytes, and
- * libpcap has no `vlan` for it: frames with a second tag pass. */
+/* The filter looks inside of up to two VLAN tags; frames with more tags pass. A cooked link gives the kernel's tag
+ * apart from the bytes, and libpcap has no `vlan` for it: frames with a second tag pass. */
 static int add_tagged(pcap_t *pcap, struct qt_bytes *out)
 {
     static const char cooked[] = "ether proto 0x8100 or ether proto 0x88a8 or ether proto 0x9100";

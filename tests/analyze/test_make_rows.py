@@ -21,7 +21,7 @@ def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path_factory
     file.write_text("")
     monkeypatch.setattr(make_rows, "made", lambda: {file: "X = 1\n"})
     monkeypatch.setattr(sys, "argv", ["make_rows", "check"])
-    with pytest.raises(SystemExit, match=r"rows\.py: not as the SQL of the analyses has it; run `make names`"):
+    with pytest.raises(SystemExit, match=r"rows\.py: out of date with the SQL of the analyses: run `make names`"):
         make_rows.main()
     assert file.read_text() == ""
     monkeypatch.setattr(sys, "argv", ["make_rows"])

@@ -92,4 +92,4 @@ def test_a_run_alone_has_no_answer(small_paths: tuple[Path, Path, Path]) -> None
         *((), (), ()),
     )
     assert view.results_same
-    assert view.results_answer.startswith("all are as in the tape (")
+    assert view.results_answer.startswith("all results are as in the tape (")

@@ -7,7 +7,7 @@
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
 -- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
 --   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
---   where nothing else does, writes of other sessions, of which races_found has the evidence; whether a LIMIT was reached says limits_found (both of
+--   where nothing else does, writes of other sessions, of which races_found has the evidence; limits_found shows whether a LIMIT was reached (both of
 --   suspects_values.sql).
 --   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
 --   root_digest: of that SET or write, or of the first write that changed other rows, which has no error; NULL where its session was lost or could not connect, and so the write was not sent.

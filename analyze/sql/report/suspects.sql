@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Of which differences may the values of the statements say why they are there? The rows: the digests of all that these values are needed of.
+-- Which differences may the values of the statements explain? The rows: the digests whose values are needed.
 -- Races: those of a digest that differs in some executions and not in all, each of them with a write of another session that overlaps with
---   it on a side, or that came before it on one side only; or behind two such writes. The write has to be to a table of its own, and to rows that
+--   it on a side, or that came before it on one side only; or that follows two such writes. The write has to be to a table of its own, and to rows that
 --   it could touch. suspects_acts: the differences, and the writes to their tables, with their times on both sides; suspects_ends: the ends of their
 --   transactions. Variable writes_race: whether writes were sent without --order commit.
 -- Limits: suspects_limited: the differences of statements with a LIMIT, and how many rows came.
--- suspects_values.sql goes on when the values are there. Input: joined, matched_events, digest_texts.
+-- suspects_values.sql continues when the values have been parsed. Input: joined, matched_events, digest_texts.
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql

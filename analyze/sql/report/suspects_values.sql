@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What do the values of the statements say of the differences of suspects.sql? races_found: per kind and digest, whether all of its differences
+-- Which differences of suspects.sql can a race or a LIMIT explain? races_found: per kind and digest, whether all of its differences
 -- met a write that could explain it. limits_found: whether all reached their LIMIT, and whether some did not; both false = not known.
 -- What a statement reads or writes is a place: its table, or the rows that have one value in a column. A place is smaller than its table
--- only where a statement about this table alone asks for `column = value`, or inserts one row with that value. A write is in the places
+-- only where a statement that uses no other table asks for `column = value`, or inserts one row with that value. A write is in the places
 -- of all its values, and of a column that it changes or does not name in each place. Two values are different for every
 -- column type and collation only where both are whole numbers, or words of lower-case letters and digits; all others are not known.
 -- Input: the tables of suspects.sql; statement_values (row_values.py; id = session * 2^31 + seq).
@@ -66,7 +66,7 @@ FROM raced_places AS p
 ANTI JOIN (FROM raced_places WHERE value <> '?') AS k USING (tbl, session, seq)
 WHERE p.name = '';
 
--- Of what differs, and of the writes that are in a place which one of those looks at; no other write explains anything.
+-- The places read by the statements that differ, and by the writes in those places. No other write can explain a difference.
 CREATE OR REPLACE TEMP TABLE raced_looks AS
 WITH seen AS (
     SELECT DISTINCT l.tbl, l.name, l.value FROM raced_all_looks AS l SEMI JOIN (FROM raced_acts WHERE differs) AS a USING (tbl, session, seq)
@@ -135,7 +135,7 @@ GROUP BY ALL;
 CREATE OR REPLACE TEMP VIEW raced_touched AS
 SELECT *, old_over <> new_over OR old_begun > old_over OR new_begun > new_over AS touched FROM raced_neighbours;
 
--- The first write of each place that raced with another one: behind it other rows may be there.
+-- The first write of each place that raced with another one: after it the table may have other rows.
 CREATE OR REPLACE TEMP TABLE raced_since AS
 SELECT p.tbl, p.name, p.value, w.round, min(w.sent) AS since
 FROM (

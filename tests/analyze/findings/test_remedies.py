@@ -233,7 +233,7 @@ def test_plans_that_agree_are_not_to_be_asked_for(comparison: Report) -> None:
     for name in ("slow", "slower"):
         report.query_plans[DIGESTS[name]] = plan_of({"class": "same"})
     (known,) = (task.remedy for task in to_do(report) if task.part == SLOW)
-    assert known == "their plans agree: querytape plans --analyze 2s counts what each execution does"
+    assert known == "their plans agree; to count the work of each execution: querytape plans --analyze 2s"
 
 
 def test_counters_speak_where_plans_agree(comparison: Report) -> None:

@@ -234,8 +234,7 @@ def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -
     refused = "(SELECT 'problem' kind, '' db, '' tbl, 'information_schema.TABLES: 1142 denied' AS name, '{}' facts)"
     found = compare_servers(database, Side({}, empty), Side({}, refused))
     assert found.problem == (
-        "The schemas of the servers were not compared: nothing is known of A and B's"
-        " (B: information_schema.TABLES: 1142 denied)."
+        "The schemas were not compared: the schema of A and B is unknown (B: information_schema.TABLES: 1142 denied)."
     )
 
 
@@ -246,7 +245,7 @@ def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
     side, silent = (
         Side({}, f"(FROM (VALUES {', '.join(some)}) AS v(kind, db, tbl, name, facts))") for some in (rows, rows[::3])
     )
-    said = "The schemas of the servers were not compared wholly: "
+    said = "The schemas were compared only in part: "
     assert compare_servers(database, side, silent).problem == f"{said}A: aaa; zzz."
     assert compare_servers(database, side, side).problem == f"{said}A and B: aaa; zzz."
     assert compare_servers(database, silent, silent).problem is None
@@ -335,7 +334,7 @@ def test_routines_that_an_account_may_not_see(called: bool, tmp_path: Path) -> N
     made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
     found = compare_servers(made, a, b)
     made.close()
-    said = "The schemas of the servers were not compared wholly: B: no routines of shop: GRANT EXECUTE."
+    said = "The schemas were compared only in part: B: no routines of shop: GRANT EXECUTE."
     assert (texts(found), found.problem) == ([], said if called else None)
 
 

@@ -38,7 +38,7 @@ def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
     assert "Statements, by total time in the run" in text
     assert "The tape's times were taken in the server: for information." in text
     assert "Errors  0 (as on the tape)" in text
-    assert "Results  all are as in the tape" in text
+    assert "Results  all results are as in the tape" in text
     assert "slower" not in text
 
 
