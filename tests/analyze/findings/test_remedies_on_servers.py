@@ -169,7 +169,7 @@ CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple
         (
             "SELECT 1 FROM shop.texts WHERE d = '0000-00-00'",
             1525,
-            (("", "NULL for dates with zeros"), ("zero-date-compared", "or keep the old sql_mode")),
+            (("", "NULL instead of zero dates"), ("zero-date-compared", "or keep the old sql_mode")),
             (
                 ("SELECT 1 FROM shop.texts WHERE d IS NULL", ()),
                 ("SELECT 1 FROM shop.texts WHERE d = '2020-01-01'", ()),
@@ -301,7 +301,7 @@ def test_wrong_dates(kind: str, server_factory: ServerFactory) -> None:
     server.execute(remedies["2020-00-00"].partition(" on B")[0])
     assert outcome(server, dates["zeros"]) is None
     assert remedies["?"] == remedies["2020-00-00"]
-    assert remedies["2020-02-30"].startswith("write valid values")
+    assert remedies["2020-02-30"].startswith("write valid dates")
 
 
 @pytest.mark.long
