@@ -23,7 +23,7 @@ comparisons ?= 20
 # Of the tests: more than a machine of 2 cores has, for many wait for servers.
 workers ?= 3
 
-.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint texts format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -134,7 +134,7 @@ names: $(venv)/python.stamp ## write what C, SQL, Python and docs/format.md need
 	@$(MAKE) --no-print-directory setup
 	@$(bin)/python -m querytape.analyze.make_rows
 
-lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run
+lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run; vale for prose
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/clang-format --dry-run --Werror $(c_files)
@@ -143,6 +143,10 @@ lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
 	@scripts/lint-ci
+	@scripts/lint-prose
+
+texts: setup ## write each text that a user reads into build/texts.md
+	@$(bin)/python docs/make_texts.py
 
 format: setup ## let ruff lay out the Python files, clang-format the C files
 	@$(bin)/ruff format .

@@ -17,7 +17,7 @@ def table(listed: Iterable[names.Name]) -> str:
         f"| `{each.shown}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels) or '-'} | {each.help} |"
         for each in listed
     ]
-    return "\n".join(["| metric | kind | labels | what it is |", "|---|---|---|---|", *rows])
+    return "\n".join(["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows])
 
 
 def page() -> str:

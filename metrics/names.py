@@ -39,7 +39,7 @@ REPLAY = (
     Name(
         "querytape_replay_errors",
         COUNTER,
-        "Events that failed, by the error's number; other: further numbers behind 256 different ones.",
+        "Events that failed, by the error's number; other: numbers after the first 256.",
         ("number",),
     ),
     Name("querytape_replay_waiting_events", GAUGE, "Events in queues: due later, overdue, or being answered."),
@@ -98,7 +98,7 @@ CAPTURE = (
     Name("querytape_capture_problems", COUNTER, "Places that were not understood, and seconds with lost packets."),
     Name("querytape_capture_not_understood_bytes", COUNTER, "Bytes that no event was made of."),
     Name("querytape_capture_read_bytes", COUNTER, "Bytes that were read, as the files have them."),
-    Name("querytape_capture_input_bytes", GAUGE, "Bytes that there are to read; absent where there is no end."),
+    Name("querytape_capture_input_bytes", GAUGE, "Bytes that there are to read; absent if the input has no end."),
     Name("querytape_capture_last_event_timestamp_seconds", GAUGE, "Time of the newest event."),
     Name("querytape_capture_received_packets", COUNTER, "Packets that the kernel gave; live captures alone."),
     Name(

@@ -67,7 +67,7 @@ def test_inputs_and_variables_are_there() -> None:
     used = set(re.findall(r"^          ([a-z-]+):", workflow, re.M))
     assert used
     assert used <= inputs
-    rows = PAGE.read_text(encoding="utf-8").partition("| input | is |")[2].partition("| output | is |")[0]
+    rows = PAGE.read_text(encoding="utf-8").partition("| input | meaning |")[2].partition("| output | meaning |")[0]
     assert set(re.findall(r"`([a-z-]+)`", "".join(re.findall(r"^\| (.*?) \|", rows, re.M)))) == inputs
     scripts = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "scripts").glob("ci-*"))
     variables = set(re.findall(r"\bQT_[A-Z_]+", PAGE.read_text(encoding="utf-8")))
