@@ -19,7 +19,7 @@ extensions = ["myst_parser"]
 root_doc = "index"
 # README.md is the index that GitHub shows; index.md includes it. What other people read of the checkout is in project/.
 exclude_patterns = ["README.md"]
-myst_heading_anchors = 6  # links to headings as on GitHub: (capture.md#packets)
+myst_heading_anchors = 6  # links to headings as on GitHub: (capture.md#which-source)
 highlight_language = "none"  # blocks mix commands and what they print
 nitpicky = True
 

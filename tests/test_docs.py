@@ -26,6 +26,8 @@ OLD_WORDS = (
     r"|whom|anew|meanwhile|likewise|beside"
 )
 LINES_OF_README = 120
+WORDS_OF_A_SOURCE = 720
+OF_A_SOURCE = ["## The command", "## What it records", "## What it cannot record", "## What it costs"]
 
 
 def links(text: str) -> Iterator[str]:
@@ -120,6 +122,16 @@ def test_what_make_is_asked_for_exists() -> None:
 def test_readme_is_short() -> None:
     """The first page shows before it explains, and ends."""
     assert (CHECKOUT / "README.md").read_text(encoding="utf-8").count("\n") <= LINES_OF_README
+
+
+@pytest.mark.parametrize("name", [*SOURCES, "server", "rds"])
+def test_each_source_has_a_short_page(name: str) -> None:
+    """The page of a source begins with the same four parts as those of the others; docs/capture.md leads to it."""
+    text = (CHECKOUT / "docs" / "sources" / f"{name}.md").read_text(encoding="utf-8")
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads[:4] == OF_A_SOURCE
+    assert len(text.split()) <= WORDS_OF_A_SOURCE
+    assert f"sources/{name}.md" in links((CHECKOUT / "docs" / "capture.md").read_text(encoding="utf-8"))
 
 
 def test_every_page_is_in_the_index() -> None:

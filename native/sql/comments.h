@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comments that servers execute. Which of them a server executes depends on its family and version: where servers
- * differ, a text is read both ways. docs/capture.md has the same table in words. */
+ * differ, a text is read both ways. docs/sources/sql-modes.md has the same table in words. */
 #ifndef QT_COMMENTS_H
 #define QT_COMMENTS_H
 

@@ -57,7 +57,7 @@ def pooled(server: Server) -> Any:
     "asked", [("mysql80", "ON"), ("mysql-5.7", "ON"), ("mariadb", "ON"), ("mariadb", "OFF")], indirect=True
 )
 def test_what_each_server_shows(asked: tuple[Server, "Connection[Any]"]) -> None:
-    """As the table of docs/capture.md has it; what is cut or hidden has no text."""
+    """As the table of docs/sources/open-sessions.md has it; what is cut or hidden has no text."""
     server, con = asked
     with pooled(server) as client:
         port, facts = client_port(client), gather(con)
