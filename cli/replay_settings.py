@@ -16,6 +16,7 @@ from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
+from ..servers.sandbox_url import Sandbox
 from .option_sections import SectionedCommand
 from .replay_options import all_sections
 from .server_options import server_of
@@ -41,26 +42,11 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
 
 def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
     """Return the target; a sandbox is started, and ended with the stack."""
-    if options["target"] == "sandbox" or options["target"].startswith("sandbox:"):
-        kind = options["target"].partition(":")[2] or "mariadb"
-        from ..servers.sandbox import start_server
-
-        config = sandbox_config(options)
-        server = stack.enter_context(start_server(kind, config=config, data=options["sandbox_data"]))
-        return replace(parse_target(server.url(), environ={}), password=server.password or None)
-    for name in ("sandbox_data", "sandbox_option"):
-        if options[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')}: only with --target sandbox")
-    return server_of(options["target"], options)
-
-
-def sandbox_config(options: dict[str, Any]) -> dict[str, str]:
-    """Return the options of the private server. Raises InputError for one that is its own."""
-    from ..servers.private_options import check_options
-
-    config = dict(options["sandbox_option"])
-    check_options(config)
-    return config
+    target = options["target"]
+    if not isinstance(target, Sandbox):
+        return server_of(target, options)
+    server = stack.enter_context(target.start())
+    return replace(parse_target(server.url(), environ={}), password=server.password or None)
 
 
 def first_ns(tape: Path) -> int:
@@ -83,7 +69,7 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
         "amplification": Amplification(**taken(Amplification, options)),
         "overrides": overrides_of(options, target.password),
         "commit_order": options["order"] == "commit",
-        "target_is_disposable": options["target_is_disposable"] or options["target"].startswith("sandbox"),
+        "target_is_disposable": options["target_is_disposable"] or isinstance(options["target"], Sandbox),
         "allow_statements": frozenset(options["allow_statements"]),
     }
     return ReplayOptions(**{**taken(ReplayOptions, options), **made})

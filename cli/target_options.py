@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape replay` that say where it goes, those of a private server among them."""
+"""Declares the options of `querytape replay` that say where it goes, a private server included."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ..servers.sandbox_url import SHAPE, Sandbox, parse_sandbox
 from .engine_option import engine_option
 from .option_sections import Section, option
 from .param_types import Pair
@@ -12,15 +14,28 @@ from .server_options import FILE, LOGIN, TLS
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
+
+class TargetUrl(click.ParamType[str | Sandbox]):
+    """A server's URL as it is, or the description of a private server as a Sandbox."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | Sandbox:
+        """Return the URL, or the private server."""
+        return value if isinstance(value, Sandbox) else parse_sandbox(value) or str(value)
+
+
 TARGET = Section(
     "Target",
     (
         option(
             "--target",
             required=True,
+            type=TargetUrl(),
             metavar="URL",
-            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND]"
-            " for a private server that ends with the run.",
+            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or"
+            f" {SHAPE} for a private server that ends with the run: on a copy of the"
+            " data folder of a stopped server, with these server options.",
         ),
         option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
         option(
@@ -47,19 +62,6 @@ TARGET = Section(
         ),
         option("--map-user", multiple=True, type=Pair(), help="Log in as user B where the tape has user A."),
         option("--map-db", multiple=True, type=Pair(), help="Use schema B where the tape has default schema A."),
-        option(
-            "--sandbox-data",
-            type=FOLDER,
-            help="Data folder of a stopped server, to copy for --target sandbox.",
-        ),
-        option(
-            "--sandbox-option",
-            multiple=True,
-            type=Pair(),
-            metavar="NAME=VALUE",
-            help="Option of the server of --target sandbox, such as innodb_buffer_pool_size=4G; may be given several"
-            " times.",
-        ),
     ),
 )
 

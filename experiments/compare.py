@@ -17,6 +17,7 @@ from ..common.errors import QuerytapeError
 from ..common.files import make_private
 from ..replay import ReplayOptions, Watcher, replay
 from ..schemas import open_folder
+from ..servers.sandbox_url import parse_sandbox
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
 from .without_query_cache import without_query_cache
@@ -84,7 +85,7 @@ def run_comparison(
 def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) -> None:
     """Connect to each server that has a run to come: a whole run of A is lost where B is away. Raises TargetError."""
     for side in sorted({side for side, name in plan.steps() if not is_complete(folder / name)}):
-        if not plan.targets[side].startswith("sandbox"):
+        if parse_sandbox(plan.targets[side]) is None:
             with make_options(side, folder / "check.run") as options, closing(options.target.connect()):
                 pass
 

@@ -70,7 +70,7 @@ had no time for all reads.
     "targets",
     multiple=True,
     metavar="a=URL, b=URL",
-    help="The two servers: a is the reference, b is judged.",
+    help="The two servers, as for `querytape replay`: a is the reference, b is judged.",
 )
 @click.option(
     "-o",

@@ -65,7 +65,7 @@ def test_overrides() -> None:
 
 # Options whose values are made into something else, or that the command itself uses.
 MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements"}
-MADE |= {"accounts_file", "map_user", "map_db", "sandbox_data", "sandbox_option"}
+MADE |= {"accounts_file", "map_user", "map_db"}
 OF_THE_COMMAND = {"follow", "metrics", "live", "target_slowlog"}
 
 
