@@ -112,5 +112,11 @@ def drivers_of(options: dict[str, Any]) -> "Drivers | None":
             raise click.UsageError(f"--{name}: not with --drivers")
     from ..replay.drivers.shares import Drivers
 
-    gather_s = options["gather"] / NS_PER_SECOND
-    return Drivers(how[1], joined, listen or ("127.0.0.1", 0), options["join_key"], gather_s, options["on_driver_lost"])
+    return Drivers(
+        how[1],
+        joined,
+        listen=listen or ("127.0.0.1", 0),
+        join_key=options["join_key"],
+        gather_s=options["gather"] / NS_PER_SECOND,
+        on_lost=options["on_driver_lost"],
+    )

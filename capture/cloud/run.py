@@ -20,7 +20,7 @@ import duckdb
 from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
 from ...native.bindings.parsers import open_server_audit
-from ...native.bindings.reader import Reader, ReaderStats
+from ...native.bindings.reader import Reader
 from ..record_source import capture_source
 from ..server_log.restore import RDS, RestoreFile, write_restore_file
 from ..server_log.settings import Left
@@ -117,29 +117,21 @@ class Puller(threading.Thread):
                 view = view[os.write(self.out, view[:PIPE_BYTES]) :]
 
 
-def record_rds(
-    cloud: Cloud,
-    plan: RdsPlan,
-    options: RdsOptions,
-    output: Path,
-    server: dict[str, Any] | None = None,
-    watch: Callable[[ReaderStats, int | None], None] = lambda stats, total: None,
-) -> RdsRecorded:
+def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> RdsRecorded:
     """Capture; return the tape's JSON. The parameter group is set back whatever happens here.
 
-    Raises RefusedError where AWS refuses a change, TargetError where it does not apply it, InputError where the log
-    holds nothing.
+    `settings`: without what follows from the plan and the options. Raises RefusedError where AWS refuses a change,
+    TargetError where it does not apply it, InputError where the log holds nothing.
     """
     log = choose_log(cloud, plan, options)
     log.begin()
     changed = tuple(change.name for change in plan.changes)
     extra = {"max_disk": options.max_disk, "query_limit": options.query_limit, "changed": changed}
-    settings = Settings(server=server, watch=watch, extra=extra)
     left: list[Left] = []
     with _changed(cloud, plan, options.say, left):
         if plan.changes:
             wait_in_sync(cloud, plan.instance, plan.group, options.sync_s, options.say)
-        info = pull_onto_tape(log, plan, options, output, settings)
+        info = pull_onto_tape(log, plan, options, output, replace(settings, extra=extra))
     return RdsRecorded(info, left[0] if left else Left())
 
 
@@ -160,7 +152,15 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
         yield
         return
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    saved = RestoreFile(plan.instance.name, plan.group.arn, at, plan.changes, None, RDS, group=plan.group.name)
+    saved = RestoreFile(
+        server=plan.instance.name,
+        identity=plan.group.arn,
+        at=at,
+        changes=plan.changes,
+        log_file=None,
+        method=RDS,
+        group=plan.group.name,
+    )
     write_restore_file(plan.restore_file, saved)
     try:
         apply(cloud, plan.group, plan.changes)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ...capture.cloud import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
+from ...capture.source import Settings
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
@@ -132,7 +133,7 @@ def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]
 
         server = describe_target(server_of(options["source"], options, what="--source"))
     with unwind_on_signals(), CaptureProgress() as progress:
-        recorded = record_rds(cloud, plan, limits, options["output"], server, progress.update)
+        recorded = record_rds(cloud, plan, limits, options["output"], Settings(server=server, watch=progress.update))
     say_tape(options["output"], recorded.info)
     if recorded.left.refused:
         return NOT_AS_BEFORE

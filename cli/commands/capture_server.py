@@ -24,6 +24,7 @@ from ...capture.server_log import (
     tape_of,
     with_renewal,
 )
+from ...capture.source import Settings
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
@@ -136,12 +137,12 @@ def server_command(url: str, **options: Any) -> int:
             click.echo(line)
         return 0 if back.done else NOT_AS_BEFORE
     limits = RecordOptions(
-        options["duration"] / 1e9,
-        options["max_disk"],
-        options["max_rate"],
-        options["method"],
-        options["restore_file"],
-        say_line,
+        duration_s=options["duration"] / 1e9,
+        max_disk=options["max_disk"],
+        max_rate=options["max_rate"],
+        method=options["method"],
+        restore_file=options["restore_file"],
+        say=say_line,
         renew_rate=options["renew_idle"] or 0.0,
     )
     check_options(limits)
@@ -184,25 +185,23 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     with unwind_on_signals(), temporary_folder() as work, ExitStack() as stack:
         page = MetricsPage(options["metrics"], stack)
         recorded = record_log(target, plan, limits, Path(work))
-        click.echo(f"capture server: {recorded.ended}", err=True)
+        click.echo(f"capture server: {recorded.course.ended}", err=True)
         seen: frozenset[int] = frozenset()
         try:
             with CaptureProgress() as progress:
-                info, seen = tape_of(
-                    recorded,
-                    plan,
-                    output,
-                    server,
-                    progress.update,
-                    open_sessions,
-                    lambda live: show_capture(page, live),
+                settings = Settings(
+                    server=server,
+                    open_sessions=open_sessions,
+                    watch=progress.update,
+                    running=lambda live: show_capture(page, live),
                 )
+                info, seen = tape_of(recorded, plan, output, settings)
             if plan.log_file is not None and not options["keep_log"]:
                 recorded.log.unlink(missing_ok=True)
             say_tape(output, info)
             held = info.get("coverage") or {}
             show_coverage(page, held.get("share"))
-            if renewed := recorded.renewal.sentence():
+            if renewed := recorded.course.renewal.sentence():
                 click.echo(f"  {renewed}")
             if held:
                 click.echo(f"  {held['share']:.1%} of what the server executed is in the log (by {held['basis']})")
@@ -212,7 +211,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     if not back.done:
         return NOT_AS_BEFORE
     partial = any(warning["kind"] == "coverage" for warning in info["warnings"]) and not options["partial_ok"]
-    return EXIT_LOST if partial or recorded.broke else exit_code(info)
+    return EXIT_LOST if partial or recorded.course.broke else exit_code(info)
 
 
 def say_back(back: HandedBack) -> None:

@@ -225,9 +225,9 @@ def compare_samples(
         if not plan.query_cache:
             sides = {side: without_query_cache(each) for side, each in sides.items()}
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
-        quick = QuickOptions(within_ns / 1e9, each_ns, settings)
         watcher = partial(run_watcher, options["live"], heading=quick_heading, one_of_many=True)
-        result = compare_quickly(plan, output, sides, quick, say, watcher)
+        quick = QuickOptions(within_ns / 1e9, each_ns, settings, say=say, make_watcher=watcher)
+        result = compare_quickly(plan, output, sides, quick)
         report = build(result.tape, result.runs["a"], result.runs["b"], settings)
         explain_changes(report, replace(plan, tape=result.tape), output, lambda side, path: nullcontext(sides[side]))
     quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))

@@ -80,14 +80,6 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
         tell = partial(print_line, watcher)
         tell(HEAD)
         target = target_of(options, stack)
-        replay_options = options_of(options, target, first_ns(tape))
-        run_sweep(
-            tape,
-            output,
-            replay_options,
-            max_concurrent_sessions,
-            each,
-            lambda level: tell(line(level)),
-            watcher,
-        )
+        replay_options = options_of(options | {"stop_after_ns": each}, target, first_ns(tape))
+        run_sweep(tape, replay_options, max_concurrent_sessions, lambda level: tell(line(level)), watcher)
     click.echo(f"chart: {output / 'sweep.html'}")

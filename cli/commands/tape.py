@@ -2,6 +2,7 @@
 """`querytape tape ...`: what is done to tapes."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -114,17 +115,9 @@ Examples:
     help="Keep events of this class: read, write, transaction, session, ddl or admin.",
 )
 @click.option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help="Keep events of this session.")
-def filter_command(
-    tape: Path,
-    output: Path,
-    users: tuple[str, ...],
-    dbs: tuple[str, ...],
-    digests: tuple[str, ...],
-    classes: tuple[str, ...],
-    sessions: tuple[int, ...],
-) -> None:
+def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
     """Keep events of some users, schemas, digests, classes or sessions."""
-    kept = EventFilter(users, dbs, digests, classes, sessions)
+    kept = EventFilter(**conditions)
     if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
     say_tape(output, derive([readable_tape(tape)], output, kept))
