@@ -2,27 +2,25 @@
 """Declares the options of `querytape replay` that say where it goes, a private server included."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ..servers.sandbox_url import SHAPE, Sandbox, parse_sandbox
 from .engine_option import engine_option
 from .option_sections import Section, option
-from .param_types import Pair
+from .param_types import Pair, Parsed
 from .server_options import FILE, LOGIN, TLS
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-class TargetUrl(click.ParamType[str | Sandbox]):
+class TargetUrl(Parsed[str | Sandbox]):
     """A server's URL as it is, or the description of a private server as a Sandbox."""
 
     name = "url"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | Sandbox:
-        """Return the URL, or the private server."""
-        return value if isinstance(value, Sandbox) else parse_sandbox(value) or str(value)
+    def _parse(self, text: str) -> str | Sandbox:
+        return parse_sandbox(text) or text
 
 
 TARGET = Section(
