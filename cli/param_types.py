@@ -43,18 +43,25 @@ class Duration(Parsed[int]):
 
 
 class Share(Parsed["Fraction"]):
-    """`10%` or `0.1`, as an exact fraction. `part`: of a whole, so more than nothing and at most all of it."""
+    """`10%` or `0.1`, as an exact fraction."""
 
     name = "share"
 
-    def __init__(self, part: bool = False) -> None:
-        self._part = part
-
     def _parse(self, text: str) -> "Fraction":
-        share = parse_share(text)
-        if self._part and not 0 < share <= 1:
-            raise ValueError(f"{text!r}: expected a share of more than 0 and at most 100%, such as 10% or 0.1")
-        return share
+        return parse_share(text)
+
+
+class Part(Parsed["int | Fraction"]):
+    """How much of a whole: a share, `10%` or `0.1`, as an exact fraction, or a number, `500`."""
+
+    name = "share or number"
+
+    def _parse(self, text: str) -> "int | Fraction":
+        number = text.isdecimal()
+        part = int(text) if number else parse_share(text)
+        if part <= 0 or (part > 1 and not number):
+            raise ValueError(f"{text!r}: expected a share of at most 100%, such as 10% or 0.1, or a number from 1 on")
+        return part
 
 
 class Size(Parsed[int]):

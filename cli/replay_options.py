@@ -12,7 +12,7 @@ from ..schemas.names import CHOICES
 from .engine_option import engine_option
 from .metrics_page import METRICS
 from .option_sections import Section, Sectioned, option
-from .param_types import Duration, Moment, Share, Speed
+from .param_types import Duration, Moment, Part, Speed
 from .server_options import FILE
 from .target_options import FOLDER, TARGET, TARGET_SLOWLOG
 from .watchers import LIVE
@@ -98,15 +98,11 @@ SELECTION = Section(
         ),
         option(
             "--sessions",
-            "sample",
-            type=Share(part=True),
-            help="Replay this share of the sessions, such as 10%; the same ones each time.",
-        ),
-        option(
-            "--max-sessions",
-            type=click.IntRange(1),
-            metavar="NUMBER",
-            help="Replay at most this number of sessions; the same ones each time.",
+            "part",
+            type=Part(),
+            metavar="SHARE|NUMBER",
+            help="Replay this share of the sessions, such as 10%, or at most this number of them; the same ones each"
+            " time.",
         ),
         option(
             "--resume",

@@ -94,7 +94,14 @@ def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
     def at(moment: tuple[bool, int] | None) -> int | None:
         return None if moment is None else moment[1] + (first_ns if moment[0] else 0)
 
-    return Selection(**taken(Selection, options), from_ns=at(options["from_at"]), to_ns=at(options["to_at"]))
+    part = options["part"]
+    return Selection(
+        **taken(Selection, options),
+        sample=None if isinstance(part, int) else part,
+        max_sessions=part if isinstance(part, int) else None,
+        from_ns=at(options["from_at"]),
+        to_ns=at(options["to_at"]),
+    )
 
 
 def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:
