@@ -95,6 +95,11 @@ class Section:
         return command
 
 
+def untitled(*options: OptionSpec) -> Callable[..., Any]:
+    """Return a decorator that gives a command these options, which its help shows in their order."""
+    return Section("", options).add
+
+
 def option(*names: str, **settings: Any) -> OptionSpec:
     """Return what `click.option` takes, for a section's list."""
     return names, settings

@@ -33,6 +33,7 @@ from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
+from ..option_sections import untitled
 from ..output import EXIT_LOST, exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
@@ -118,7 +119,7 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
     " every statement into it.",
 )
-@click.option(*METRICS[0], **METRICS[1])
+@untitled(METRICS)
 @click.option("--partial-ok", is_flag=True, help="Exit with 0 although the log lacks more than 5 % of the statements.")
 @login_options
 def server_command(url: str, **options: Any) -> int:

@@ -20,7 +20,7 @@ from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ...experiments.without_query_cache import without_query_cache
 from ..comparison import explain_changes, options_maker, say
 from ..metrics_page import METRICS, MetricsPage
-from ..option_sections import SectionedCommand
+from ..option_sections import SectionedCommand, untitled
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, output_options, settings_of
@@ -126,8 +126,7 @@ had no time for all reads.
 @click.option(
     "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
 )
-@click.option(*METRICS[0], **METRICS[1])
-@click.option(*LIVE[0], **LIVE[1])
+@untitled(METRICS, LIVE)
 @output_options
 def compare_command(
     tape: Path | None,
