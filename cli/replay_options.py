@@ -9,9 +9,8 @@ import click
 
 from ..schemas import CLASSES, DANGERS
 from ..schemas.names import CHOICES
-from .engine_option import engine_option
 from .metrics_page import METRICS
-from .option_sections import OptionSpec, Section, Sectioned, option
+from .option_sections import OptionSpec, Section, Sectioned, engine_option, option
 from .param_types import Duration, Moment, Part, Speed
 from .server_options import FILE
 from .target_options import FOLDER, TARGET, TARGET_SLOWLOG

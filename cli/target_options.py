@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from ..servers.sandbox_url import SHAPE, Sandbox, parse_sandbox
-from .engine_option import engine_option
-from .option_sections import Section, option
+from .option_sections import Section, engine_option, option
 from .param_types import Pair, Parsed
 from .server_options import FILE, LOGIN, TLS
 

@@ -12,12 +12,11 @@ import click
 from ...analyze import Settings, build
 from ...common.errors import InputError
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison, without_query_cache
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
 from ...experiments.nightly import finish_night, one_night, prune
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
-from ...experiments.without_query_cache import without_query_cache
 from ..comparison import explain_changes, options_maker, say
 from ..metrics_page import METRICS, MetricsPage
 from ..option_sections import SectionedCommand, untitled
