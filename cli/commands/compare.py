@@ -22,7 +22,7 @@ from ..metrics_page import METRICS, MetricsPage
 from ..option_sections import SectionedCommand, untitled
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
-from ..report_options import give, output_options, settings_of
+from ..report_options import give, is_printed, output_options, settings_of
 from ..shown_runs import quick_heading, round_heading, show_round
 from ..watchers import LIVE, run_watcher
 
@@ -228,9 +228,8 @@ def compare_samples(
         result = compare_quickly(plan, output, sides, quick)
         report = build(result.tape, result.runs["a"], result.runs["b"], settings)
         explain_changes(report, replace(plan, tape=result.tape), output, lambda side, path: nullcontext(sides[side]))
-    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
     for text in sentences(report.tape.info["quick"]):
-        console(err=quiet).print(text, style="bold", markup=False)
+        console(err=is_printed(options)).print(text, style="bold", markup=False)
     code = give(report, options)
     return code or (EXIT_LOST if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else 0)
 

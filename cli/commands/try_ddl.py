@@ -19,7 +19,7 @@ from ..live_lines import LiveLines
 from ..output import complete_tape, console
 from ..param_types import Duration
 from ..replay_settings import parse_replay_options
-from ..report_options import give, output_options, settings_of
+from ..report_options import give, is_printed, output_options, settings_of
 
 
 @click.command(
@@ -95,7 +95,6 @@ def try_command(tape: Path, replay_options: tuple[str, ...], target: str, output
         report = build(plan.tape, runs["a"], runs["b"], settings)
         explain_changes(report, plan, output, make_options, (*EXPLAINED, "faster"))
     options["html"] = options["html"] or output / "report.html"
-    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
     for text in sentences(report, made):
-        console(err=quiet).print(text, style="bold", markup=False)
+        console(err=is_printed(options)).print(text, style="bold", markup=False)
     return give(report, options)
