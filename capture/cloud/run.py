@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
@@ -28,33 +28,11 @@ from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
 from .aws import Cloud
 from .cloudwatch import LATE_S, cloudwatch_log
-from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles
+from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles, PulledLog
 from .parameters import RdsOptions, RdsPlan, apply, take_back, wait_in_sync
 
 PIPE_BYTES = 4096  # that much fits where select() says that something does
 JOIN_S = 30.0
-
-
-class Log(Protocol):
-    """A log that is pulled: `waits_s`: how long it is pulled after its time, for what comes late."""
-
-    holes: list[str]
-    cuts: int
-    read: dict[str, int]
-    waits_s: float
-
-    @property
-    def late(self) -> int:
-        """Rows that came after later ones had been given."""
-
-    def begin(self) -> None:
-        """Pass over what the log has now."""
-
-    def pull(self) -> Iterator[str]:
-        """Yield what came since."""
-
-    def rest(self) -> Iterator[str]:
-        """Yield what was held back, at the end."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +50,7 @@ class Puller(threading.Thread):
     `enough` ends it, with what was pulled until then; `unread` at once: nobody reads the pipe any more.
     """
 
-    log: Log
+    log: PulledLog
     out: int
     seconds: float
     poll_s: float
@@ -135,7 +113,7 @@ def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, s
     return RdsRecorded(info, left[0] if left else Left())
 
 
-def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> Log:
+def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> PulledLog:
     """Return the reader of the log that is asked for. Raises RefusedError where it is not exported."""
     name = plan.instance.name
     if options.cloudwatch:
@@ -178,7 +156,9 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
                 say(f"the {plan.group} is as before")
 
 
-def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> dict[str, Any]:
+def pull_onto_tape(
+    log: PulledLog, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings
+) -> dict[str, Any]:
     """Pull the log through a pipe into its reader; return the tape's JSON."""
     source, sink = os.pipe()
     puller = Puller(log, sink, options.duration_s, options.poll_s)
@@ -208,7 +188,7 @@ def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, s
         os.close(source)
 
 
-def describe(log: Log, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
+def describe(log: PulledLog, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
     """Return what tape.json says of the pulled log, and what is missing from it."""
     lost = list(log.holes)
     if log.cuts:
