@@ -5,7 +5,7 @@ The options of the engine are made from what schemas/names.toml says of them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import click
@@ -128,3 +128,8 @@ def engine_option(name: str) -> OptionSpec:
         return option(setting.option, name, metavar="NAME", default=default, **shown)
     number = click.IntRange(setting.least, setting.most)
     return option(setting.option, name, type=number, metavar="NUMBER", default=default, **shown)
+
+
+def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of those options that have the name of a field of this class."""
+    return {field.name: options[field.name] for field in fields(kind) if field.name in options}

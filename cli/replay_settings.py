@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
 from ..servers.sandbox_url import Sandbox
-from .option_sections import SectionedCommand
+from .option_sections import SectionedCommand, taken
 from .replay_options import all_sections
 from .server_options import server_of
 
@@ -52,11 +52,6 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
 def first_ns(tape: Path) -> int:
     """Return when the tape begins."""
     return int(open_folder("tape", tape).info.get("first_ns") or 0)
-
-
-def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of those options that have the name of a field of this class."""
-    return {field.name: options[field.name] for field in fields(kind) if field.name in options}
 
 
 def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:

@@ -11,6 +11,7 @@ from ...capture.source import Settings
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
+from ..option_sections import taken
 from ..output import exit_code, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
@@ -100,15 +101,11 @@ def rds_command(instance: str, **options: Any) -> int:
                 click.echo(line)
         return 0
     limits = RdsOptions(
+        **taken(RdsOptions, options),
         duration_s=options["duration"] / 1e9,
         poll_s=options["poll"] / 1e9,
         sync_s=options["sync_timeout"] / 1e9,
-        max_disk=options["max_disk"],
-        cloudwatch=options["cloudwatch"],
-        audit=options["audit"],
-        query_limit=options["query_limit"],
         shared_ok=options["shared_group_ok"],
-        restore_file=options["restore_file"],
         say=lambda text: click.echo(f"capture rds: {text}", err=True),
     )
     plan = plan_rds(cloud, instance, limits)

@@ -33,7 +33,7 @@ from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
-from ..option_sections import untitled
+from ..option_sections import taken, untitled
 from ..output import EXIT_LOST, exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
@@ -138,11 +138,8 @@ def server_command(url: str, **options: Any) -> int:
             click.echo(line)
         return 0 if back.done else NOT_AS_BEFORE
     limits = RecordOptions(
+        **taken(RecordOptions, options),
         duration_s=options["duration"] / 1e9,
-        max_disk=options["max_disk"],
-        max_rate=options["max_rate"],
-        method=options["method"],
-        restore_file=options["restore_file"],
         say=say_line,
         renew_rate=options["renew_idle"] or 0.0,
     )

@@ -27,7 +27,8 @@ from ..shown_runs import quick_heading, round_heading, show_round
 from ..watchers import LIVE, run_watcher
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
-NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add", "metrics")
+OF_THE_PLAN = ("rounds", "warmup", "pause_ns", "reset", "query_cache")
+NOT_QUICK = ("rounds", "warmup", "pause_ns", "reset", "plan_file", "add", "metrics")
 
 
 @click.command(
@@ -96,7 +97,7 @@ had no time for all reads.
 @click.option(
     "--warmup", type=click.IntRange(0, 100), help="Number of rounds to run first and not compare.  [default: 0]"
 )
-@click.option("--pause", type=Duration(), help="Pause before each run.  [default: 5s]")
+@click.option("--pause", "pause_ns", type=Duration(), help="Pause before each run.  [default: 5s]")
 @click.option(
     "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
 )
@@ -161,7 +162,7 @@ def compare_command(
 def not_with_quick(options: dict[str, Any]) -> None:
     """Raise UsageError for an option that --quick has no use for."""
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
-        raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
+        raise click.UsageError(f"--{wrong[0].partition('_')[0]}: not with --quick")
 
 
 def run_night(
@@ -252,14 +253,7 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     else:
         targets = dict(text.partition("=")[::2] for text in options["targets"])
         plan = ComparePlan.checked(ComparePlan(tape.absolute(), targets, replay=replay_options))
-    changed = {
-        "rounds": options["rounds"],
-        "warmup": options["warmup"],
-        "pause_ns": options["pause"],
-        "reset": options["reset"],
-        "query_cache": options["query_cache"],
-    }
-    plan = replace(plan, **{name: value for name, value in changed.items() if value is not None})
+    plan = replace(plan, **{name: options[name] for name in OF_THE_PLAN if options[name] is not None})
     if is_comparison(output) and ComparePlan.read(output / PLAN_FILE) != plan:
         raise InputError(f"{output} holds another comparison: choose another name with -o, or continue it with --add N")
     if not is_comparison(output):
