@@ -7,18 +7,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..analyze import SweepLevel, measure_level, sweep_page
-from ..common.files import new_folder, publish
+from ..common.files import publish
 from ..replay import ReplayOptions, Watcher, replay
 from ..replay.plan.amplify import MAX_CLONES, Amplification
 from ..replay.plan.pacing import Pace
 from ..schemas import open_folder
 
 MAX_STATEMENTS_PER_S = 20_000  # a level is given events for this rate
-
-
-def new_sweep(folder: Path) -> None:
-    """Make the folder of a sweep. Raises InputError where something of that name exists."""
-    new_folder(folder)
 
 
 def run_sweep(

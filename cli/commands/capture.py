@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 LINE_EVERY_S = 60  # of a capture without an end: its lines go into a journal
+TYPES = {"int": int, "duration": Duration(), "bytes": Size()}  # of a kind's own options; else text
 LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
 
 COMMANDS = {
@@ -79,11 +80,6 @@ def capture_group() -> None:
     """
 
 
-def value_of(option: "Option") -> Any:
-    """Return the click type of a kind's own option."""
-    return {"int": int, "duration": Duration(), "bytes": Size()}.get(option.type, str)
-
-
 def own_option(option: "Option") -> click.Option:
     """Return a kind's own option as click has it."""
     name = f"--{option.name}"
@@ -92,7 +88,7 @@ def own_option(option: "Option") -> click.Option:
     shown = option.default is not None and not option.multiple
     return click.Option(
         [name],
-        type=value_of(option),
+        type=TYPES.get(option.type, str),
         default=option.default,
         multiple=option.multiple,
         metavar=option.metavar,
