@@ -65,7 +65,8 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     run_program(*Case(WRITE, 1).peer(server), "prepare")
     for case in CASES:
         command = (*case.peer(server), "run")
-        yield _pair(case.title, server, work / case.name, case.by_socket, "sysbench", command, _of_sysbench)
+        title, base = case.title, work / case.name
+        yield _pair(title, server, base, by_socket=case.by_socket, peer="sysbench", command=command, read=_of_sysbench)
     if shutil.which("mysqlslap") is None:
         raise MissingError("no mysqlslap: it is in mariadb-client")
     statements = work / "slap.sql"
@@ -76,14 +77,16 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
         title = f"Point selects on {n} connections over TCP, as mysqlslap sends them"
         command = ("mysqlslap", "--host=127.0.0.1", f"--port={server.port}", "--user=root", "--create-schema=sbtest")
         command += ("--no-drop", "--delimiter=;", f"--query={statements}", f"--concurrency={n}")
-        yield _pair(title, server, work / f"slap{n}", False, "mysqlslap", command, _of_slap(n * SLAP_QUERIES))
+        read = _of_slap(n * SLAP_QUERIES)
+        yield _pair(title, server, work / f"slap{n}", peer="mysqlslap", command=command, read=read)
 
 
 def _pair(
     title: str,
     server: Server,
     base: Path,
-    by_socket: bool,
+    *,
+    by_socket: bool = False,
     peer: str,
     command: tuple[str, ...],
     read: Callable[[Ran], Figures],

@@ -227,12 +227,12 @@ def _judged(simulation: Simulation, columns: tuple[Columns, Columns, Columns], f
     cases = [
         Case(
             digest,
-            1e6,
-            shift,
-            0,
-            usable[digest],
-            exact.get(digest),
-            level_of(simulation, int(digest, 16)),
+            median_a_ns=1e6,
+            shift=shift,
+            new_errors=0,
+            usable=usable[digest],
+            exact=exact.get(digest),
+            time_ns=level_of(simulation, int(digest, 16)),
         )
         for digest, shift in whole.items()
     ]

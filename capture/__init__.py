@@ -8,9 +8,9 @@ from .source_table import SOURCES as SOURCES
 
 if TYPE_CHECKING:
     from .detect import detect_source as detect_source
+    from .finish import recover as recover
     from .library import capture as capture
     from .record_source import capture_source as capture_source
-    from .recovery import recover as recover
     from .source import Option as Option
     from .source import Settings as Settings
     from .source import SourceKind as SourceKind

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finish a tape whose events are written: sessions, digests, problems, completeness, and its JSON."""
+"""Finish a tape whose events are written, after a killed capture, too: sessions, digests, problems, and its JSON."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from ..common.duck import load_sql, sql_files, sql_text, write_parquet
-from ..common.errors import InputError
-from ..common.files import file_entry, write_json
+from ..common.errors import FolderError, InputError
+from ..common.files import file_entry, is_held, write_json
 from ..native.bindings.statements import Normalizer
-from ..schemas import Folder, columns, select_list
-from .binlog_position import without_late_position
+from ..schemas import Folder, columns, open_folder, select_list
 from .completeness import completeness
-from .parts import Totals
+from .parts import Totals, part_entry
 from .pt_fingerprint import pt_fingerprint, pt_id
+from .publishing import dropped_warnings
 from .session_facts import load_facts
 from .source import TapeWarning
-from .storage import memory_for
+from .storage import memory_for, open_storage
 
 DIGESTS_AT_ONCE = 1_000
 SAMPLE_BYTES_AT_ONCE = 64 << 20
@@ -158,3 +159,54 @@ def _write(con: duckdb.DuckDBPyConnection, query: str, path: Path, table: str) -
 
 def _scalar(con: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(con.execute(query).fetchall()[0][0])
+
+
+def recover(path: Path) -> dict[str, Any]:
+    """Complete the tape of a killed capture; return its JSON, which has a warning of what is lost.
+
+    Raises FolderError where `path` is no tape, InputError where it has no event.
+    """
+    if is_held(path):
+        raise InputError(f"{path}: its capture is under way: nothing has to be saved")
+    tape = open_folder("tape", path)
+    info = dict(tape.info)
+    if missing := [key for key in ("source", "files") if not info.get(key)]:
+        raise FolderError(f"{path / 'tape.json'}: {missing[0]}: missing: `querytape tape verify --salvage` may help")
+    for half in (path / "events").glob("*.tmp"):
+        half.unlink()
+    info.pop("published", None)
+    text = "the capture was killed: what it had not written yet is missing from the end of the tape"
+    with open_storage(path) as con:
+        info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
+        warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]
+        return finish(con, path, info, warnings)
+
+
+def without_late_position(server: dict[str, Any] | None, first_ns: int) -> dict[str, Any] | None:
+    """Return `server` whose binary log position, where it was taken after the tape's first event, is named as unusable.
+
+    Rolled forward to such a position, a copy would hold what the tape is about to do.
+    """
+    if not server or not (server.get("binlog") or server.get("gtid")):
+        return server
+    try:
+        taken = datetime.fromisoformat(str(server.get("at")))
+    except ValueError:
+        taken = None
+    if taken is not None and taken.tzinfo is not None and taken <= datetime.fromtimestamp(first_ns / 1e9, UTC):
+        return server
+    unusable = {key: server.get(key) for key in ("binlog", "gtid", "at")}
+    return {**server, "binlog": None, "gtid": None, "unusable_position": unusable}
+
+
+def position_sentence(server: Any, first_ns: int) -> str | None:
+    """Return what is to be said of a position that is of no use, and how to find the right one."""
+    unusable = server.get("unusable_position") if isinstance(server, dict) else None
+    if not isinstance(unusable, dict):
+        return None
+    first = datetime.fromtimestamp(first_ns / 1e9, UTC)
+    return (
+        f"the binary log position was taken at {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the tape's"
+        " first event, and is of no use for a restore: find the one before it by time,"
+        f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG, and see docs/restore.md"
+    )

@@ -55,13 +55,13 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
             new_tape(path)
             with hold(path), open_storage(path, threads=1) as con:
                 source = Source(kind, ordered, settings)
-                info, totals = record(con, source, reader, path, watch, stop)
+                info, totals = record(con, source, stop, path, watch)
                 check_events(con, source, reader.stats(), info, path)
                 described = {**info["input"], "server_version": info["server_version"]}
                 info |= {"notes": notes} if (notes := kind.notes(described)) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
-                warnings += judged(con, kind, path, info, settings, told)
+                warnings += judged(con, source, path, info, told)
                 if totals is None or totals.events > FEW:
                     con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings, totals)
@@ -80,18 +80,14 @@ def tell_open_sessions(kind: SourceKind, reader: Reader, ordered: Sequence[str],
 
 
 def judged(
-    con: duckdb.DuckDBPyConnection,
-    kind: SourceKind,
-    path: Path,
-    info: dict[str, Any],
-    settings: Settings,
-    told: "Told | None",
+    con: duckdb.DuckDBPyConnection, source: Source, path: Path, info: dict[str, Any], told: "Told | None"
 ) -> list[TapeWarning]:
     """Let the settings and the kind judge the events, and say what is known of sessions that were open before.
 
     Completes the tape's JSON, and returns the warnings.
     """
-    if settings.judge is None and told is None and kind.look_for_holes is None:
+    kind, judge = source.kind, source.settings.judge
+    if judge is None and told is None and kind.look_for_holes is None:
         return []
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
     warnings: list[TapeWarning] = []
@@ -102,8 +98,8 @@ def judged(
         more, notes, warnings = describe_state(con, told, info, first_ns)
         info.update(more)
         info["notes"] = [*info.get("notes", []), *notes]
-    if settings.judge is not None:
-        more, lacking = settings.judge(con)
+    if judge is not None:
+        more, lacking = judge(con)
         info.update(more)
         warnings += lacking
     if kind.look_for_holes is not None:

@@ -51,16 +51,16 @@ def new_tape(path: Path) -> None:
 def record(
     con: duckdb.DuckDBPyConnection,
     source: Source,
-    reader: Reader,
+    stop: "Stop",
     path: Path,
     watch: Callable[[ReaderStats], None],
-    stop: "Stop",
 ) -> tuple[dict[str, Any], Totals | None]:
-    """Record everything that the reader gives into the new tape at `path`; return the tape's JSON so far, and totals.
+    """Record all that the reader of `stop` gives into the new tape at `path`; return its JSON so far, and totals.
 
     `watch` is called with the reader's counters a few times a second, in this thread. `stop`, or a KeyboardInterrupt of
     `watch`, stops the reader; what was read is written, and the JSON says `stopped`.
     """
+    reader = stop.reader
     info = start_info(source)
     write_json(path / "tape.json", info)
     settings = source.settings
@@ -72,7 +72,7 @@ def record(
     parts = Parts(con, path, settings.not_threads)
     for number in count():
         name = f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number)
-        entry = _write_watched(parts, reader, path / "events" / name, watch, stop)
+        entry = _write_watched(parts, stop, path / "events" / name, watch)
         problems = parts.write_rows(reader.problems(), path / "problems" / name)
         told = parts.write_rows(reader.sessions(), path / "facts" / name)
         publisher.publish(Published(name, entry, problems, told), reader)
@@ -97,7 +97,7 @@ class Stop:
     """Stops the reader at the first signal; what was read is written, however many follow."""
 
     def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+        self.reader = reader
         self.was_asked = False
 
     def __call__(self) -> None:
@@ -106,13 +106,12 @@ class Stop:
     def stop(self) -> None:
         """Stop the reader; from now on the tape is a part of the input."""
         self.was_asked = True
-        self._reader.stop()
+        self.reader.stop()
 
 
-def _write_watched(
-    parts: Parts, reader: Reader, part: Path, watch: Callable[[ReaderStats], None], stop: Stop
-) -> dict[str, Any] | None:
+def _write_watched(parts: Parts, stop: Stop, part: Path, watch: Callable[[ReaderStats], None]) -> dict[str, Any] | None:
     """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its entry."""
+    reader = stop.reader
     results: list[dict[str, Any] | BaseException | None] = []
 
     def work() -> None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from ..common.errors import OptionError, TargetError
 from ..experiments.compare import ask_for_plans
 from ..experiments.compare_plan import ComparePlan
 from ..replay import ReplayOptions
+from ..servers.sandbox_url import parse_sandbox
 from .replay_settings import first_ns, options_of, parse_replay_options, target_of
 
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
@@ -26,13 +28,17 @@ def say(text: str) -> None:
 def options_maker(plan: ComparePlan, data: Mapping[str, Path] | None = None) -> MakeOptions:
     """Return what makes the options of one run, from those of `querytape replay` in the plan.
 
-    `data`: of each side the data folder that a sandbox starts with.
+    `data`: the data folder that the sandbox of each side starts with. Raises InputError for a wrong sandbox.
     """
+    sandboxes = {side: parse_sandbox(target) for side, target in plan.targets.items()}
+    if data:
+        sandboxes = {side: sandbox and replace(sandbox, data=data[side]) for side, sandbox in sandboxes.items()}
 
     @contextmanager
     def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
         words = ["--target", plan.targets[side], "-o", str(path), *plan.replay]
-        options = parse_replay_options([*words, *(["--sandbox-data", str(data[side])] if data else [])])
+        options = parse_replay_options(words)
+        options["target"] = sandboxes[side] or options["target"]
         if options["target_slowlog"]:
             raise OptionError("--target-slowlog: not in a comparison; its cost would be measured with the server")
         with ExitStack() as stack:

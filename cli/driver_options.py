@@ -8,7 +8,7 @@ import click
 
 from ..common.units import NS_PER_SECOND
 from .option_sections import Section, option
-from .param_types import Duration
+from .param_types import Duration, Parsed
 
 if TYPE_CHECKING:
     from ..replay.drivers.shares import Drivers
@@ -17,40 +17,32 @@ KINDS = ("local", "join")
 MAX_DRIVERS = 99
 
 
-class Place(click.ParamType[tuple[str, int]]):
+class Place(Parsed[tuple[str, int]]):
     """HOST:PORT; an IPv6 address is in brackets."""
 
     name = "host:port"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return host and port."""
-        if isinstance(value, tuple):
-            return value
-        host, colon, port = str(value).rpartition(":")
+    def _parse(self, text: str) -> tuple[str, int]:
+        host, colon, port = text.rpartition(":")
         if not colon or not host or not port.isdigit() or int(port) > 65535:
-            self.fail(f"expected HOST:PORT, found {value!r}", param, ctx)
+            raise ValueError(f"expected HOST:PORT, found {text!r}")
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-class HowMany(click.ParamType[tuple[str, int]]):
+class HowMany(Parsed[tuple[str, int]]):
     """`local:N` or `join:N`."""
 
     name = "kind:number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return the kind and the number."""
-        if isinstance(value, tuple):
-            return value
-        kind, _, number = str(value).partition(":")
+    def _parse(self, text: str) -> tuple[str, int]:
+        kind, _, number = text.partition(":")
         if kind == "ray":
-            self.fail(
+            raise ValueError(
                 "ray: this release does not place drivers with Ray: start `querytape driver --join` on each host (as"
-                " a Kubernetes Job, by ssh, or by hand), and use join:N",
-                param,
-                ctx,
+                " a Kubernetes Job, by ssh, or by hand), and use join:N"
             )
         if kind not in KINDS or not number.isdigit() or not 1 <= int(number) <= MAX_DRIVERS:
-            self.fail(f"expected local:N or join:N, N from 1 to {MAX_DRIVERS}, found {value!r}", param, ctx)
+            raise ValueError(f"expected local:N or join:N, N from 1 to {MAX_DRIVERS}, found {text!r}")
         return kind, int(number)
 
 
@@ -112,5 +104,11 @@ def drivers_of(options: dict[str, Any]) -> "Drivers | None":
             raise click.UsageError(f"--{name}: not with --drivers")
     from ..replay.drivers.shares import Drivers
 
-    gather_s = options["gather"] / NS_PER_SECOND
-    return Drivers(how[1], joined, listen or ("127.0.0.1", 0), options["join_key"], gather_s, options["on_driver_lost"])
+    return Drivers(
+        how[1],
+        joined,
+        listen=listen or ("127.0.0.1", 0),
+        join_key=options["join_key"],
+        gather_s=options["gather"] / NS_PER_SECOND,
+        on_lost=options["on_driver_lost"],
+    )

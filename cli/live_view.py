@@ -7,21 +7,25 @@ thread that takes the ticks, and asks the engine for what that has added up; no 
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 
+import duckdb
 from rich.console import Console, ConsoleDimensions, Group
 from rich.control import Control
 from rich.live import Live
 
+from ..common.duck import small_database
+from ..common.text import printable
 from ..common.units import NS_PER_SECOND, plural, short_count
 from ..native.bindings.engine import EngineStats
 from ..replay import Finding, LiveRun, Plan, Tick
-from .digest_texts import DigestTexts
+from ..schemas import Folder
 from .live_lines import LiveLines, progress
 from .view_frame import MOST_DIGESTS, Digest, Seen, frame
 
 MIN_COLUMNS, MIN_ROWS = 40, 10
+MOST = 200  # characters of a digest's text; more is shown nowhere
 EMPTY_LINE = ""  # where the cursor stays: what is typed (^C) must not run into the next line
 # Counters of the engine that are no good news, and what is said of them.
 TROUBLES = {
@@ -257,3 +261,31 @@ def troubles(counters: EngineStats) -> list[str]:
     """Return sentences on what went wrong so far."""
     sessions = [text.format(plural(n, "session")) for name, text in TROUBLES.items() if (n := getattr(counters, name))]
     return sessions + [text.format(short_count(n)) for name, text in NUMBERS.items() if (n := getattr(counters, name))]
+
+
+class DigestTexts:
+    """Normalised statements of a tape by digest, read a few at a time as they are shown. They have no literal value.
+
+    What the tape does not have (it is under way) stands for itself.
+    """
+
+    def __init__(self, tape: Folder) -> None:
+        self._tape = tape
+        self._known: dict[str, str] = {}
+
+    def of(self, digests: Collection[str]) -> dict[str, str]:
+        """Return one line for each digest, without control characters."""
+        missing = [digest for digest in digests if digest not in self._known]
+        if missing:
+            self._known.update(dict.fromkeys(missing, ""))
+            self._known.update(self._read(missing))
+        return {digest: self._known[digest] or digest for digest in digests}
+
+    def _read(self, digests: Collection[str]) -> dict[str, str]:
+        query = f"SELECT digest, left(normalized, {MOST}) FROM {self._tape.source('digests')}"
+        try:
+            with small_database() as con:
+                rows = con.execute(f"{query} WHERE list_contains(?, digest)", [list(digests)]).fetchall()
+        except duckdb.Error:  # the tape was moved meanwhile: the run goes on, and so does what shows it
+            return {}
+        return {digest: " ".join(printable(text).split()) for digest, text in rows}

@@ -7,8 +7,7 @@ import click
 
 from ..common.errors import OptionError, QuerytapeError
 from ..common.signals import Ending, one_ending
-from ..common.streams import take_every_text
-from ..common.text import printable_lines
+from ..common.text import printable_lines, take_every_text
 from ..common.version import __version__
 from .lazy_group import LazyCommand, LazyGroup
 

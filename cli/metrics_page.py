@@ -52,7 +52,7 @@ class MetricsPage:
 def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
     """Show a capture; of a page that is not there nothing is loaded."""
     if page.is_served:
-        from ..metrics.capture_values import capture_values
+        from ..metrics.names import capture_values
 
         page.put(lambda: capture_values(live))
 
@@ -60,6 +60,6 @@ def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
 def show_coverage(page: MetricsPage, share: float | None) -> None:
     """Show how much of what the server executed is in its log, where that is known."""
     if page.is_served and share is not None:
-        from ..metrics.capture_values import coverage_value
+        from ..metrics.names import coverage_value
 
         page.put(lambda: [coverage_value(share)], slot="coverage")

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands with many options: help shows those that most people need, or all of them in sections."""
+"""Commands with many options: help shows those that most people need, or all of them in sections.
+
+The options of the engine are made from what schemas/names.toml says of them.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import click
+
+from ..common.units import NS_PER_SECOND
+from ..schemas.names import CHOICES, SETTINGS, EngineSettings
+from .param_types import Duration, Size
 
 ALL = "querytape.help_all"  # of a context's meta: help shows every option
 
@@ -95,6 +102,34 @@ class Section:
         return command
 
 
+def untitled(*options: OptionSpec) -> Callable[..., Any]:
+    """Return a decorator that gives a command these options, which its help shows in their order."""
+    return Section("", options).add
+
+
 def option(*names: str, **settings: Any) -> OptionSpec:
     """Return what `click.option` takes, for a section's list."""
     return names, settings
+
+
+def engine_option(name: str) -> OptionSpec:
+    """Return the option that sets this option of the engine; its value has the engine's unit, and this name."""
+    setting, default = SETTINGS[name], getattr(EngineSettings, name)
+    shown = {"help": setting.help, "show_default": bool(default)}
+    if isinstance(default, bool):
+        return option(setting.option, name, is_flag=True, **shown)
+    if name in CHOICES:
+        return option(setting.option, name, type=click.Choice(list(CHOICES[name])), default=default, **shown)
+    if name.endswith("_ns"):
+        return option(setting.option, name, type=Duration(), default=f"{default / NS_PER_SECOND:g}s", **shown)
+    if name.endswith("_bytes"):
+        return option(setting.option, name, type=Size(), default=f"{default >> 20}M", **shown)
+    if isinstance(default, str):
+        return option(setting.option, name, metavar="NAME", default=default, **shown)
+    number = click.IntRange(setting.least, setting.most)
+    return option(setting.option, name, type=number, metavar="NUMBER", default=default, **shown)
+
+
+def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of those options that have the name of a field of this class."""
+    return {field.name: options[field.name] for field in fields(kind) if field.name in options}

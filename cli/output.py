@@ -106,7 +106,7 @@ def exit_code(info: dict[str, Any]) -> int:
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:
     """Print what is on a new tape, and what is missing from it."""
-    from ..capture.binlog_position import position_sentence
+    from ..capture.finish import position_sentence
     from ..schemas import Folder
 
     counts = info["counts"]

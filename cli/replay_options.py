@@ -9,13 +9,37 @@ import click
 
 from ..schemas import CLASSES, DANGERS
 from ..schemas.names import CHOICES
-from .engine_option import engine_option
 from .metrics_page import METRICS
-from .option_sections import Section, Sectioned, option
-from .param_types import Duration, Moment, Share, Speed
+from .option_sections import OptionSpec, Section, Sectioned, engine_option, option
+from .param_types import Duration, Moment, Part, Speed
 from .server_options import FILE
 from .target_options import FOLDER, TARGET, TARGET_SLOWLOG
 from .watchers import LIVE
+
+
+def filter_options(verb: str) -> tuple[OptionSpec, ...]:
+    """Return the options that set the lists of an EventFilter; `verb`: what the command does with those events."""
+    return (
+        option(
+            "--user",
+            "users",
+            multiple=True,
+            metavar="NAME",
+            help=f"{verb} sessions of this user. This option and the next ones may be given several times.",
+        ),
+        option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help=f"{verb} this session."),
+        option("--db", "dbs", multiple=True, metavar="NAME", help=f"{verb} events with this default schema."),
+        option("--digest", "digests", multiple=True, metavar="HEX", help=f"{verb} events of this digest."),
+        option(
+            "--class",
+            "classes",
+            multiple=True,
+            type=click.Choice(CLASSES),
+            metavar="NAME",
+            help=f"{verb} events of this class: {', '.join(CLASSES)}.",
+        ),
+    )
+
 
 PACE = Section(
     "Pace",
@@ -78,35 +102,14 @@ SELECTION = Section(
             metavar="TIME",
             help="Replay events before this time: UTC, or +20m after the tape's first event.",
         ),
-        option(
-            "--user",
-            "users",
-            multiple=True,
-            metavar="NAME",
-            help="Replay sessions of this user. This option and the next ones may be given several times.",
-        ),
-        option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help="Replay this session."),
-        option("--db", "dbs", multiple=True, metavar="NAME", help="Replay events with this default schema."),
-        option("--digest", "digests", multiple=True, metavar="HEX", help="Replay events of this digest."),
-        option(
-            "--class",
-            "classes",
-            multiple=True,
-            type=click.Choice(CLASSES),
-            metavar="NAME",
-            help=f"Replay events of this class: {', '.join(CLASSES)}.",
-        ),
+        *filter_options("Replay"),
         option(
             "--sessions",
-            "sample",
-            type=Share(part=True),
-            help="Replay this share of the sessions, such as 10%; the same ones each time.",
-        ),
-        option(
-            "--max-sessions",
-            type=click.IntRange(1),
-            metavar="NUMBER",
-            help="Replay at most this number of sessions; the same ones each time.",
+            "part",
+            type=Part(),
+            metavar="SHARE|NUMBER",
+            help="Replay this share of the sessions, such as 10%, or at most this number of them; the same ones each"
+            " time.",
         ),
         option(
             "--resume",

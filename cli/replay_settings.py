@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
-from .option_sections import SectionedCommand
+from ..servers.sandbox_url import Sandbox
+from .option_sections import SectionedCommand, taken
 from .replay_options import all_sections
 from .server_options import server_of
 
@@ -41,36 +42,16 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
 
 def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
     """Return the target; a sandbox is started, and ended with the stack."""
-    if options["target"] == "sandbox" or options["target"].startswith("sandbox:"):
-        kind = options["target"].partition(":")[2] or "mariadb"
-        from ..servers.sandbox import start_server
-
-        config = sandbox_config(options)
-        server = stack.enter_context(start_server(kind, config=config, data=options["sandbox_data"]))
-        return replace(parse_target(server.url(), environ={}), password=server.password or None)
-    for name in ("sandbox_data", "sandbox_option"):
-        if options[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')}: only with --target sandbox")
-    return server_of(options["target"], options)
-
-
-def sandbox_config(options: dict[str, Any]) -> dict[str, str]:
-    """Return the options of the private server. Raises InputError for one that is its own."""
-    from ..servers.private_options import check_options
-
-    config = dict(options["sandbox_option"])
-    check_options(config)
-    return config
+    target = options["target"]
+    if not isinstance(target, Sandbox):
+        return server_of(target, options)
+    server = stack.enter_context(target.start())
+    return replace(parse_target(server.url(), environ={}), password=server.password or None)
 
 
 def first_ns(tape: Path) -> int:
     """Return when the tape begins."""
     return int(open_folder("tape", tape).info.get("first_ns") or 0)
-
-
-def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of those options that have the name of a field of this class."""
-    return {field.name: options[field.name] for field in fields(kind) if field.name in options}
 
 
 def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:
@@ -83,7 +64,7 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
         "amplification": Amplification(**taken(Amplification, options)),
         "overrides": overrides_of(options, target.password),
         "commit_order": options["order"] == "commit",
-        "target_is_disposable": options["target_is_disposable"] or options["target"].startswith("sandbox"),
+        "target_is_disposable": options["target_is_disposable"] or isinstance(options["target"], Sandbox),
         "allow_statements": frozenset(options["allow_statements"]),
     }
     return ReplayOptions(**{**taken(ReplayOptions, options), **made})
@@ -108,7 +89,14 @@ def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
     def at(moment: tuple[bool, int] | None) -> int | None:
         return None if moment is None else moment[1] + (first_ns if moment[0] else 0)
 
-    return Selection(**taken(Selection, options), from_ns=at(options["from_at"]), to_ns=at(options["to_at"]))
+    part = options["part"]
+    return Selection(
+        **taken(Selection, options),
+        sample=None if isinstance(part, int) else part,
+        max_sessions=part if isinstance(part, int) else None,
+        from_ns=at(options["from_at"]),
+        to_ns=at(options["to_at"]),
+    )
 
 
 def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:

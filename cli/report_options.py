@@ -2,7 +2,6 @@
 """Declares the options that `report` and `compare` share, and writes a report where they say."""
 
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,73 +25,70 @@ from ..analyze import (
 )
 from ..common.errors import InputError
 from ..common.files import publish, refuse_existing
+from .option_sections import option, untitled
 from .output import console
 from .param_types import Duration, Share
 
 FILE = click.Path(path_type=Path)
 FILE_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
 
-OPTIONS = (
-    click.option("--html", type=FILE, metavar="FILE", help="Write the report as one self-contained HTML file."),
-    click.option(
+output_options = untitled(  # a decorator
+    option("--html", type=FILE, metavar="FILE", help="Write the report as one self-contained HTML file."),
+    option(
         "--json",
         "json_file",
         type=FILE_OR_STDOUT,
         metavar="FILE",
         help="Write the report as JSON; - is standard output.",
     ),
-    click.option(
+    option(
         "--markdown",
         type=FILE_OR_STDOUT,
         metavar="FILE",
         help="Write the report as Markdown, for a pull request; - is standard output.",
     ),
-    click.option(
-        "--tables", type=FILE, metavar="FOLDER", help="Write each table as CSV and Parquet into this new folder."
-    ),
-    click.option("--charts", type=FILE, metavar="FOLDER", help="Write the charts as SVG and PNG into this new folder."),
-    click.option(
+    option("--tables", type=FILE, metavar="FOLDER", help="Write each table as CSV and Parquet into this new folder."),
+    option("--charts", type=FILE, metavar="FOLDER", help="Write the charts as SVG and PNG into this new folder."),
+    option(
         "--junit",
         "junit_file",
         type=FILE,
         metavar="FILE",
         help="Write a JUnit file with one test case for each digest.",
     ),
-    click.option(
+    option(
         "--fail-on",
         metavar="EXPR",
         help="Exit with code 3 if this condition holds, such as 'slower > 0 or p99_ratio > 1.2'.",
     ),
-    click.option("--open", "open_it", is_flag=True, help="Open the HTML file in a browser."),
-    click.option(
+    option("--open", "open_it", is_flag=True, help="Open the HTML file in a browser."),
+    option(
         "--samples", is_flag=True, help="Show literal values: sample statements, query plans, whole error messages."
     ),
-    click.option(
+    option(
         "--margin", type=Share(), default="10%", show_default=True, help="Smallest relative difference that counts."
     ),
-    click.option(
+    option(
         "--margin-time",
         type=Duration(),
         default="50us",
         show_default=True,
         help="Smallest difference in time that counts.",
     ),
-    click.option(
+    option(
         "--undisturbed",
         is_flag=True,
         help="Take it that nothing else ran on the targets' machines: what all statements share is the servers' own.",
     ),
-    click.option(
+    option(
         "--exclude-warmup",
         type=Duration(),
         default="0s",
         show_default=True,
         help="Exclude statements that were sent in this time after the start.",
     ),
-    click.option(
-        "--top", metavar="NUMBER", default=6, show_default=True, help="Number of digests to show on the terminal."
-    ),
-    click.option(
+    option("--top", metavar="NUMBER", default=6, show_default=True, help="Number of digests to show on the terminal."),
+    option(
         "--memory",
         metavar="SIZE",
         default="1500MB",
@@ -100,13 +96,6 @@ OPTIONS = (
         help="Memory that the analysis may use. What needs more is made in partitions: the bytes are the same.",
     ),
 )
-
-
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a report."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
@@ -135,7 +124,7 @@ def settings_of(options: dict[str, Any]) -> Settings:
 
 def give(report: Report, options: dict[str, Any]) -> int:
     """Show and write a report; return the exit code."""
-    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
+    quiet = is_printed(options)
     if not quiet:
         show_report(report, console(), options["top"])
     if options["html"] is not None:
@@ -156,6 +145,11 @@ def give(report: Report, options: dict[str, Any]) -> int:
     for text in broken:
         click.echo(f"--fail-on: {text}", err=True)
     return FAILED_GATE if broken else 0
+
+
+def is_printed(options: dict[str, Any]) -> bool:
+    """Whether JSON or Markdown is written to standard output, which has nothing else then."""
+    return any(str(options[name]) == "-" for name in ("json_file", "markdown"))
 
 
 def write_or_print(path: Path, text: str) -> None:

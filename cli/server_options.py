@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declares the options that say how to log in to a server, once for all commands: password, option file, TLS, keys."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .option_sections import OptionSpec, option
+from .option_sections import option, untitled
 
 if TYPE_CHECKING:
     from ..servers.target import Target
@@ -69,16 +68,7 @@ def take_login(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.pop(name) for name in names}
 
 
-def login_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --ask-password, --defaults-file, --defaults-group and the options of TLS."""
-    return add_options(command, (*LOGIN, *TLS))
-
-
-def add_options(command: Callable[..., Any], options: tuple[OptionSpec, ...]) -> Callable[..., Any]:
-    """Give a command options, which its help shows in their order."""
-    for names, settings in reversed(options):
-        command = click.option(*names, **settings)(command)
-    return command
+login_options = untitled(*LOGIN, *TLS)  # a decorator
 
 
 def server_of(url: str, options: dict[str, Any], what: str = "--target") -> "Target":

@@ -8,12 +8,12 @@ from ..replay import LiveRun, Watcher
 from .metrics_page import MetricsPage
 
 if TYPE_CHECKING:
-    from ..metrics.collector import Value
+    from ..metrics.names import Value
 
 
 def values_of(live: LiveRun) -> Iterable["Value"]:
     """Return what a run says of itself now."""
-    from ..metrics.replay_values import run_values
+    from ..metrics.names import run_values
 
     return run_values(live)
 

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape replay` that say where it goes, those of a private server among them."""
+"""Declares the options of `querytape replay` that say where it goes, a private server included."""
 
 from pathlib import Path
 
 import click
 
-from .engine_option import engine_option
-from .option_sections import Section, option
-from .param_types import Pair
+from ..servers.sandbox_url import SHAPE, Sandbox, parse_sandbox
+from .option_sections import Section, engine_option, option
+from .param_types import Pair, Parsed
 from .server_options import FILE, LOGIN, TLS
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+class TargetUrl(Parsed[str | Sandbox]):
+    """A server's URL as it is, or the description of a private server as a Sandbox."""
+
+    name = "url"
+
+    def _parse(self, text: str) -> str | Sandbox:
+        return parse_sandbox(text) or text
+
 
 TARGET = Section(
     "Target",
@@ -18,9 +28,11 @@ TARGET = Section(
         option(
             "--target",
             required=True,
+            type=TargetUrl(),
             metavar="URL",
-            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND]"
-            " for a private server that ends with the run.",
+            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or"
+            f" {SHAPE} for a private server that ends with the run: on a copy of the"
+            " data folder of a stopped server, with these server options.",
         ),
         option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
         option(
@@ -47,19 +59,6 @@ TARGET = Section(
         ),
         option("--map-user", multiple=True, type=Pair(), help="Log in as user B where the tape has user A."),
         option("--map-db", multiple=True, type=Pair(), help="Use schema B where the tape has default schema A."),
-        option(
-            "--sandbox-data",
-            type=FOLDER,
-            help="Data folder of a stopped server, to copy for --target sandbox.",
-        ),
-        option(
-            "--sandbox-option",
-            multiple=True,
-            type=Pair(),
-            metavar="NAME=VALUE",
-            help="Option of the server of --target sandbox, such as innodb_buffer_pool_size=4G; may be given several"
-            " times.",
-        ),
     ),
 )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fractions import Fraction  # loaded where a duration or share is parsed
 
 NS_PER_SECOND = 1_000_000_000
-MICRO = "µs"  # how microseconds are shown; streams.py has what stands for it where the sign is lacking
+MICRO = "µs"  # how microseconds are shown; text.py has what stands for it where the sign is lacking
 _DURATIONS = {
     MICRO: 1_000,
     "us": 1_000,

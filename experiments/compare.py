@@ -11,15 +11,19 @@ import subprocess
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
-from ..common.errors import QuerytapeError
+from ..common.errors import QuerytapeError, TargetError
 from ..common.files import make_private
 from ..replay import ReplayOptions, Watcher, replay
+from ..replay.observe.counting import WITHOUT_CACHE
 from ..schemas import open_folder
+from ..servers.queries import query_or_none
+from ..servers.sandbox_url import parse_sandbox
+from ..servers.target import Target
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
-from .without_query_cache import without_query_cache
 
 PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
 
@@ -84,7 +88,7 @@ def run_comparison(
 def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) -> None:
     """Connect to each server that has a run to come: a whole run of A is lost where B is away. Raises TargetError."""
     for side in sorted({side for side, name in plan.steps() if not is_complete(folder / name)}):
-        if not plan.targets[side].startswith("sandbox"):
+        if parse_sandbox(plan.targets[side]) is None:
             with make_options(side, folder / "check.run") as options, closing(options.target.connect()):
                 pass
 
@@ -119,3 +123,31 @@ def ask_for_plans(
         options_of_plans = PlanOptions(digests=frozenset(digests), schemas=schemas, count=frozenset(count))
         ask_plans(plan.tape, targets, folder / PLANS, options_of_plans)
     return folder / PLANS
+
+
+def without_query_cache(options: ReplayOptions) -> ReplayOptions:
+    """Return options with a first statement that switches the query cache off for each session.
+
+    The options are returned unchanged if no server uses a query cache. The statement needs no right, and changes
+    nothing on the server. Raises TargetError if only one of target and read target has a query cache: both get the
+    same first statements.
+    """
+    targets = [target for target in (options.target, options.reads_to) if target is not None]
+    uses = [_uses_cache(target) for target in targets]
+    if True not in uses:
+        return options
+    if None in uses:
+        other = targets[uses.index(None)]
+        raise TargetError(f"--no-query-cache: {other.name} has no query cache, but the other server has one")
+    return replace(options, init=(*options.init, WITHOUT_CACHE))
+
+
+def _uses_cache(target: Target) -> bool | None:
+    """Return whether the server's query cache is on and has memory; None if the server has no query cache."""
+    with closing(target.connect()) as con:
+        rows = query_or_none(
+            con, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_type', 'query_cache_size')", 2
+        )
+    found = {str(row[0]).lower(): str(row[1]).upper() for row in rows or ()}
+    kind = found.get("query_cache_type")
+    return None if kind is None else kind != "OFF" and found.get("query_cache_size") != "0"

@@ -50,15 +50,15 @@ class ComparePlan:
                 raise InputError(f"{path}: unknown {unknown[0]!r}; expected {', '.join(sorted(KEYS))}")
             return cls.checked(
                 cls(
-                    Path(values["tape"]),
-                    {str(name): str(url) for name, url in values["target"].items()},
-                    int(values.get("rounds", 5)),
-                    int(values.get("warmup", 0)),
-                    parse_duration(str(values.get("pause", "5s"))),
-                    values.get("reset"),
-                    tuple(str(word) for word in values.get("replay", ())),
-                    str(values.get("kind", "compare")),
-                    tuple(str(text) for text in values.get("ddl", ())),
+                    tape=Path(values["tape"]),
+                    targets={str(name): str(url) for name, url in values["target"].items()},
+                    rounds=int(values.get("rounds", 5)),
+                    warmup=int(values.get("warmup", 0)),
+                    pause_ns=parse_duration(str(values.get("pause", "5s"))),
+                    reset=values.get("reset"),
+                    replay=tuple(str(word) for word in values.get("replay", ())),
+                    kind=str(values.get("kind", "compare")),
+                    ddl=tuple(str(text) for text in values.get("ddl", ())),
                     query_cache=values.get("query_cache", True),
                 )
             )

@@ -51,6 +51,7 @@ def compare(
     b: ReplayOptions,
     output: AnyPath,
     options: CompareOptions | None = None,
+    *,
     say: Callable[[str], None] = lambda text: None,
     make_watcher: Callable[[], Watcher] = Watcher,
 ) -> CompareResult:
@@ -66,10 +67,10 @@ def compare(
     plan = ComparePlan(
         Path(tape).absolute(),
         targets,
-        options.rounds,
-        options.warmup,
-        options.pause_ns,
-        options.reset,
+        rounds=options.rounds,
+        warmup=options.warmup,
+        pause_ns=options.pause_ns,
+        reset=options.reset,
         query_cache=options.query_cache,
     )
 

@@ -45,11 +45,16 @@ UNDECIDED = ("unstable", "cannot tell")
 
 @dataclass(frozen=True)
 class QuickOptions:
-    """`within_s`: how long all of it may take. `each_ns`: a statement that takes longer is killed."""
+    """`within_s`: how long all of it may take. `each_ns`: a statement that takes longer is killed.
+
+    `say` gets a line before each step; `make_watcher` watches the first run of each side.
+    """
 
     within_s: float = 300.0
     each_ns: int = 10_000_000_000
     settings: Settings = field(default_factory=Settings)
+    say: Callable[[str], None] = field(default=lambda text: None)
+    make_watcher: Callable[[], Watcher] = Watcher
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,12 @@ def compare_quickly(
     folder: Path,
     sides: Mapping[str, ReplayOptions],
     options: QuickOptions,
-    say: Callable[[str], None] = lambda text: None,
-    make_watcher: Callable[[], Watcher] = Watcher,
 ) -> QuickResult:
     """Compare two servers by samples of a tape's reads, into the new folder.
 
-    `sides`: targets, TLS, accounts and renamed schemas of each replay. `make_watcher` watches the first run of each.
-    Raises InputError where the tape has no read that is asked, TargetError where a server can't be asked in a session
-    that is surely read-only, QuerytapeError where a run is cut off.
+    `sides`: targets, TLS, accounts and renamed schemas of each replay. Raises InputError where the tape has no read
+    that is asked, TargetError where a server can't be asked in a session that is surely read-only, QuerytapeError where
+    a run is cut off.
     """
     until = time.monotonic() + options.within_s
     tape = open_folder("tape", plan.tape)
@@ -87,10 +90,10 @@ def compare_quickly(
     by_tape = {digest: 2 * ns / events for digest, (events, ns) in questions.sizes.items()}
     once = allocate(questions, by_tape, (), PROBE_SHARE * options.within_s * 1e9, max_laps=1, rounds=1)
     write_quick_tape(tape, questions, once, folder / "probe.tape")
-    say(f"each of {len(questions.places):,} statements once")
+    options.say(f"each of {len(questions.places):,} statements once")
     began, sent_ns = time.monotonic(), 0
     for side in SIDES:
-        summary = sender.send(folder / "probe.tape", f"warm-{side}1.run", side, make_watcher())
+        summary = sender.send(folder / "probe.tape", f"warm-{side}1.run", side, options.make_watcher())
         sent_ns += int(summary.info["elapsed_ns"])
     costs, failing = probed(folder)
     overhead_s = (time.monotonic() - began - sent_ns / 1e9) / 2
@@ -98,25 +101,26 @@ def compare_quickly(
     left_s = max(left_s, MIN_SHARE * options.within_s)  # rather fewer rounds than digests
     laps = allocate(questions, costs, failing, left_s * 1e9)
     write_quick_tape(tape, questions, laps, folder / QUICK_TAPE, costs)
-    undecided = _rounds(sender, folder, questions, options, say)
+    undecided = _rounds(sender, questions)
     runs = complete_rounds(folder)
     replace(plan, rounds=max(len(runs["a"]), 1)).write(folder / PLAN_FILE)
     return QuickResult(plan.tape, runs, undecided)
 
 
-def _rounds(
-    sender: "_Sender", folder: Path, questions: Questions, options: QuickOptions, say: Callable[[str], None]
-) -> int:
+def _rounds(sender: "_Sender", questions: Questions) -> int:
     """Run rounds until all is decided or the time is up; return how many digests are not decided."""
+    folder, options = sender.folder, sender.options
     asked: list[str] = questions.digests
     number, loops, look_s = 0, 1, 0.0
     while asked and number < MAX_ROUNDS:
         number += 1
-        say(f"round {number}: {len(asked):,} digests")
+        options.say(f"round {number}: {len(asked):,} digests")
         began, sent_ns = time.monotonic(), 0
         only = None if len(asked) == len(questions.digests) else asked
         for side in SIDES if number % 2 else reversed(SIDES):
-            summary = sender.send(folder / QUICK_TAPE, f"{side}{number}.run", side, Watcher(), only, loops)
+            summary = sender.send(
+                folder / QUICK_TAPE, f"{side}{number}.run", side, Watcher(), digests=only, loops=loops
+            )
             sent_ns = max(sent_ns, int(summary.info["elapsed_ns"]))
         if number >= ROUNDS:  # a run takes a second or so whatever it sends: few digests are sent more often
             loops = min(max(int(LONG_NS * loops / max(sent_ns, 1)), 1), MAX_LOOPS)
@@ -149,7 +153,14 @@ class _Sender:
     until: float
 
     def send(
-        self, tape: Path, name: str, side: str, watcher: Watcher, digests: Sequence[str] | None = None, loops: int = 1
+        self,
+        tape: Path,
+        name: str,
+        side: str,
+        watcher: Watcher,
+        *,
+        digests: Sequence[str] | None = None,
+        loops: int = 1,
     ) -> RunSummary:
         """Replay into the folder. `digests`: None = all. Raises QuerytapeError for a run that was stopped."""
         given = self.sides[side]

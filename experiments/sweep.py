@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..analyze import SweepLevel, measure_level, sweep_page
-from ..common.files import new_folder, publish
+from ..common.files import publish
 from ..replay import ReplayOptions, Watcher, replay
 from ..replay.plan.amplify import MAX_CLONES, Amplification
 from ..replay.plan.pacing import Pace
@@ -16,25 +16,20 @@ from ..schemas import open_folder
 MAX_STATEMENTS_PER_S = 20_000  # a level is given events for this rate
 
 
-def new_sweep(folder: Path) -> None:
-    """Make the folder of a sweep. Raises InputError where something of that name exists."""
-    new_folder(folder)
-
-
 def run_sweep(
     tape: Path,
-    folder: Path,
     options: ReplayOptions,
     levels: tuple[int, ...],
-    each_ns: int,
     tell: Callable[[SweepLevel], None],
     watcher: Watcher | None = None,
 ) -> list[SweepLevel]:
-    """Replay `tape` once a level into `folder`, each for `each_ns`; return what the levels came to, in order.
+    """Replay `tape` once a level into `options.output`; return what the levels came to, in order.
 
-    `levels`: sessions at once. `tell` gets each level when it is over, `watcher` each run. The runs are
-    `{sessions}.run`; `options` gives all else. Raises what `replay` raises.
+    `levels`: sessions at once, each for `options.stop_after_ns`. `tell` gets each level when it is over, `watcher` each
+    run. The runs are `{sessions}.run`. Raises what `replay` raises.
     """
+    folder, each_ns = options.output, options.stop_after_ns
+    assert each_ns is not None
     results: list[SweepLevel] = []
     for sessions in levels:
         level_options = replace(
@@ -43,7 +38,6 @@ def run_sweep(
             pace=Pace("none"),
             amplification=Amplification(loop=rounds_for(tape, sessions, each_ns)),
             max_concurrent_sessions=sessions,
-            stop_after_ns=each_ns,
         )
         replay(tape, level_options, watcher)
         results.append(measure_level(level_options.output, sessions))

@@ -8,9 +8,9 @@ taken for the index.
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pymysql
@@ -23,7 +23,8 @@ from ..common.units import count, duration, megabytes
 from ..native.bindings.statements import Normalizer
 from ..schemas import CLASSES, DANGERS, open_folder
 from ..servers.data_folder import check_data
-from ..servers.sandbox import Server, copies_folder, private_folder, start_server
+from ..servers.sandbox import Server, copies_folder, private_folder
+from ..servers.sandbox_url import Sandbox
 from ..servers.target import fault_text
 
 COPIES = 3  # before, after, and that of the run
@@ -61,26 +62,20 @@ def usual_schema(tape: Path) -> str | None:
 
 @contextmanager
 def copies(
-    kind: str,
-    data: Path,
-    statements: Sequence[str],
-    schema: str | None,
-    say: Callable[[str], None],
-    config: Mapping[str, str] | None = None,
+    sandbox: Sandbox, statements: Sequence[str], schema: str | None, say: Callable[[str], None]
 ) -> Iterator[Copies]:
-    """Yield the copies of a stopped server's data folder; they are removed afterwards. `schema`: in which DDL runs.
-
-    `config`: options of the private servers.
+    """Yield the copies of the data folder of a sandbox; they are removed afterwards. `schema`: in which DDL runs.
 
     Raises InputError where a statement fails or there is no room for the copies, TargetError where no server starts.
     """
-    check_room(data)
+    assert sandbox.data is not None
+    check_room(sandbox.data)
     place = private_folder("qt-try-", copies_folder())
     try:
         tables = sorted({name for text in statements for name in Normalizer().names(text.encode())[0]})
-        with start_server(kind, place / "a", config, data=data) as server:
+        with sandbox.start(place / "a") as server:
             analyze(server, tables, schema)
-        with start_server(kind, place / "b", config, data=server.datadir) as after:
+        with replace(sandbox, data=server.datadir).start(place / "b") as after:
             took = [(text, _run(after, text, schema, say)) for text in statements]
             analyze(after, tables, schema)
         folders = {"a": server.datadir, "b": after.datadir}

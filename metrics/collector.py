@@ -3,7 +3,6 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -16,19 +15,10 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from ..common.version import __version__
 from ..native.bindings.meters import BOUNDS_NS, Meter
-from .names import COUNTER, GAUGE, HISTOGRAM, NAMES, Name
+from .names import BUILD, COUNTER, GAUGE, HISTOGRAM, NAMES, Name, Value
 
 BOUNDS = tuple(str(ns / 1e9) for ns in BOUNDS_NS)
 Labels = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Value:
-    """One value of a metric (names.py). `labels`: values of its own labels, in their order."""
-
-    name: str
-    value: float | Meter
-    labels: tuple[str, ...] = ()
 
 
 Source = Callable[[], Iterable[Value]]
@@ -60,7 +50,7 @@ class Sources(Collector):
         for labels, source in sources:
             for value in source():
                 found.setdefault(value.name, []).append((labels, value))
-        yield InfoMetricFamily("querytape_build", NAMES[0].help, {"version": __version__})
+        yield InfoMetricFamily(BUILD.name, BUILD.help, {"version": __version__})
         for name in NAMES:
             if name.name in found:
                 yield family(name, found[name.name])

@@ -1,24 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names every metric, once: its kind, labels and help. docs/metrics.md and the Grafana board are held to this table.
+"""Names every metric, once: its kind, labels, help, and how its value is read from a run or a capture.
 
-Label values are few and known: classes, causes, error numbers, sides. None is a statement, digest, schema, user, host.
+docs/metrics.md and the Grafana board are held to this table. Label values are few and known: classes, causes, error
+numbers, sides. None is a statement, digest, schema, user, host.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
+from ..native.bindings.engine import State
+from ..native.bindings.meters import Meter
 from ..schemas.names import COUNTERS
 
+if TYPE_CHECKING:
+    from ..capture.live import CaptureMoment, LiveCapture
+    from ..replay.observe.live import LiveRun, Moment
+
 COUNTER, GAUGE, HISTOGRAM, INFO = "counter", "gauge", "histogram", "info"
+Found = float | Meter | Mapping[str, float] | Mapping[str, Meter] | None
+
+# Of SHOW GLOBAL STATUS: what grows, and what goes up and down. What a server does not have is left out.
+TARGET_COUNTERS = (
+    "Aborted_clients", "Aborted_connects", "Bytes_received", "Bytes_sent", "Com_commit", "Com_delete", "Com_insert",
+    "Com_rollback", "Com_select", "Com_update", "Connections", "Created_tmp_disk_tables", "Created_tmp_tables",
+    "Handler_read_key", "Handler_read_next", "Handler_read_rnd_next", "Innodb_buffer_pool_read_requests",
+    "Innodb_buffer_pool_reads", "Innodb_buffer_pool_wait_free", "Innodb_data_fsyncs", "Innodb_data_reads",
+    "Innodb_data_writes", "Innodb_log_waits", "Innodb_os_log_written", "Innodb_row_lock_time", "Innodb_row_lock_waits",
+    "Innodb_rows_read", "Opened_tables", "Qcache_hits", "Queries", "Questions", "Select_full_join", "Select_scan",
+    "Slow_queries", "Sort_merge_passes", "Table_locks_waited",
+)  # fmt: skip
+TARGET_GAUGES = (
+    "Innodb_buffer_pool_pages_dirty", "Innodb_buffer_pool_pages_free", "Innodb_row_lock_current_waits", "Open_tables",
+    "Prepared_stmt_count", "Threads_connected", "Threads_running",
+)  # fmt: skip
+DROPPED_BY = ("kernel", "interface", "ring")
 
 
 @dataclass(frozen=True)
 class Name:
-    """A metric. `name` has no _total, _bucket or _info: the formats add those."""
+    """A metric. `name` has no _total, _bucket or _info: the formats add those.
+
+    `read` returns its value at a moment, a value for each value of its label, or None where it has none.
+    """
 
     name: str
     kind: str
     help: str
     labels: tuple[str, ...] = ()
+    read: Callable[[Any], Found] = lambda moment: None
 
     @property
     def shown(self) -> str:
@@ -26,56 +57,127 @@ class Name:
         return self.name + {COUNTER: "_total", INFO: "_info", HISTOGRAM: "_bucket"}.get(self.kind, "")
 
 
-BUILD = (Name("querytape_build", INFO, "The version of querytape.", ("version",)),)
+@dataclass(frozen=True)
+class Value:
+    """One value of a metric. `labels`: values of its own labels, in their order."""
+
+    name: str
+    value: float | Meter
+    labels: tuple[str, ...] = ()
+
+
+def _replay(name: str, kind: str, text: str, read: "Callable[[Moment], Found]", *labels: str) -> Name:
+    return Name(f"querytape_replay_{name}", kind, text, labels, read)
+
+
+def _capture(name: str, kind: str, text: str, read: "Callable[[CaptureMoment], Found]", *labels: str) -> Name:
+    return Name(f"querytape_capture_{name}", kind, text, labels, read)
+
+
+def _status(names: Iterable[str]) -> "Callable[[Moment], Found]":
+    """Return what reads these variables of SHOW GLOBAL STATUS."""
+
+    def read(moment: "Moment") -> Found:
+        status = {name: value for (source, name), value in moment.samples.items() if source == "status"}
+        return {name: status[name] for name in names if name in status}
+
+    return read
+
+
+def _errors(moment: "Moment") -> Found:
+    meters = moment.meters
+    found: dict[str, float] = {str(number): n for number, n in sorted(meters.errors.items())}
+    return found | ({"other": meters.errors_elsewhere} if meters.errors_elsewhere else {})
+
+
+def _dropped(moment: "CaptureMoment") -> Found:
+    said = moment.described
+    return {by: said[f"dropped_by_{by}"] for by in DROPPED_BY} if "packets_received" in said else None
+
+
+BUILD = Name("querytape_build", INFO, "The version of querytape.", ("version",))
 REPLAY = (
-    Name("querytape_replay_running", GAUGE, "1 from the run's zero to its last answer, 0 before and after."),
-    Name("querytape_replay_planned_events", GAUGE, "Events that are to be sent."),
-    Name(
-        "querytape_replay_statements",
+    _replay(
+        "running",
+        GAUGE,
+        "1 from the run's zero to its last answer, 0 before and after.",
+        lambda m: float(m.stats.zero_real_ns != 0 and m.stats.state != State.DONE),
+    ),
+    _replay("planned_events", GAUGE, "Events that are to be sent.", lambda m: m.planned),
+    _replay(
+        "statements",
         COUNTER,
         "Events that were sent and have their answer or error, by class: read, write or other.",
-        ("class",),
+        lambda m: {"read": m.stats.reads, "write": m.stats.writes, "other": m.stats.others},
+        "class",
     ),
-    Name(
-        "querytape_replay_errors",
+    _replay(
+        "errors",
         COUNTER,
         "Events that failed, by the error's number; other: numbers after the first 256.",
-        ("number",),
+        _errors,
+        "number",
     ),
-    Name("querytape_replay_waiting_events", GAUGE, "Events in queues: due later, overdue, or being answered."),
-    Name("querytape_replay_queue_bytes", GAUGE, "Memory of waiting events (--queue-memory bounds it)."),
-    Name("querytape_replay_schedule_position_seconds", GAUGE, "Time since the run's zero; absent before it."),
-    Name(
-        "querytape_replay_schedule_end_seconds",
+    _replay(
+        "waiting_events",
+        GAUGE,
+        "Events in queues: due later, overdue, or being answered.",
+        lambda m: max(m.stats.fed - m.stats.executed - m.stats.not_sent, 0),
+    ),
+    _replay(
+        "queue_bytes", GAUGE, "Memory of waiting events (--queue-memory bounds it).", lambda m: m.stats.queued_bytes
+    ),
+    _replay(
+        "schedule_position_seconds",
+        GAUGE,
+        "Time since the run's zero; absent before it.",
+        lambda m: m.stats.now_ns / 1e9 if m.stats.zero_real_ns else None,
+    ),
+    _replay(
+        "schedule_end_seconds",
         GAUGE,
         "When the last event that was fed is due, from the run's zero, at the speed of the plan.",
+        lambda m: m.meters.last_due_ns / 1e9 if m.paced else None,
     ),
-    Name(
-        "querytape_replay_service_seconds",
+    _replay(
+        "service_seconds",
         HISTOGRAM,
         "From sending to the end of the answer, by class: read, write or other.",
-        ("class",),
+        lambda m: m.meters.service,
+        "class",
     ),
-    Name(
-        "querytape_replay_lateness_seconds",
+    _replay(
+        "lateness_seconds",
         HISTOGRAM,
         "Sent less due, of each event that was sent; nothing at --pace none.",
+        lambda m: m.meters.late if m.paced else None,
     ),
-    Name(
-        "querytape_replay_delay_seconds",
+    _replay(
+        "delay_seconds",
         HISTOGRAM,
         "The parts of the lateness by cause, of the events that each cause held back (tool: of all): session,"
         " order, connect, feeder or tool. Their sums add up to that of the lateness.",
-        ("cause",),
+        lambda m: m.meters.delay if m.paced else None,
+        "cause",
     ),
-    Name("querytape_replay_open_sessions", GAUGE, "Sessions that are connected now."),
+    _replay("open_sessions", GAUGE, "Sessions that are connected now.", lambda m: m.stats.sessions_open),
     *(
-        Name(f"querytape_replay_{counter.metric}", COUNTER, counter.help)
-        for counter in COUNTERS.values()
+        _replay(counter.metric, COUNTER, counter.help, attrgetter(f"stats.{name}"))
+        for name, counter in COUNTERS.items()
         if counter.metric is not None
     ),
-    Name("querytape_replay_order_wait_seconds", COUNTER, "Time of all waits for other sessions' commits."),
-    Name("querytape_replay_engine_cpu_seconds", COUNTER, "CPU time of the replay engine's own threads."),
+    _replay(
+        "order_wait_seconds",
+        COUNTER,
+        "Time of all waits for other sessions' commits.",
+        lambda m: m.stats.order_wait_ns / 1e9,
+    ),
+    _replay(
+        "engine_cpu_seconds",
+        COUNTER,
+        "CPU time of the replay engine's own threads.",
+        lambda m: m.stats.engine_cpu_ns / 1e9,
+    ),
 )
 TARGET = (
     Name(
@@ -83,35 +185,79 @@ TARGET = (
         COUNTER,
         "Counters of SHOW GLOBAL STATUS of the target, as --sample reads them, by MySQL's own names.",
         ("variable",),
+        _status(TARGET_COUNTERS),
     ),
     Name(
         "querytape_target_state",
         GAUGE,
         "Values of SHOW GLOBAL STATUS of the target that go up and down, by MySQL's own names.",
         ("variable",),
+        _status(TARGET_GAUGES),
     ),
+)
+COVERAGE = Name(
+    "querytape_capture_coverage_ratio",
+    GAUGE,
+    "Of what the server executed, how much is in the log, 0 to 1: capture server, once the tape is made.",
 )
 CAPTURE = (
-    Name("querytape_capture_running", GAUGE, "1 while the source is read, 0 after its last part."),
-    Name("querytape_capture_events", COUNTER, "Events that were read."),
-    Name("querytape_capture_sessions", COUNTER, "Sessions that were seen."),
-    Name("querytape_capture_problems", COUNTER, "Places that were not understood, and seconds with lost packets."),
-    Name("querytape_capture_not_understood_bytes", COUNTER, "Bytes that no event was made of."),
-    Name("querytape_capture_read_bytes", COUNTER, "Bytes that were read, as the files have them."),
-    Name("querytape_capture_input_bytes", GAUGE, "Bytes that there are to read; absent if the input has no end."),
-    Name("querytape_capture_last_event_timestamp_seconds", GAUGE, "Time of the newest event."),
-    Name("querytape_capture_received_packets", COUNTER, "Packets that the kernel gave; live captures alone."),
-    Name(
-        "querytape_capture_dropped_packets",
+    _capture(
+        "running", GAUGE, "1 while the source is read, 0 after its last part.", lambda m: float(not m.stats.finished)
+    ),
+    _capture("events", COUNTER, "Events that were read.", lambda m: m.stats.events),
+    _capture("sessions", COUNTER, "Sessions that were seen.", lambda m: m.stats.sessions),
+    _capture(
+        "problems",
+        COUNTER,
+        "Places that were not understood, and seconds with lost packets.",
+        lambda m: m.stats.problems,
+    ),
+    _capture("not_understood_bytes", COUNTER, "Bytes that no event was made of.", lambda m: m.stats.not_understood),
+    _capture("read_bytes", COUNTER, "Bytes that were read, as the files have them.", lambda m: m.stats.bytes_read),
+    _capture("input_bytes", GAUGE, "Bytes that there are to read; absent if the input has no end.", lambda m: m.total),
+    _capture(
+        "last_event_timestamp_seconds",
+        GAUGE,
+        "Time of the newest event.",
+        lambda m: None if m.stats.last_ns is None else m.stats.last_ns / 1e9,
+    ),
+    _capture(
+        "received_packets",
+        COUNTER,
+        "Packets that the kernel gave; live captures alone.",
+        lambda m: m.described.get("packets_received"),
+    ),
+    _capture(
+        "dropped_packets",
         COUNTER,
         "Packets that were lost, by who lost them: kernel, interface or ring; live captures alone.",
-        ("by",),
+        _dropped,
+        "by",
     ),
-    Name(
-        "querytape_capture_coverage_ratio",
-        GAUGE,
-        "Of what the server executed, how much is in the log, 0 to 1: capture server, once the tape is made.",
-    ),
+    COVERAGE,
 )
-NAMES = (*BUILD, *REPLAY, *TARGET, *CAPTURE)
-BY_NAME = {each.name: each for each in NAMES}
+NAMES = (BUILD, *REPLAY, *TARGET, *CAPTURE)
+
+
+def run_values(live: "LiveRun") -> Iterator[Value]:
+    """Yield what a run says of itself and of its target now."""
+    return _values((*REPLAY, *TARGET), live.read())
+
+
+def capture_values(live: "LiveCapture") -> Iterator[Value]:
+    """Yield what a capture says of itself now."""
+    return _values(CAPTURE, live.read())
+
+
+def _values(names: Iterable[Name], moment: "Moment | CaptureMoment") -> Iterator[Value]:
+    for name in names:
+        found = name.read(moment)
+        if isinstance(found, Mapping):
+            yield from (Value(name.name, value, (label,)) for label, value in found.items())
+        elif found is not None:
+            yield Value(name.name, found)
+
+
+def coverage_value(share: float) -> Value:
+    """Return how much of what a server executed is in its log."""
+    return Value(COVERAGE.name, share)

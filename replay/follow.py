@@ -63,7 +63,7 @@ def check_follow(options: ReplayOptions) -> None:
         "--max-idle": pace.max_idle_ns is not None,
         "--amplify and --loop": options.amplification.total > 1,
         "--order commit": options.commit_order,
-        "--max-sessions": selection.max_sessions is not None,
+        "--sessions NUMBER": selection.max_sessions is not None,
         "what selects events (--from, --to, --db, --digest, --class, --resume, ...)": selection.by_event,
         "--allow-statement kill": "kill" in options.allow_statements,
     }

@@ -124,7 +124,8 @@ def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> T
     numbered = info["tape"] | {"finished": True, **known_as}
     is_dealt = bool(info.get("dealt_from"))
     members = number_on(tapes, is_dealt)
-    return TapeSet("tape", path, numbered, is_dealt, members, tuple(info["tapes"]), tuple(info["digests"]))
+    entries, digests = tuple(info["tapes"]), tuple(info["digests"])
+    return TapeSet("tape", path, numbered, is_dealt=is_dealt, members=members, entries=entries, digests=digests)
 
 
 def number_on(tapes: Sequence[Folder], are_dealt: bool) -> tuple[Member, ...]:

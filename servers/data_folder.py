@@ -43,42 +43,37 @@ class Account:
     file: Path
 
 
-def check_data(data: Path, option: str = "--sandbox-data") -> None:
+def check_data(data: Path) -> None:
     """Raise InputError where a folder has no data of a stopped server that a copy of it can run on."""
+    where = f"--target sandbox: data={data}"
     if not any((data / name).exists() for name in ("ibdata1", "mysql")):
-        raise InputError(
-            f"{option} {data}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`"
-        )
+        raise InputError(f"{where}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`")
     of_mariadb = _is_of_mariadb(data)
     for name in CHECKPOINTS:
         tool = "mariadb-backup" if of_mariadb or name.startswith("mariadb") else "xtrabackup"
         said = UNPREPARED.search(_text(data / name))
         if said is not None and said[1] == "incremental":
             raise InputError(
-                f"{option} {data}: an incremental backup, which has changes only: apply it to the full one"
+                f"{where}: an incremental backup, which has changes only: apply it to the full one"
                 f" ({tool} --prepare --incremental-dir) and give that"
             )
         if said is not None and not (said[1] == "log-applied" and of_mariadb):
-            raise InputError(f"{option} {data}: a backup that is not prepared: run {tool} --prepare on it first")
+            raise InputError(f"{where}: a backup that is not prepared: run {tool} --prepare on it first")
     pid = _holder(data / "ibdata1")
     if pid is not None:
-        raise InputError(
-            f"{option} {data}: process {pid} runs on it (it has locked ibdata1): stop it, or copy a stopped one"
-        )
+        raise InputError(f"{where}: process {pid} runs on it (it has locked ibdata1): stop it, or copy a stopped one")
     if any(data.glob("*.pid")):
-        raise InputError(
-            f"{option} {data}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one"
-        )
+        raise InputError(f"{where}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one")
     elsewhere = next(data.rglob("*.isl"), None)
     if elsewhere is not None:
         raise InputError(
-            f"{option} {data}: the table of {elsewhere.relative_to(data)} lies outside of the folder (DATA DIRECTORY):"
+            f"{where}: the table of {elsewhere.relative_to(data)} lies outside of the folder (DATA DIRECTORY):"
             " a copy would write to the original; move the table into the data folder"
         )
     tablespace = _tablespace_elsewhere(data / DICTIONARY)
     if tablespace is not None:
         raise InputError(
-            f"{option} {data}: its data dictionary names {printable(tablespace)}, which is on this machine: the copy"
+            f"{where}: its data dictionary names {printable(tablespace)}, which is on this machine: the copy"
             " would write to it; move that table or tablespace into the data folder, or copy on another machine"
         )
 

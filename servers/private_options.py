@@ -70,19 +70,21 @@ NO_PATHS = frozenset(
     {"default-time-zone", "innodb-ft-server-stopword-table", "innodb-ft-user-stopword-table", "innodb-ft-aux-table"}
 )
 PREFIXES = ("loose-", "skip-", "disable-", "enable-", "maximum-", "autoset-", "plugin-")
+DATA_FOLDER = "data=FOLDER names a data folder to copy"
 NAME = re.compile(r"[a-z][a-z0-9._-]*")
 
 
-def check_options(options: Mapping[str, str], option: str = "--sandbox-option") -> None:
+def check_options(options: Mapping[str, str]) -> None:
     """Raise InputError where an option is the private server's own, or leads it elsewhere, shortened names included."""
     for name, value in options.items():
         plain = name.lower().replace("_", "-")
-        shown = f"{option} {printable(name)}"
+        shown = f"--target sandbox: {printable(name)}"
         if not NAME.fullmatch(plain):
             raise InputError(f"{shown}: expected the name of a server's option")
         names = meanings(plain)
         if fixed := _begun(names, FIXED):
-            raise InputError(f"{shown}: a private server has its own {fixed}")
+            hint = f": {DATA_FOLDER}" if fixed == "datadir" else ""
+            raise InputError(f"{shown}: a private server has its own {fixed}{hint}")
         if found := _begun(names, ELSEWHERE):
             raise InputError(f"{shown}: it may lead the private server to files that are not its copy's ({found})")
         if found := _begun(names, RUNS) or next((each for each in FAMILIES for name in names if _kin(name, each)), ""):
@@ -90,7 +92,7 @@ def check_options(options: Mapping[str, str], option: str = "--sandbox-option") 
         if looks_like_a_path(value) and not any(name in NO_PATHS for name in names):
             raise InputError(
                 f"{shown}: its value could lead the private server to files that are not its copy's:"
-                " a path is taken by none of its options"
+                f" a path is taken by none of its options; {DATA_FOLDER}"
             )
 
 

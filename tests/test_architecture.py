@@ -69,9 +69,7 @@ LAYERS = {
     "cli": (
         (
             "comparison",
-            "digest_texts",
             "driver_options",
-            "engine_option",
             "lazy_group",
             "libraries",
             "live_lines",
@@ -86,7 +84,6 @@ LAYERS = {
             "report_options",
             "server_options",
             "shown_runs",
-            "sparkline",
             "target_options",
             "view_frame",
             "watchers",

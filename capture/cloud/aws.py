@@ -168,14 +168,14 @@ def look_at(cloud: Cloud, name: str) -> Instance:
             groups.append(_cluster_group(cloud, group, name))
         exports += about.get("EnabledCloudwatchLogsExports") or ()
     return Instance(
-        name,
-        str(found.get("DBInstanceArn") or name),
-        engine,
-        str(found.get("EngineVersion") or ""),
-        str(cluster) if cluster else None,
-        tuple(groups),
-        status,
-        tuple(map(str, exports)),
+        name=name,
+        arn=str(found.get("DBInstanceArn") or name),
+        engine=engine,
+        version=str(found.get("EngineVersion") or ""),
+        cluster=str(cluster) if cluster else None,
+        groups=tuple(groups),
+        status=status,
+        exports=tuple(map(str, exports)),
     )
 
 

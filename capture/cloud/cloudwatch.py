@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...common.errors import RefusedError
 from .aws import Cloud, GoneError, Instance
-from .log_files import LATE_US, RowsByTime
+from .log_files import LATE_US, PulledLog
 
 EXPORT, AUDIT_EXPORT = "slowquery", "audit"
 MAX_EVENTS = 10_000
@@ -19,20 +19,12 @@ LATE_S = 20.0  # that much later events may come
 
 
 @dataclass
-class CloudWatchLog:
-    """Reads the stream of an instance, from the moment of `begin` on; as LogFiles does its files.
-
-    `waits_s`: how long it is read after its time, for events come late.
-    """
+class CloudWatchLog(PulledLog):
+    """Reads the stream of an instance, from the moment of `begin` on; as LogFiles does its files."""
 
     cloud: Cloud
     group: str
     stream: str
-    waits_s: float
-    holes: list[str] = field(default_factory=list)
-    cuts: int = 0
-    read: dict[str, int] = field(default_factory=dict)
-    late: int = 0
     _since_ms: int = 0
     _token: str | None = None
 
@@ -66,31 +58,17 @@ class CloudWatchLog:
                 return
             self._token = str(following)
 
-    def rest(self) -> Iterator[str]:
-        """Yield what was held back: nothing is."""
-        yield from ()
-
 
 @dataclass
-class CloudWatchAudit:
+class CloudWatchAudit(PulledLog):
     """Reads all streams of an instance's audit log in the order of time, as AuditLogFiles reads files."""
 
     cloud: Cloud
     group: str
     instance: str
-    waits_s: float
-    holes: list[str] = field(default_factory=list)
-    cuts: int = 0
-    read: dict[str, int] = field(default_factory=dict)
     _streams: dict[str, CloudWatchLog] = field(default_factory=dict)
     _latest: dict[str, int] = field(default_factory=dict)
     _since_ms: int = 0
-    _rows: RowsByTime = field(default_factory=RowsByTime)
-
-    @property
-    def late(self) -> int:
-        """Rows that came after later ones had been given."""
-        return self._rows.late
 
     def begin(self) -> None:
         """Start with what is logged from now on."""
@@ -102,15 +80,11 @@ class CloudWatchAudit:
         for name in self._names():
             stream = self._streams.get(name)
             if stream is None:
-                stream = CloudWatchLog(self.cloud, self.group, name, 0, read=self.read, _since_ms=self._since_ms)
+                stream = CloudWatchLog(self.cloud, self.group, name, read=self.read, _since_ms=self._since_ms)
                 self._streams[name] = stream
             for text in stream.pull():
                 self._latest[name] = self._rows.hold(text, self._latest.get(name, 0))
         yield from self._rows.give(until)
-
-    def rest(self) -> Iterator[str]:
-        """Yield the rows that were held back: nothing comes any more."""
-        yield from self._rows.give(None)
 
     def _names(self) -> list[str]:
         """Return the streams of this instance: others' names may begin with its own."""
@@ -153,5 +127,5 @@ def cloudwatch_log(
     place = f"cluster/{instance.cluster}" if instance.cluster else f"instance/{instance.name}"
     group = f"/aws/rds/{place}/{export}"
     if audit and instance.is_aurora:
-        return CloudWatchAudit(cloud, group, instance.name, waits_s)
-    return CloudWatchLog(cloud, group, instance.name, waits_s)
+        return CloudWatchAudit(cloud, group, instance.name, waits_s=waits_s)
+    return CloudWatchLog(cloud, group, instance.name, waits_s=waits_s)

@@ -184,20 +184,44 @@ class _LogPlace:
 
 
 @dataclass
-class LogFiles:
-    """Reads one log. `begin` passes over what it has now; each `pull` yields what came since.
+class PulledLog:
+    """A log that is pulled: `begin` passes over what it has now, each `pull` yields what came since.
 
     `holes`: what is certainly missing, in sentences. `cuts`: how often RDS cut a line. `read`: bytes by file.
+    `waits_s`: how long it is pulled after its time, for what comes late.
     """
+
+    holes: list[str] = field(default_factory=list, kw_only=True)
+    cuts: int = field(default=0, kw_only=True)
+    read: dict[str, int] = field(default_factory=dict, kw_only=True)
+    waits_s: float = field(default=0.0, kw_only=True)
+    _rows: RowsByTime = field(default_factory=RowsByTime, kw_only=True)
+
+    @property
+    def late(self) -> int:
+        """Rows that came after later ones had been given."""
+        return self._rows.late
+
+    def begin(self) -> None:
+        """Pass over what the log has now. Raises TargetError, RefusedError."""
+        raise NotImplementedError
+
+    def pull(self) -> Iterator[str]:
+        """Yield what came since. Raises TargetError, RefusedError."""
+        raise NotImplementedError
+
+    def rest(self) -> Iterator[str]:
+        """Yield the rows that were held back: nothing comes any more."""
+        yield from self._rows.give(None)
+
+
+@dataclass
+class LogFiles(PulledLog):
+    """Reads the files of one log."""
 
     cloud: Cloud
     instance: str
     name: str = SLOW_LOG
-    holes: list[str] = field(default_factory=list)
-    cuts: int = 0
-    read: dict[str, int] = field(default_factory=dict)
-    waits_s: float = 0.0
-    late: int = 0
     _place: _LogPlace = field(default_factory=_LogPlace)
     _rotated: dict[str, Listed] = field(default_factory=dict)
     _ends: dict[str, Place] = field(default_factory=dict)  # of files that are named by the hour
@@ -234,10 +258,6 @@ class LogFiles:
             for text, marker in batch:
                 self._place.took(text, marker)
                 yield from self._given(self.name, text)
-
-    def rest(self) -> Iterator[str]:
-        """Yield what was held back: nothing is."""
-        yield from ()
 
     def _listed(self) -> tuple[int | None, dict[str, Listed]]:
         """Return the size of the log now, and its rotated files."""
@@ -350,25 +370,12 @@ class _File(Place):
 
 
 @dataclass
-class AuditLogFiles:
-    """Reads an audit log. `begin` passes over what it has now; each `pull` yields rows in the order of time.
-
-    `rest` yields those that were held back.
-    """
+class AuditLogFiles(PulledLog):
+    """Reads an audit log; each `pull` yields rows in the order of time."""
 
     cloud: Cloud
     instance: str
-    holes: list[str] = field(default_factory=list)
-    cuts: int = 0
-    read: dict[str, int] = field(default_factory=dict)
-    waits_s: float = WAIT_S
     _files: dict[str, _File] = field(default_factory=dict)
-    _rows: RowsByTime = field(default_factory=RowsByTime)
-
-    @property
-    def late(self) -> int:
-        """Rows that came after later ones had been given."""
-        return self._rows.late
 
     def begin(self) -> None:
         """Pass over what the log has now: the newest file of each number is read, the others do not grow any more."""
@@ -396,10 +403,6 @@ class AuditLogFiles:
             if known is None or known.newest or name in newest or known.lacks(about):
                 self._read(name, about, name in newest)
         yield from self._rows.give(until)
-
-    def rest(self) -> Iterator[str]:
-        """Yield the rows that were held back: nothing comes any more."""
-        yield from self._rows.give(None)
 
     def _listed(self) -> dict[str, Listed]:
         found = listed_files(self.cloud, self.instance, "audit.log.")

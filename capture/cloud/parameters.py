@@ -270,7 +270,9 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
             f"{group} is used by {len(group.others):,} other instances, which would log everything, too: {shown}"
             " (--shared-group-ok allows it)"
         )
-    return RdsPlan(instance, group, tuple(changes), tuple(notes), restore_file, tuple(refused))
+    return RdsPlan(
+        instance, group, changes=tuple(changes), notes=tuple(notes), restore_file=restore_file, refused=tuple(refused)
+    )
 
 
 def _changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], list[str]]:

@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
 from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
 from ...native.bindings.parsers import open_server_audit
-from ...native.bindings.reader import Reader, ReaderStats
+from ...native.bindings.reader import Reader
 from ..record_source import capture_source
 from ..server_log.restore import RDS, RestoreFile, write_restore_file
 from ..server_log.settings import Left
@@ -28,33 +28,11 @@ from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
 from .aws import Cloud
 from .cloudwatch import LATE_S, cloudwatch_log
-from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles
+from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles, PulledLog
 from .parameters import RdsOptions, RdsPlan, apply, take_back, wait_in_sync
 
 PIPE_BYTES = 4096  # that much fits where select() says that something does
 JOIN_S = 30.0
-
-
-class Log(Protocol):
-    """A log that is pulled: `waits_s`: how long it is pulled after its time, for what comes late."""
-
-    holes: list[str]
-    cuts: int
-    read: dict[str, int]
-    waits_s: float
-
-    @property
-    def late(self) -> int:
-        """Rows that came after later ones had been given."""
-
-    def begin(self) -> None:
-        """Pass over what the log has now."""
-
-    def pull(self) -> Iterator[str]:
-        """Yield what came since."""
-
-    def rest(self) -> Iterator[str]:
-        """Yield what was held back, at the end."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +50,7 @@ class Puller(threading.Thread):
     `enough` ends it, with what was pulled until then; `unread` at once: nobody reads the pipe any more.
     """
 
-    log: Log
+    log: PulledLog
     out: int
     seconds: float
     poll_s: float
@@ -117,33 +95,25 @@ class Puller(threading.Thread):
                 view = view[os.write(self.out, view[:PIPE_BYTES]) :]
 
 
-def record_rds(
-    cloud: Cloud,
-    plan: RdsPlan,
-    options: RdsOptions,
-    output: Path,
-    server: dict[str, Any] | None = None,
-    watch: Callable[[ReaderStats, int | None], None] = lambda stats, total: None,
-) -> RdsRecorded:
+def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> RdsRecorded:
     """Capture; return the tape's JSON. The parameter group is set back whatever happens here.
 
-    Raises RefusedError where AWS refuses a change, TargetError where it does not apply it, InputError where the log
-    holds nothing.
+    `settings`: without what follows from the plan and the options. Raises RefusedError where AWS refuses a change,
+    TargetError where it does not apply it, InputError where the log holds nothing.
     """
     log = choose_log(cloud, plan, options)
     log.begin()
     changed = tuple(change.name for change in plan.changes)
     extra = {"max_disk": options.max_disk, "query_limit": options.query_limit, "changed": changed}
-    settings = Settings(server=server, watch=watch, extra=extra)
     left: list[Left] = []
     with _changed(cloud, plan, options.say, left):
         if plan.changes:
             wait_in_sync(cloud, plan.instance, plan.group, options.sync_s, options.say)
-        info = pull_onto_tape(log, plan, options, output, settings)
+        info = pull_onto_tape(log, plan, options, output, replace(settings, extra=extra))
     return RdsRecorded(info, left[0] if left else Left())
 
 
-def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> Log:
+def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> PulledLog:
     """Return the reader of the log that is asked for. Raises RefusedError where it is not exported."""
     name = plan.instance.name
     if options.cloudwatch:
@@ -160,7 +130,15 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
         yield
         return
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    saved = RestoreFile(plan.instance.name, plan.group.arn, at, plan.changes, None, RDS, group=plan.group.name)
+    saved = RestoreFile(
+        server=plan.instance.name,
+        identity=plan.group.arn,
+        at=at,
+        changes=plan.changes,
+        log_file=None,
+        method=RDS,
+        group=plan.group.name,
+    )
     write_restore_file(plan.restore_file, saved)
     try:
         apply(cloud, plan.group, plan.changes)
@@ -178,7 +156,9 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
                 say(f"the {plan.group} is as before")
 
 
-def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> dict[str, Any]:
+def pull_onto_tape(
+    log: PulledLog, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings
+) -> dict[str, Any]:
     """Pull the log through a pipe into its reader; return the tape's JSON."""
     source, sink = os.pipe()
     puller = Puller(log, sink, options.duration_s, options.poll_s)
@@ -208,7 +188,7 @@ def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, s
         os.close(source)
 
 
-def describe(log: Log, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
+def describe(log: PulledLog, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
     """Return what tape.json says of the pulled log, and what is missing from it."""
     lost = list(log.holes)
     if log.cuts:

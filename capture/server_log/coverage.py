@@ -136,7 +136,8 @@ def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | 
     total = query_or_none(con, EXECUTED, 2) if by_thread else None
     mine = sum(by_thread.get(id_, 0) for id_ in own)
     if total and total[0][0] is not None and mine:  # it counts us, who have asked just now, so it counts
-        return Counted("performance_schema", int(total[0][0]), int(total[0][1]), by_thread, True, mine)
+        executed, errors = map(int, total[0])
+        return Counted("performance_schema", executed, errors, by_session=by_thread, exact=True, own=mine)
     rows = query_or_none(con, STATUS, 2)
     status = {str(row[0]): whole(row[1]) or 0 for row in rows or ()}
     if "Questions" not in status:
@@ -148,7 +149,8 @@ def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | 
         ids, slack = query_or_none(con, LAST_ACTIVE, 2) or (), 1
     by_session = {int(row[0]): int(row[1]) for row in ids if row[1] is not None}
     mine = (whole(asked[0][1]) or 0) if asked else 0
-    return Counted("Questions", status["Questions"] - ended, 0, by_session, False, mine, slack)
+    executed = status["Questions"] - ended
+    return Counted("Questions", executed, 0, by_session=by_session, exact=False, own=mine, slack=slack)
 
 
 def measure_coverage(

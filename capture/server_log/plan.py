@@ -101,7 +101,7 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
     changes = plan_changes(facts.variables, method, str(log_file) if log_file else None)
     notes = plan_notes(facts, method, changes, log_file, options.max_disk)
     restore_file = options.restore_file or default_restore_file(server_identity(target, facts))
-    return LoggingPlan(facts, method, changes, log_file, notes, restore_file)
+    return LoggingPlan(facts, method, changes, log_file=log_file, notes=notes, restore_file=restore_file)
 
 
 def with_renewal(plan: LoggingPlan, con: "Connection[Any]", rate: float) -> LoggingPlan:

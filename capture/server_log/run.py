@@ -21,11 +21,8 @@ from ...common.errors import InputError, RefusedError, TargetError
 from ...common.files import size_now
 from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
-from ...native.bindings.reader import ReaderStats
 from ...servers.facts import gather
-from ...servers.open_sessions import OpenSessions
 from ...servers.target import Target
-from ..live import LiveCapture
 from ..record_source import capture_source
 from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
@@ -63,36 +60,31 @@ UNKNOWN = [
 ]
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A recording: the log as a file, its kind of source, why it ended, what the server counted before and after.
-
-    `own`: sessions of this tool. `saved`, `span`: what settle() needs. `left`: what was not set back, in sentences.
-    `renewal`: the sessions that --renew-idle ended.
-    """
-
-    log: Path
-    kind: str
-    ended: str
-    broke: bool
-    before: Counted | None
-    after: Counted | None
-    own: frozenset[int]
-    saved: RestoreFile
-    span: Span
-    left: Left
-    renewal: Renewal = field(default_factory=Renewal)
-
-
 @dataclass
-class _State:
-    """How far a recording is: what its way out needs."""
+class Course:
+    """How a recording went: why it ended, what the server counted before and after, the sessions that were renewed."""
 
     ended: str = "stopped by hand"
     broke: bool = False
     before: Counted | None = None
     after: Counted | None = None
     renewal: Renewal = field(default_factory=Renewal)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording: the log as a file, its kind of source, how it went.
+
+    `own`: sessions of this tool. `saved`, `span`: what settle() needs. `left`: what was not set back, in sentences.
+    """
+
+    log: Path
+    kind: str
+    course: Course
+    own: frozenset[int]
+    saved: RestoreFile
+    span: Span
+    left: Left
 
 
 def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path) -> Recorded:
@@ -108,14 +100,14 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
             log_nothing_of(each)
         skip = 0 if plan.method == "file" else rows_of(con, plan.method)
         saved = restore_file_of(target, plan, con, max(own))
-        state = _State(renewal=Renewal(options.renew_rate))
+        course = Course(renewal=Renewal(options.renew_rate))
         write_restore_file(plan.restore_file, saved)
         try:
-            _log(con, plan, options, own, state)
+            _log(con, plan, options, own, course)
         except KeyboardInterrupt:
-            state.ended = "stopped by hand"
+            course.ended = "stopped by hand"
         except (pymysql.MySQLError, OSError) as error:
-            state.ended, state.broke = f"the connection broke: {error}", True
+            course.ended, course.broke = f"the connection broke: {error}", True
         finally:
             with stop_on_signals(lambda: None):  # this takes a moment, and half of it would be worse than waiting
                 saved, left = _set_back(target, spare, plan.restore_file, saved, own)
@@ -129,8 +121,7 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
         with log.open("wb") as out:
             write_rows(target.connect(streams=True), plan.method, skip, out)
     kind = "general" if plan.method == "general" else "slowlog"
-    counts = (state.before, state.after)
-    return Recorded(log, kind, state.ended, state.broke, *counts, frozenset(own), saved, span, left, state.renewal)
+    return Recorded(log, kind, course, span.own, saved=saved, span=span, left=left)
 
 
 def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", first_id: int) -> RestoreFile:
@@ -148,22 +139,22 @@ def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", f
     )
 
 
-def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own: set[int], state: _State) -> None:
+def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own: set[int], course: Course) -> None:
     """Change the settings and wait; count what the server executes meanwhile."""
     for change in plan.changes:
         if change.role in (BEGIN, CONTROL):
             set_global(con, change.name, change.wanted)
-    state.before = count_statements(con, own)
+    course.before = count_statements(con, own)
     renews = options.renew_rate and GLOBAL_CONTROL not in plan.facts.variables
     options.begun.set()
     try:
         first_id = max(own)
-        state.ended = wait(
-            con, plan, options, lambda elapsed: state.renewal.step(con, elapsed, first_id, own) if renews else None
+        course.ended = wait(
+            con, plan, options, lambda elapsed: course.renewal.step(con, elapsed, first_id, own) if renews else None
         )
     finally:
         with stop_on_signals(lambda: None), suppress(pymysql.MySQLError, TargetError, OSError):
-            state.after = count_statements(con, own)
+            course.after = count_statements(con, own)
 
 
 def _set_back(
@@ -296,55 +287,41 @@ def url_of(target: Target) -> str:
 
 
 def tape_of(
-    recorded: Recorded,
-    plan: LoggingPlan,
-    output: Path,
-    server: dict[str, Any],
-    watch: Callable[[ReaderStats, int | None], None],
-    open_sessions: OpenSessions | None = None,
-    running: Callable[[LiveCapture], None] = lambda live: None,
+    recorded: Recorded, plan: LoggingPlan, output: Path, settings: Settings
 ) -> tuple[dict[str, Any], frozenset[int]]:
     """Write the tape; return its JSON, and the sessions of before the capture whose log shows that they carry it.
 
-    `open_sessions`: those of before, as the server showed them then. `running` gets the capture when it begins.
-
-    Raises InputError where the log holds nothing.
+    `settings`: without what follows from the recording. Raises InputError where the log holds nothing.
     """
     seen: set[int] = set()
 
     def judge(con: duckdb.DuckDBPyConnection) -> tuple[dict[str, Any], list[TapeWarning]]:
         seen.update(sessions_changed(con, recorded, plan))
-        renewed = {"renewed": recorded.renewal.as_json()} if recorded.renewal.rate else {}
+        renewed = {"renewed": recorded.course.renewal.as_json()} if recorded.course.renewal.rate else {}
         coverage = coverage_of(con, recorded, plan)
         if coverage is None:
             return {"coverage": None} | renewed, UNKNOWN if plan.method != "general" else []
         return {"coverage": coverage.as_json()} | renewed, coverage.warnings(plan.method)
 
-    settings = Settings(
-        server=server,
-        extra={"changed": tuple(change.name for change in plan.changes)},
-        watch=watch,
-        not_threads=tuple(sorted(recorded.own)),
-        judge=judge,
-        open_sessions=open_sessions,
-        running=running,
-    )
+    changed = tuple(change.name for change in plan.changes)
+    whole = replace(settings, extra={"changed": changed}, not_threads=tuple(sorted(recorded.own)), judge=judge)
     try:
-        info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, settings)
+        info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, whole)
     except InputError as error:
         coverage = coverage_of(None, recorded, plan)
         told = "; ".join(warning["text"] for warning in coverage.warnings(plan.method)) if coverage else ""
-        raise InputError(": ".join(filter(None, (str(error), told, recorded.renewal.sentence())))) from error
+        raise InputError(": ".join(filter(None, (str(error), told, recorded.course.renewal.sentence())))) from error
     return info, frozenset(seen)
 
 
 def coverage_of(con: duckdb.DuckDBPyConnection | None, recorded: Recorded, plan: LoggingPlan) -> Coverage | None:
     """Return how much of what the server executed is in the log, None where it did not say."""
-    if recorded.before is None or recorded.after is None:
+    before, after = recorded.course.before, recorded.course.after
+    if before is None or after is None:
         return None
     version = plan.facts.version
     logs_errors = "MariaDB" in version or version.startswith("5.") or plan.method == "general"
-    return measure_coverage(recorded.before, recorded.after, con, recorded.own, logs_errors)
+    return measure_coverage(before, after, con, recorded.own, logs_errors)
 
 
 def sessions_changed(con: duckdb.DuckDBPyConnection, recorded: Recorded, plan: LoggingPlan) -> set[int]:

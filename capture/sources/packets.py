@@ -48,9 +48,9 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
             names,
             ports,
             interface,
-            extra.get("user"),
-            extra.get("max_memory") or 256 << 20,
-            (settings.endless or Endless()).part_every_ns / 1e9,
+            user=extra.get("user"),
+            ring_bytes=extra.get("max_memory") or 256 << 20,
+            part_s=(settings.endless or Endless()).part_every_ns / 1e9,
             keylog=extra.get("keylog"),
             keylog_grows=bool(interface) or not all(Path(name).is_file() for name in names),
         )

@@ -85,7 +85,7 @@ def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path
     for share, path in enumerate(paths):
         _write_tables(con, folder, path, parts[share], share)
     whole = {key: value for key, value in folder.info.items() if key not in OWN}
-    write_set(con, out, paths, whole | {"parts": [], "tables": []}, "tape_digests", tape_id(folder.info))
+    write_set(con, out, paths, whole | {"parts": [], "tables": []}, "tape_digests", dealt_from=tape_id(folder.info))
     return dealt
 
 

@@ -39,7 +39,7 @@ def gather(folder: Path) -> dict[str, Any]:
     )
     with open_storage(folder, largest=max(int(tape.info.get("largest_event") or 0) for tape in tapes)) as con:
         con.execute(f"CREATE VIEW all_digests AS {rows}")
-        return write_set(con, folder, paths, _together(tapes), f"({load_sql(__package__, 'digests_of_all.sql')})", None)
+        return write_set(con, folder, paths, _together(tapes), f"({load_sql(__package__, 'digests_of_all.sql')})")
 
 
 def _together(tapes: Sequence[Folder]) -> dict[str, Any]:
@@ -74,7 +74,8 @@ def write_set(
     tapes: Sequence[Path],
     info: dict[str, Any],
     digests: str,
-    dealt_from: str | None,
+    *,
+    dealt_from: str | None = None,
 ) -> dict[str, Any]:
     """Write a set's own files, set.json last; return what it says of all tapes. `digests`: an SQL table expression.
 

@@ -18,11 +18,11 @@ from ..server_options import LOGIN, TLS, server_of, take_login
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
-    from ...common.zones import Zone
     from ...servers.open_sessions import OpenSessions
 
 
 LINE_EVERY_S = 60  # of a capture without an end: its lines go into a journal
+TYPES = {"int": int, "duration": Duration(), "bytes": Size()}  # of a kind's own options; else text
 LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
 
 COMMANDS = {
@@ -80,11 +80,6 @@ def capture_group() -> None:
     """
 
 
-def value_of(option: "Option") -> Any:
-    """Return the click type of a kind's own option."""
-    return {"int": int, "duration": Duration(), "bytes": Size()}.get(option.type, str)
-
-
 def own_option(option: "Option") -> click.Option:
     """Return a kind's own option as click has it."""
     name = f"--{option.name}"
@@ -93,7 +88,7 @@ def own_option(option: "Option") -> click.Option:
     shown = option.default is not None and not option.multiple
     return click.Option(
         [name],
-        type=value_of(option),
+        type=TYPES.get(option.type, str),
         default=option.default,
         multiple=option.multiple,
         metavar=option.metavar,
@@ -169,33 +164,23 @@ def endless_of(kind: "SourceKind", extra: dict[str, Any]) -> "Endless | None":
     return Endless(part_every or PART_EVERY_NS, keep, follow=follow, from_end=from_end)
 
 
-def run_capture(
-    kind: "SourceKind",
-    files: tuple[str, ...],
-    output: Path,
-    source: str | None,
-    show: bool,
-    strict: bool,
-    log_timezone: "Zone | None" = None,
-    metrics: tuple[str, int] | None = None,
-    **extra: Any,
-) -> int:
-    """Capture, and print what is on the tape; return the exit code."""
+def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: bool, strict: bool, **more: Any) -> int:
+    """Capture, and print what is on the tape; return the exit code. `more`: options that say how to capture."""
     from ...capture import Settings, capture
 
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
-    login = take_login(extra)
+    source, login = more.pop("source"), take_login(more)
     server, open_sessions = describe_source(kind, source, login) if source else (None, None)
-    endless = endless_of(kind, extra)
+    endless = endless_of(kind, more)
     with ExitStack() as stack:
-        page = MetricsPage(metrics, stack)
+        page = MetricsPage(more.pop("metrics"), stack)
         progress = stack.enter_context(CaptureProgress(line_every_s=1 if endless is None else LINE_EVERY_S))
         settings = Settings(
-            log_timezone,
-            server,
-            extra,
-            progress.update,
+            timezone_ns=more.pop("log_timezone", None),
+            server=server,
+            extra=more,
+            watch=progress.update,
             open_sessions=open_sessions,
             endless=endless,
             running=lambda live: show_capture(page, live),

@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from ...capture.cloud import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
+from ...capture.source import Settings
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
+from ..option_sections import taken
 from ..output import exit_code, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
@@ -99,15 +101,11 @@ def rds_command(instance: str, **options: Any) -> int:
                 click.echo(line)
         return 0
     limits = RdsOptions(
+        **taken(RdsOptions, options),
         duration_s=options["duration"] / 1e9,
         poll_s=options["poll"] / 1e9,
         sync_s=options["sync_timeout"] / 1e9,
-        max_disk=options["max_disk"],
-        cloudwatch=options["cloudwatch"],
-        audit=options["audit"],
-        query_limit=options["query_limit"],
         shared_ok=options["shared_group_ok"],
-        restore_file=options["restore_file"],
         say=lambda text: click.echo(f"capture rds: {text}", err=True),
     )
     plan = plan_rds(cloud, instance, limits)
@@ -132,7 +130,7 @@ def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]
 
         server = describe_target(server_of(options["source"], options, what="--source"))
     with unwind_on_signals(), CaptureProgress() as progress:
-        recorded = record_rds(cloud, plan, limits, options["output"], server, progress.update)
+        recorded = record_rds(cloud, plan, limits, options["output"], Settings(server=server, watch=progress.update))
     say_tape(options["output"], recorded.info)
     if recorded.left.refused:
         return NOT_AS_BEFORE

@@ -24,6 +24,7 @@ from ...capture.server_log import (
     tape_of,
     with_renewal,
 )
+from ...capture.source import Settings
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
@@ -32,6 +33,7 @@ from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
+from ..option_sections import taken, untitled
 from ..output import EXIT_LOST, exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
@@ -117,7 +119,7 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
     " every statement into it.",
 )
-@click.option(*METRICS[0], **METRICS[1])
+@untitled(METRICS)
 @click.option("--partial-ok", is_flag=True, help="Exit with 0 although the log lacks more than 5 % of the statements.")
 @login_options
 def server_command(url: str, **options: Any) -> int:
@@ -136,12 +138,9 @@ def server_command(url: str, **options: Any) -> int:
             click.echo(line)
         return 0 if back.done else NOT_AS_BEFORE
     limits = RecordOptions(
-        options["duration"] / 1e9,
-        options["max_disk"],
-        options["max_rate"],
-        options["method"],
-        options["restore_file"],
-        say_line,
+        **taken(RecordOptions, options),
+        duration_s=options["duration"] / 1e9,
+        say=say_line,
         renew_rate=options["renew_idle"] or 0.0,
     )
     check_options(limits)
@@ -184,25 +183,23 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     with unwind_on_signals(), temporary_folder() as work, ExitStack() as stack:
         page = MetricsPage(options["metrics"], stack)
         recorded = record_log(target, plan, limits, Path(work))
-        click.echo(f"capture server: {recorded.ended}", err=True)
+        click.echo(f"capture server: {recorded.course.ended}", err=True)
         seen: frozenset[int] = frozenset()
         try:
             with CaptureProgress() as progress:
-                info, seen = tape_of(
-                    recorded,
-                    plan,
-                    output,
-                    server,
-                    progress.update,
-                    open_sessions,
-                    lambda live: show_capture(page, live),
+                settings = Settings(
+                    server=server,
+                    open_sessions=open_sessions,
+                    watch=progress.update,
+                    running=lambda live: show_capture(page, live),
                 )
+                info, seen = tape_of(recorded, plan, output, settings)
             if plan.log_file is not None and not options["keep_log"]:
                 recorded.log.unlink(missing_ok=True)
             say_tape(output, info)
             held = info.get("coverage") or {}
             show_coverage(page, held.get("share"))
-            if renewed := recorded.renewal.sentence():
+            if renewed := recorded.course.renewal.sentence():
                 click.echo(f"  {renewed}")
             if held:
                 click.echo(f"  {held['share']:.1%} of what the server executed is in the log (by {held['basis']})")
@@ -212,7 +209,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     if not back.done:
         return NOT_AS_BEFORE
     partial = any(warning["kind"] == "coverage" for warning in info["warnings"]) and not options["partial_ok"]
-    return EXIT_LOST if partial or recorded.broke else exit_code(info)
+    return EXIT_LOST if partial or recorded.course.broke else exit_code(info)
 
 
 def say_back(back: HandedBack) -> None:

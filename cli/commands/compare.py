@@ -12,23 +12,23 @@ import click
 from ...analyze import Settings, build
 from ...common.errors import InputError
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison, without_query_cache
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
 from ...experiments.nightly import finish_night, one_night, prune
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
-from ...experiments.without_query_cache import without_query_cache
 from ..comparison import explain_changes, options_maker, say
 from ..metrics_page import METRICS, MetricsPage
-from ..option_sections import SectionedCommand
+from ..option_sections import SectionedCommand, untitled
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
-from ..report_options import give, output_options, settings_of
+from ..report_options import give, is_printed, output_options, settings_of
 from ..shown_runs import quick_heading, round_heading, show_round
 from ..watchers import LIVE, run_watcher
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
-NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add", "metrics")
+OF_THE_PLAN = ("rounds", "warmup", "pause_ns", "reset", "query_cache")
+NOT_QUICK = ("rounds", "warmup", "pause_ns", "reset", "plan_file", "add", "metrics")
 
 
 @click.command(
@@ -70,7 +70,7 @@ had no time for all reads.
     "targets",
     multiple=True,
     metavar="a=URL, b=URL",
-    help="The two servers: a is the reference, b is judged.",
+    help="The two servers, as for `querytape replay`: a is the reference, b is judged.",
 )
 @click.option(
     "-o",
@@ -97,7 +97,7 @@ had no time for all reads.
 @click.option(
     "--warmup", type=click.IntRange(0, 100), help="Number of rounds to run first and not compare.  [default: 0]"
 )
-@click.option("--pause", type=Duration(), help="Pause before each run.  [default: 5s]")
+@click.option("--pause", "pause_ns", type=Duration(), help="Pause before each run.  [default: 5s]")
 @click.option(
     "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
 )
@@ -126,8 +126,7 @@ had no time for all reads.
 @click.option(
     "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
 )
-@click.option(*METRICS[0], **METRICS[1])
-@click.option(*LIVE[0], **LIVE[1])
+@untitled(METRICS, LIVE)
 @output_options
 def compare_command(
     tape: Path | None,
@@ -163,7 +162,7 @@ def compare_command(
 def not_with_quick(options: dict[str, Any]) -> None:
     """Raise UsageError for an option that --quick has no use for."""
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
-        raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
+        raise click.UsageError(f"--{wrong[0].partition('_')[0]}: not with --quick")
 
 
 def run_night(
@@ -225,14 +224,13 @@ def compare_samples(
         if not plan.query_cache:
             sides = {side: without_query_cache(each) for side, each in sides.items()}
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
-        quick = QuickOptions(within_ns / 1e9, each_ns, settings)
         watcher = partial(run_watcher, options["live"], heading=quick_heading, one_of_many=True)
-        result = compare_quickly(plan, output, sides, quick, say, watcher)
+        quick = QuickOptions(within_ns / 1e9, each_ns, settings, say=say, make_watcher=watcher)
+        result = compare_quickly(plan, output, sides, quick)
         report = build(result.tape, result.runs["a"], result.runs["b"], settings)
         explain_changes(report, replace(plan, tape=result.tape), output, lambda side, path: nullcontext(sides[side]))
-    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
     for text in sentences(report.tape.info["quick"]):
-        console(err=quiet).print(text, style="bold", markup=False)
+        console(err=is_printed(options)).print(text, style="bold", markup=False)
     code = give(report, options)
     return code or (EXIT_LOST if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else 0)
 
@@ -255,14 +253,7 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     else:
         targets = dict(text.partition("=")[::2] for text in options["targets"])
         plan = ComparePlan.checked(ComparePlan(tape.absolute(), targets, replay=replay_options))
-    changed = {
-        "rounds": options["rounds"],
-        "warmup": options["warmup"],
-        "pause_ns": options["pause"],
-        "reset": options["reset"],
-        "query_cache": options["query_cache"],
-    }
-    plan = replace(plan, **{name: value for name, value in changed.items() if value is not None})
+    plan = replace(plan, **{name: options[name] for name in OF_THE_PLAN if options[name] is not None})
     if is_comparison(output) and ComparePlan.read(output / PLAN_FILE) != plan:
         raise InputError(f"{output} holds another comparison: choose another name with -o, or continue it with --add N")
     if not is_comparison(output):

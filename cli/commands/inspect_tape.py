@@ -63,35 +63,24 @@ Examples:
     help="Ask this server, mysql://USER@HOST/, for its indexes: those that no statement of the tape could use.",
 )
 @login_options
-def inspect_command(
-    tape: Path,
-    against: Path | None,
-    as_json: bool,
-    html: Path | None,
-    facts: bool,
-    problems: bool,
-    top: int,
-    samples: bool,
-    source: str | None,
-    **login: Any,
-) -> None:
+def inspect_command(tape: Path, against: Path | None, html: Path | None, source: str | None, **options: Any) -> None:
     """Show what is on a tape, and what it lacks.
 
     First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
     transactions and the digests that took the most time; then the workload: columns by role, sequences of statements
     in transactions, reads in loops, rows that are written most often, waits.
     """
-    if source is not None and (problems or against is not None):
-        raise OptionError("--source goes with neither --problems nor --against")
-    if html is not None and (problems or against is not None):
-        raise OptionError("--html goes with neither --problems nor --against")
-    if facts and (problems or samples or against is not None or source is not None or html is not None):
+    top, as_json, samples = options["top"], options["as_json"], options["samples"]
+    for name, value in (("--source", source), ("--html", html)):
+        if value is not None and (options["problems"] or against is not None):
+            raise OptionError(f"{name} goes with neither --problems nor --against")
+    if options["facts"] and (options["problems"] or samples or any((against, source, html))):
         raise OptionError("--facts goes with no other option")
     tape = readable_tape(tape)
-    if facts:
+    if options["facts"]:
         click.echo(json.dumps(tape_facts(tape) | {"libraries": library_lines()}, indent=1))
         return
-    if problems:
+    if options["problems"]:
         show_problems(open_folder("tape", tape))
         return
     if against is not None:
@@ -102,7 +91,7 @@ def inspect_command(
         else:
             show_tape_difference(changed, console(), top)
         return
-    use = None if source is None else _asked(source, login)
+    use = None if source is None else _asked(source, options)
     summary = summarise_tape(tape, pictures=html is not None)
     if use is not None:
         summary.indexes = index_report(summary.answers, summary.workload, use)
@@ -115,8 +104,8 @@ def inspect_command(
         click.echo(f"\nHTML page: {html.absolute()}", err=as_json)
 
 
-def _asked(source: str, login: dict[str, Any]) -> dict[str, Any]:
+def _asked(source: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return what the server says of its indexes."""
     from ...servers.index_use import ask_index_use
 
-    return asdict(ask_index_use(server_of(source, login, what="--source")))
+    return asdict(ask_index_use(server_of(source, options, what="--source")))

@@ -8,23 +8,21 @@ import click
 from ...analyze import lint_json, lint_tape, show_lint
 from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
 from ..output import EXIT_LOST, console, readable_tape
+from ..param_types import Parsed
 
 EXIT_GATE = 3
 
 
-class VersionType(click.ParamType[Version]):
+class VersionType(Parsed[Version]):
     """A family and a version: mysql-8.4, mysql-9.x, mariadb-11.8."""
 
     name = "version"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Version:
-        """Read the version."""
-        if isinstance(value, Version):
-            return value
+    def _parse(self, text: str) -> Version:
         try:
-            return parse_version(str(value))
+            return parse_version(text)
         except VersionError as error:
-            self.fail(str(error), param, ctx)
+            raise ValueError(str(error)) from error
 
 
 @click.command(

@@ -16,7 +16,7 @@ from ...experiments.plans import PlanOptions, ask_plans
 from ...replay import Target
 from ..output import complete_tape, console
 from ..param_types import Duration
-from ..report_options import FILE, FILE_OR_STDOUT, write, write_or_print
+from ..report_options import FILE, FILE_OR_STDOUT, is_printed, write, write_or_print
 from ..server_options import login_options, server_of
 
 
@@ -97,7 +97,7 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
         )
         ask_plans(tape, targets_of(options), folder, chosen, progress)
         report = build_plans(folder)
-        if not any(str(options[name]) == "-" for name in ("json_file", "markdown")):
+        if not is_printed(options):
             show_plans(report, console(), options["top"])
         if options["html"] is not None:
             write(options["html"], plans_page(report, options["samples"]))

@@ -30,6 +30,25 @@ if TYPE_CHECKING:
 
 MAX_SLOWLOG_BYTES = 8 << 30
 EXIT_UNKNOWN = 5
+# What is said of a counter of the accounting that is not zero: what it counts, and the line.
+NOTED = {
+    "not_permitted": (
+        "statement",
+        "WARNING: {counted} {was} not sent: the text does more than the tape says of it, or may in another sql_mode or"
+        " character set (was the tape changed, or made by another version?); or it names a function of a library of the"
+        " target, or what calls one (the check before the run says which)",
+    ),
+    "called_with_variables": (
+        "CALL",
+        "{counted} of the log had values for OUT or INOUT arguments, which a server refuses (1414): sent again with"
+        " variables that hold them",
+    ),
+    "several_statements": (
+        "text",
+        "WARNING: {counted} of several statements: sent as such. The log does not say whether the client could send"
+        " such, or got a syntax error (1064) and ran nothing",
+    ),
+}
 
 
 @click.command(
@@ -201,35 +220,10 @@ def sent_or_not(info: dict[str, Any]) -> list[str]:
     return [text] if n else []
 
 
-def refused_by_text(accounting: dict[str, Any]) -> list[str]:
-    """Return a line on the statements that do more than the tape says of them, where there are any."""
-    n = accounting.get("not_permitted", 0)
-    text = (
-        f"  WARNING: {plural(n, 'statement')} {'was' if n == 1 else 'were'} not sent: the text does more than the tape"
-        " says of it, or may in another sql_mode or character set (was the tape changed, or made by another version?);"
-        " or it names a function of a library of the target, or what calls one (the check before the run says which)"
-    )
-    return [text] if n else []
-
-
-def called_again(accounting: dict[str, Any]) -> list[str]:
-    """Return a line on the CALLs that took variables in place of what the log shows, where there are any."""
-    n = accounting.get("called_with_variables", 0)
-    text = (
-        f"  {plural(n, 'CALL')} of the log had values for OUT or INOUT arguments, which a server refuses (1414):"
-        " sent again with variables that hold them"
-    )
-    return [text] if n else []
-
-
-def several_statements(accounting: dict[str, Any]) -> list[str]:
-    """Return a line on the texts of several statements that the client may not have been able to send."""
-    n = accounting.get("several_statements", 0)
-    text = (
-        f"  WARNING: {plural(n, 'text')} of several statements: sent as such. The log does not say whether the client"
-        " could send such, or got a syntax error (1064) and ran nothing"
-    )
-    return [text] if n else []
+def noted(accounting: dict[str, Any], counter: str) -> list[str]:
+    """Return the line on a counter of NOTED; none where it is zero."""
+    n, (word, text) = accounting.get(counter, 0), NOTED[counter]
+    return [f"  {text.format(counted=plural(n, word), was='was' if n == 1 else 'were')}"] if n else []
 
 
 def not_overridden(info: dict[str, Any]) -> list[str]:
@@ -255,10 +249,10 @@ def summary_lines(summary: RunSummary) -> list[str]:
         f" + {accounting['not_sent']:,} not sent",
         *([f"  PARTIAL: {info['partial']}"] if info["partial"] else []),
         *(f"  WARNING: {text}" for text in order),
-        *refused_by_text(accounting),
+        *noted(accounting, "not_permitted"),
         *not_overridden(info),
-        *called_again(accounting),
-        *several_statements(accounting),
+        *noted(accounting, "called_with_variables"),
+        *noted(accounting, "several_statements"),
         *state_lines(info),
         f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
         f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"

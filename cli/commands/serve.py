@@ -3,6 +3,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -59,17 +60,7 @@ Examples:
 @click.option(
     "--cache", type=Size(), metavar="SIZE", default="256M", show_default=True, help="Memory for pages that were made."
 )
-def serve_command(
-    folder: Path,
-    address: tuple[str, int],
-    token_file: Path | None,
-    token_to_read: bool,
-    names: tuple[str, ...],
-    certificate: Path | None,
-    key: Path | None,
-    memory: str,
-    cache: int,
-) -> None:
+def serve_command(folder: Path, memory: str, cache: int, **options: Any) -> None:
     """Serve the tapes, runs and comparisons of a folder as pages.
 
     An index of what is in DIR, the report of each run and comparison, the workload of each tape, the history of
@@ -78,10 +69,9 @@ def serve_command(
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"serve needs {' and '.join(missing)}: pip install 'querytape[serve]'")
-    if (certificate is None) != (key is None):
+    if (options["certificate"] is None) != (options["key"] is None):
         raise OptionError("--certificate and --key: expected both or none")
     from ...serve.page_cache import Limits
     from ...serve.server import Options, run_server
 
-    options = Options(address, token_file, names, token_to_read, certificate, key, Limits(memory, cache))
-    run_server(folder, options, lambda line: click.echo(line, err=True))
+    run_server(folder, Options(**options, limits=Limits(memory, cache)), lambda line: click.echo(line, err=True))

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from ...analyze import SweepLevel
+from ...common.files import new_folder
 from ...common.units import short_duration
-from ...experiments.sweep import new_sweep, run_sweep
+from ...experiments.sweep import run_sweep
 from ...replay import Watcher
 from ..live_lines import LiveLines
 from ..metrics_page import MetricsPage
@@ -75,19 +76,11 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
         metrics = MetricsPage(options["metrics"], stack)
         complete_tape(tape)
         output: Path = options["output"]
-        new_sweep(output)
+        new_folder(output)
         watcher = level_watcher(options["live"], max_concurrent_sessions, ShownLevels(metrics))
         tell = partial(print_line, watcher)
         tell(HEAD)
         target = target_of(options, stack)
-        replay_options = options_of(options, target, first_ns(tape))
-        run_sweep(
-            tape,
-            output,
-            replay_options,
-            max_concurrent_sessions,
-            each,
-            lambda level: tell(line(level)),
-            watcher,
-        )
+        replay_options = options_of(options | {"stop_after_ns": each}, target, first_ns(tape))
+        run_sweep(tape, replay_options, max_concurrent_sessions, lambda level: tell(line(level)), watcher)
     click.echo(f"chart: {output / 'sweep.html'}")

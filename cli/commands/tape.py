@@ -2,6 +2,7 @@
 """`querytape tape ...`: what is done to tapes."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,8 +14,10 @@ from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
 from ...common.temporary import temporary_folder
 from ...schemas import EventFilter, open_folder
+from ..option_sections import untitled
 from ..output import readable_tape, say_tape
 from ..param_types import Duration, Moment
+from ..replay_options import filter_options
 
 OUTPUT = click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
@@ -97,34 +100,10 @@ Examples:
 )
 @TAPE
 @OUTPUT
-@click.option(
-    "--user",
-    "users",
-    multiple=True,
-    metavar="NAME",
-    help="Keep events of this user. Each option may be given several times.",
-)
-@click.option("--db", "dbs", multiple=True, metavar="NAME", help="Keep events with this default schema.")
-@click.option("--digest", "digests", multiple=True, metavar="HEX", help="Keep events of this digest.")
-@click.option(
-    "--class",
-    "classes",
-    multiple=True,
-    metavar="NAME",
-    help="Keep events of this class: read, write, transaction, session, ddl or admin.",
-)
-@click.option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help="Keep events of this session.")
-def filter_command(
-    tape: Path,
-    output: Path,
-    users: tuple[str, ...],
-    dbs: tuple[str, ...],
-    digests: tuple[str, ...],
-    classes: tuple[str, ...],
-    sessions: tuple[int, ...],
-) -> None:
+@untitled(*filter_options("Keep"))
+def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
     """Keep events of some users, schemas, digests, classes or sessions."""
-    kept = EventFilter(users, dbs, digests, classes, sessions)
+    kept = EventFilter(**conditions)
     if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
     say_tape(output, derive([readable_tape(tape)], output, kept))

@@ -83,7 +83,7 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
     wrong = {
         "--order commit": options.commit_order,
         "max_concurrent_sessions": options.max_concurrent_sessions > 0,
-        "--max-sessions": selection.max_sessions is not None,
+        "--sessions NUMBER": selection.max_sessions is not None,
         "--max-errors": options.max_errors is not None,
         "--max-idle": options.pace.max_idle_ns is not None,
         "--allow-statement kill": "kill" in options.allow_statements,

@@ -28,7 +28,7 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
     return [
         f"{answers} larger than what a session of this replay may hold (max_allowed_packet of the target, and a part of"
         " 1 GiB for all sessions): those connections were ended with error 2013, and not by the target. Replay fewer"
-        " sessions (--max-sessions), or raise the target's max_allowed_packet"
+        " sessions (--sessions), or raise the target's max_allowed_packet"
     ]
 
 

@@ -25,20 +25,27 @@ def test_a_slow_log_is_refused(tmp_path: Path) -> None:
 
 
 def test_each_side_has_its_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox starts with the data folder of its side, whatever the options after -- say."""
+    """A sandbox starts with the data folder of its side, whatever its target says."""
     started = []
 
     def start(options: dict[str, Any], stack: object) -> Target:
-        started.append(options["sandbox_data"])
+        started.append(options["target"].data)
         return Target("root", "h")
 
     monkeypatch.setattr(comparison, "target_of", start)
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
-    plan = ComparePlan(tape, dict.fromkeys("ab", "sandbox"), replay=("--sandbox-data", str(tmp_path)))
+    plan = ComparePlan(tape, dict.fromkeys("ab", f"sandbox?data={tmp_path}"))
     make_options = options_maker(plan, {"a": tmp_path / "x", "b": tmp_path / "y"})
     for side in "ab":
         with make_options(side, tmp_path / "r") as options:
             assert options.target_is_disposable
     assert started == [tmp_path / "x", tmp_path / "y"]
+
+
+def test_a_wrong_sandbox_is_refused_before_any_run() -> None:
+    """Side b has its turn after the whole run of side a."""
+    plan = ComparePlan(Path("t.tape"), {"a": "sandbox", "b": "sandbox?data=/nowhere"})
+    with pytest.raises(InputError, match=r"^--target sandbox: data=/nowhere: no such folder"):
+        options_maker(plan)

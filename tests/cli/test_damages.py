@@ -58,7 +58,7 @@ TAPE_COMMANDS = (
     "plans {tape} --target a={url} --target b={url} -o {new}",
     "compare {tape} --target a={url} --target b={url} --rounds 1 --pause 0s -o {new} -- --pace none",
     "compare {tape} --target a={url} --target b={url} --quick --within 1s -o {new}",
-    "try {tape} --target sandbox --sandbox-data / --ddl DROP_TABLE_t -o {new}",
+    "try {tape} --target sandbox?data=/ --ddl DROP_TABLE_t -o {new}",
 )
 RUN_COMMANDS = (
     "report {whole} {run} {run2}",

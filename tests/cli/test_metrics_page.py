@@ -7,7 +7,7 @@ import click
 import pytest
 from querytape.cli.metrics_page import MetricsPage
 from querytape.cli.replay_settings import parse_replay_options
-from querytape.metrics.collector import Value
+from querytape.metrics.names import Value
 
 from tests.helpers.scrapes import scrape
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from querytape.cli.param_types import Address, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
+from querytape.cli.param_types import Address, Duration, Levels, Moment, Pair, Part, Share, Size, Speed, TimeZone
 
 DAY = 1_763_596_800_000_000_000  # 2025-11-20
 
@@ -20,7 +20,9 @@ DAY = 1_763_596_800_000_000_000  # 2025-11-20
         (Duration(), "500ms", 500_000_000),
         (Duration(), "2", 2_000_000_000),
         (Share(), "10%", Fraction(1, 10)),
-        (Share(part=True), "1", Fraction(1)),
+        (Part(), "10%", Fraction(1, 10)),
+        (Part(), "1.0", Fraction(1)),
+        (Part(), "1", 1),
         (Size(), "256M", 256 << 20),
         (TimeZone(), "-03:30", -12_600_000_000_000),
         (Moment(), "2025-11-20", DAY),
@@ -44,8 +46,9 @@ def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
         (Address(), "localhost", "expected HOST:PORT or :PORT, such as :9464"),
         (Duration(), "soon", "expected a duration such as 500ms, 60s or 2m"),
         (Share(), "some", "expected a share such as 10% or 0.1"),
-        (Share(part=True), "0", "expected a share of more than 0 and at most 100%"),
-        (Share(part=True), "110%", "expected a share of more than 0 and at most 100%"),
+        (Part(), "0", "expected a share of at most 100%, such as 10% or 0.1, or a number from 1 on"),
+        (Part(), "110%", "expected a share of at most 100%, such as 10% or 0.1, or a number from 1 on"),
+        (Part(), "some", "expected a share such as 10% or 0.1"),
         (Size(), "0", "expected a size such as 256M or 1G"),
         (TimeZone(), "+25:00", "expected an offset such as +02:00, UTC, or a time zone's name"),
         (Moment(), "+10m", "expected a time such as"),

@@ -56,6 +56,13 @@ def test_selection() -> None:
     assert tuple(selection.users) == ("a", "b")
 
 
+def test_sessions() -> None:
+    """A share or a number of them."""
+    share, number = (selection_of(parsed("--sessions", text), 0) for text in ("10%", "500"))
+    assert (share.sample, share.max_sessions) == (Fraction(1, 10), None)
+    assert (number.sample, number.max_sessions) == (None, 500)
+
+
 def test_overrides() -> None:
     """A user that is only renamed has the run's password."""
     overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
@@ -64,8 +71,8 @@ def test_overrides() -> None:
 
 
 # Options whose values are made into something else, or that the command itself uses.
-MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements"}
-MADE |= {"accounts_file", "map_user", "map_db", "sandbox_data", "sandbox_option"}
+MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements", "part"}
+MADE |= {"accounts_file", "map_user", "map_db"}
 OF_THE_COMMAND = {"follow", "metrics", "live", "target_slowlog"}
 
 

@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that say where a replay goes."""
 
-from pathlib import Path
-
 import pytest
-from querytape.cli.replay_settings import parse_replay_options, sandbox_config
-from querytape.cli.target_options import TARGET
+from querytape.cli.replay_settings import parse_replay_options
 from querytape.common.errors import InputError
+from querytape.servers.sandbox_url import Sandbox
 
 
-def test_options_of_a_private_server(tmp_path: Path) -> None:
-    """Any number of them, a value may hold `=` and `:`; what is the private server's own is refused."""
-    names = {name for names, _ in TARGET.options for name in names}
-    assert {"--sandbox-data", "--sandbox-option"} <= names
-    words = ["--target", "sandbox:mysql", "-o", str(tmp_path / "r")]
-    given = ["innodb_data_file_path=ibdata1:1G:autoextend", "optimizer_switch=mrr=on"]
-    options = parse_replay_options([*words, *(w for text in given for w in ("--sandbox-option", text))])
-    expected = {"innodb_data_file_path": "ibdata1:1G:autoextend", "optimizer_switch": "mrr=on"}
-    assert sandbox_config(options) == expected
+def test_the_target_is_a_url_or_a_private_server() -> None:
+    """A URL is kept as it is; a private server is read, and a wrong one is refused at once."""
+    assert parse_replay_options(["--target", "mysql://a@h/shop", "-o", "r"])["target"] == "mysql://a@h/shop"
+    assert parse_replay_options(["--target", "sandbox:mysql", "-o", "r"])["target"] == Sandbox("mysql")
     with pytest.raises(InputError, match="a private server has its own datadir"):
-        sandbox_config(parse_replay_options([*words, "--sandbox-option", "datadir=/var/lib/mysql"]))
+        parse_replay_options(["--target", "sandbox?datadir=/var/lib/mysql", "-o", "r"])

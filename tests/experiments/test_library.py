@@ -22,10 +22,10 @@ def test_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
     )
     options = ReplayOptions(parse_target(mariadb.url()), tmp_path, lead_ns=0, sample_ns=0, query_plans=False)
     said: list[str] = []
-    first = compare(tape, options, options, tmp_path / "c", ONCE, said.append)
+    first = compare(tape, options, options, tmp_path / "c", ONCE, say=said.append)
     assert [path.name for path in (*first.a, *first.b)] == ["a1.run", "b1.run"]
     assert len(said) == 2
-    assert compare(tape, options, options, tmp_path / "c", ONCE, said.append) == first
+    assert compare(tape, options, options, tmp_path / "c", ONCE, say=said.append) == first
     assert len(said) == 2
     assert first.report().content.compares
 

@@ -256,7 +256,7 @@ def _private(tape: Path, data: Path) -> dict[str, Victim]:
     def untouched() -> list[str]:
         return [] if state() == before else ["the data folder is another"]
 
-    sandbox = ("--target", "sandbox", "--sandbox-data", str(data))
+    sandbox = ("--target", f"sandbox?data={data}")
     ddl = ("--ddl", "ALTER TABLE t ADD INDEX k (customer)", "--rounds", "1", "--pause", "0s")
     replay = ("replay", str(tape), *sandbox, "-o", "{out}")
     return {

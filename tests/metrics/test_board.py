@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.metrics.names import HISTOGRAM, NAMES
-from querytape.metrics.replay_values import TARGET_COUNTERS, TARGET_GAUGES
+from querytape.metrics.names import HISTOGRAM, NAMES, TARGET_COUNTERS, TARGET_GAUGES
 
 from tests.conftest import skip_loudly
 

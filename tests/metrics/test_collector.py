@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
-from querytape.metrics.collector import BOUNDS, Sources, Value
+from querytape.metrics.collector import BOUNDS, Sources
+from querytape.metrics.names import Value
 from querytape.native.bindings.meters import BOUNDS_NS, Meter
 
 from tests.helpers.scrapes import Scrape, promtool

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 from querytape.common.errors import InputError
 from querytape.metrics import page as module
-from querytape.metrics.collector import Sources, Value
+from querytape.metrics.collector import Sources
+from querytape.metrics.names import Value
 from querytape.metrics.page import AT_ONCE, Page
 
 from tests.helpers.scrapes import fetch, scrape

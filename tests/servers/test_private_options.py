@@ -62,7 +62,7 @@ def test_no_spelling_leads_elsewhere(name: str) -> None:
     """Whole or shortened, with dashes or underscores, behind each prefix that servers take; with any value."""
     for given in spellings(name):
         for value in ("/var/lib/mysql", "x", "ON", ""):
-            with pytest.raises(InputError, match=f"^--sandbox-option {given}: "):
+            with pytest.raises(InputError, match=f"^--target sandbox: {given}: "):
                 check_options({"innodb_buffer_pool_size": "1G", given: value})
 
 

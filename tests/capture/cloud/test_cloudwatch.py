@@ -48,7 +48,7 @@ def test_not_exported(aws: Aws) -> None:
 def test_the_streams_of_an_audit_log(aws: Aws) -> None:
     """Rows of Aurora's streams come once, in the order of time; those of an instance with a longer name do not."""
     place = "/aws/rds/cluster/au/audit"
-    log = CloudWatchAudit(Cloud(), place, "au-1", 0)
+    log = CloudWatchAudit(Cloud(), place, "au-1")
     log.begin()
     assert list(log.pull()) == []
     logs = aws.client("logs")

@@ -14,9 +14,10 @@ import pytest
 from querytape.capture.server_log.coverage import Counted
 from querytape.capture.server_log.plan import LoggingPlan
 from querytape.capture.server_log.restore import RestoreFile
-from querytape.capture.server_log.run import Recorded, tape_of
+from querytape.capture.server_log.run import Course, Recorded, tape_of
 from querytape.capture.server_log.sessions import Span
 from querytape.capture.server_log.settings import Change, Left
+from querytape.capture.source import Settings
 from querytape.common.errors import InputError
 from querytape.servers.facts import Facts, gather
 from querytape.servers.sandbox import Server
@@ -193,16 +194,15 @@ def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[
     log.write_text(head + "".join(entries))
     after = Counted("performance_schema", 105 + executed, 0, {1: 10, 3: 20, 4: 10}, True, 10)
     saved = RestoreFile("mysql://a@h/", "id", "t", CHANGES, str(log), first_id=10)
-    done = Recorded(
-        log, "slowlog", "the time is over", False, BEFORE, after, frozenset({1, 2}), saved, Span(10, 30), Left()
-    )
+    course = Course("the time is over", before=BEFORE, after=after)
+    done = Recorded(log, "slowlog", course, frozenset({1, 2}), saved=saved, span=Span(10, 30), left=Left())
     return done, LoggingPlan(Facts("8.0.31"), "file", CHANGES, log, (), tmp_path / "r")
 
 
 def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
     """Those of the tool are left out and not counted; a session of before that logs short statements carries."""
     done, plan = recorded(tmp_path, {1: 0.1, 3: 0.1, 2: 0.1, 4: 2.0, 20: 0.1}, executed=3)
-    info, seen = tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
+    info, seen = tape_of(done, plan, tmp_path / "t", Settings(server={}))
     with database() as con:
         rows = con.execute(f"SELECT thread_id FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1").fetchall()
     assert rows == [(3,), (4,), (20,)]
@@ -215,7 +215,7 @@ def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
 def test_partial(tmp_path: Path) -> None:
     """Less than 95 %: the warning of the tape is the sentence."""
     done, plan = recorded(tmp_path, {20: 0.1}, executed=4)
-    info, _ = tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
+    info, _ = tape_of(done, plan, tmp_path / "t", Settings(server={}))
     assert info["coverage"]["silent_sessions"] == 1
     (warning,) = [w for w in info["warnings"] if w["kind"] == "coverage"]
     assert warning["text"].startswith("the log holds 25 % of the statements executed in that time (1 of 4")
@@ -225,5 +225,5 @@ def test_nothing_but_its_own(tmp_path: Path) -> None:
     """No tape of the tool's own statements: a sentence with what the server executed in that time."""
     done, plan = recorded(tmp_path, {1: 0.1, 2: 0.1}, executed=9800)
     with pytest.raises(InputError, match=r"no tape was written.*holds 0 % .*\(0 of 9,800.*capture packets"):
-        tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
+        tape_of(done, plan, tmp_path / "t", Settings(server={}))
     assert not (tmp_path / "t").exists()

@@ -10,7 +10,7 @@ from querytape.cli.commands.compare import plan_of
 from querytape.common.errors import InputError
 from querytape.experiments.compare_plan import PLAN_FILE
 
-OPTIONS: dict[str, Any] = dict.fromkeys(("add", "plan_file", "rounds", "warmup", "pause", "reset", "query_cache"))
+OPTIONS: dict[str, Any] = dict.fromkeys(("add", "plan_file", "rounds", "warmup", "pause_ns", "reset", "query_cache"))
 TARGETS = ("a=mysql://app@old/shop", "b=mysql://app@new/shop")
 
 

@@ -60,7 +60,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tried(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> Result:
     """Run the command."""
-    words = [str(tape), "--target", "sandbox", "--sandbox-data", str(data), "-o", str(folder), "--pause", "0s"]
+    words = [str(tape), "--target", f"sandbox?data={data}", "-o", str(folder), "--pause", "0s"]
     words += ["--rounds", str(rounds), "--json", str(folder.with_suffix(".json"))]
     for text in ddl:
         words += ["--ddl", text]
@@ -123,6 +123,7 @@ def test_ddl_that_fails_ends_before_any_load(tape: Path, data: Path, tmp_path: P
     assert "nothing was replayed" in str(done.exception)
     assert not (tmp_path / "c").exists()
     assert "expected ALTER TABLE" in str(tried(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception)
-    words = [str(tape), "--target", "mysql://a@h/shop", "--sandbox-data", str(data), "-o", str(tmp_path / "c")]
-    done = CliRunner().invoke(try_command, [*words, "--ddl", "DROP INDEX k ON t"], standalone_mode=False)
-    assert "DDL is tried on private copies alone" in str(done.exception)
+    for target in ("mysql://a@h/shop", "sandbox", "sandbox:mysql?max_connections=9"):
+        words = [str(tape), "--target", target, "-o", str(tmp_path / "c"), "--ddl", "DROP INDEX k ON t"]
+        done = CliRunner().invoke(try_command, words, standalone_mode=False)
+        assert f"--target {target}: DDL is tried only on private copies" in str(done.exception)

@@ -59,7 +59,7 @@ def test_a_part_is_a_tape(tmp_path: Path) -> None:
     [
         ("--order commit", {"commit_order": True}),
         ("max_concurrent_sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
-        ("--max-sessions", {"selection": Selection(max_sessions=3)}),
+        ("--sessions NUMBER", {"selection": Selection(max_sessions=3)}),
         ("--max-errors", {"max_errors": 0}),
         ("--max-idle", {"pace": Pace(max_idle_ns=0)}),
         ("--allow-statement kill", {"allow_statements": frozenset({"kill"})}),

@@ -3,7 +3,7 @@
 
 import click
 import pytest
-from querytape.cli.engine_option import engine_option
+from querytape.cli.option_sections import engine_option
 from querytape.schemas.names import SETTINGS, EngineSettings
 
 

@@ -15,9 +15,8 @@ import pymysql
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.live import LiveCapture
-from querytape.metrics.capture_values import DROPPED_BY, capture_values, coverage_value
 from querytape.metrics.collector import Sources
-from querytape.metrics.names import BY_NAME, CAPTURE
+from querytape.metrics.names import CAPTURE, DROPPED_BY, capture_values, coverage_value
 from querytape.metrics.page import Page
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
@@ -126,8 +125,3 @@ def talk(server: Server, statement: str) -> None:
         connection.cursor() as cursor,
     ):
         cursor.execute(statement)
-
-
-def test_names() -> None:
-    """What is made here has a name."""
-    assert coverage_value(0.5).name in BY_NAME

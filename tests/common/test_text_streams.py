@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from querytape.common.streams import take_every_text
+from querytape.common.text import take_every_text
 from querytape.common.units import duration
 
 

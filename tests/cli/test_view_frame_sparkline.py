@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from querytape.cli.sparkline import BLOCKS, PLAIN, bar, sparkline
+from querytape.cli.view_frame import BLOCKS, PLAIN, bar, sparkline
 
 
 def test_heights() -> None:

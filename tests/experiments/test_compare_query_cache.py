@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from querytape.common.errors import TargetError
-from querytape.experiments.without_query_cache import without_query_cache
+from querytape.experiments.compare import without_query_cache
 from querytape.replay import ReplayOptions
 
 from ..helpers.cursors import MadeTarget

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import duckdb
-from querytape.cli.digest_texts import MOST, DigestTexts
+from querytape.cli.live_view import MOST, DigestTexts
 from querytape.schemas import open_folder
 
 from tests.helpers.tapes import make_tape

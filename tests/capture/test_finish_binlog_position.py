@@ -4,7 +4,7 @@
 from typing import Any
 
 import pytest
-from querytape.capture.binlog_position import position_sentence, without_late_position
+from querytape.capture.finish import position_sentence, without_late_position
 
 FIRST_NS = 1_795_331_908_872_836_000  # 2026-11-22 07:18:28.872836
 POSITION = {"binlog": {"file": "b.000002", "position": 157}, "gtid": "a:1-7"}
