@@ -332,3 +332,41 @@ def test_a_time_that_cannot_be(tmp_path: Path) -> None:
     assert said(found) == SHOP
     assert problems == ["impossible_time"] * 2
     assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
+
+
+FIN, RST = 0x11, 0x14
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [(CLIENT, FIN), (SERVER, FIN)],
+        [(SERVER, FIN), (CLIENT, FIN)],
+        [(CLIENT, RST)],
+        [(SERVER, RST)],
+        [(SERVER, FIN), (CLIENT, RST)],
+    ],
+)
+def test_the_end_of_both_ways_ends_a_connection(tmp_path: Path, ends: list[tuple[int, int]]) -> None:
+    """A live capture keeps nothing of it: what comes after it without an opening is not looked at."""
+    dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
+    for way, flags in ends:
+        dialogue.raw(way, b"", flags)
+    dialogue.say(CLIENT, query(b"SELECT late")).say(SERVER, rows([b"2"]))
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [e["statement"] for e in found] == [None, b"SELECT 1"]
+    assert (problems, described["gaps"]) == ([], 0)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_one_way_that_has_ended_ends_nothing(tmp_path: Path, early: bool) -> None:
+    """The client has said its last: the answer still comes, be the end of its way seen before what is in front of it."""
+    dialogue = Dialogue().logged_in().say(CLIENT, query(b"SELECT 1"))
+    dialogue.raw(CLIENT, b"", FIN)
+    if early:
+        dialogue.segments[-2:] = dialogue.segments[:-3:-1]
+    dialogue.say(SERVER, rows([b"1", b"2"]))
+    dialogue.raw(SERVER, b"", FIN)
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["rows_sent"]) for e in found] == [(None, None), (b"SELECT 1", 2)]
+    assert (problems, described["gaps"]) == ([], 0)

@@ -31,33 +31,6 @@ def read(tmp_path: Path, text: str, **extra: int) -> Read:
     return read_all(SOURCES["audit"].open([str(path)], Settings(extra=extra)))
 
 
-def test_rows(tmp_path: Path) -> None:
-    """Connects, statements with their quotes taken off, error numbers."""
-    log = read(tmp_path, ROWS)
-    assert [(e["command"], e["statement"], e["errno"]) for e in log.events] == [
-        ("connect", None, 0),
-        ("query", b"SELECT 'it'", 0),
-        ("query", b"SELECT x FROM nowhere", 1146),
-        ("quit", None, 0),
-    ]
-    assert {(e["user"], e["host"], e["db"]) for e in log.events} == {("app", "web1", "shop")}
-
-
-def test_a_return_code_that_is_none_is_a_problem(tmp_path: Path) -> None:
-    """The row stays, and its error is unknown."""
-    log = read(tmp_path, ROWS.replace(",1146", ",none"))
-    assert (log.kinds, [e["errno"] for e in log.events]) == (["bad_value"], [0, 0, None, 0])
-
-
-def test_aurora_is_sorted(tmp_path: Path) -> None:
-    """Aurora's rows are in no order and have microseconds."""
-    log = read(tmp_path, AURORA)
-    assert [(e["statement"], e["start_ns"] % 1_000_000_000) for e in log.events] == [
-        (b"SELECT 1", 100_000),
-        (b"SELECT 2", 300_000),
-    ]
-
-
 def test_aurora_cannot_be_mixed(tmp_path: Path) -> None:
     """Logs of Aurora and of others have no common order."""
     (tmp_path / "a").write_text(ROWS)
