@@ -13,7 +13,7 @@ from querytape.capture.source import SourceKind
 from querytape.common.errors import QuerytapeError
 
 from tests.helpers.command_line import run_here
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.log_writers import KINDS, NATIVE
 from tests.helpers.reading import read_all, read_quickly
 from tests.helpers.tiers import mostly_long
@@ -52,8 +52,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
     """Yield each file of a tape with all that is in it."""
     for path in sorted(tape.rglob("*")):
         if path.suffix == ".parquet":
-            with database() as con:
-                rows = con.execute(f"FROM '{path}'").fetchall()
+            rows = query(f"FROM '{path}'")
             yield path.name, repr(rows)
         elif path.is_file():
             yield path.name, path.read_bytes().decode("utf-8", "replace")

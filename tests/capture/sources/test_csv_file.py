@@ -11,7 +11,7 @@ from querytape.common.errors import InputError, OptionError
 from querytape.common.zones import read_zone
 from querytape.servers.sandbox import Server
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.reading import tape_of
 
 
@@ -123,8 +123,7 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
     columns = ["time=ts", "statement=q", "duration=took", "rows_sent=n"]
     tape = capture([str(path) for path in paths], tmp_path / "t.tape", "csv", Settings(extra={"column": columns}))
     assert tape.info["problems"] == {"not_understood": 1, "unread_duration": 2, "unread_rows_sent": 1}
-    with database() as con:
-        found = con.execute(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'").fetchall()
+    found = query(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'")
     expected = "a duration: a number or HH:MM:SS.ffffff in took"
     assert found == [
         (0, 2, f'expected {expected}, found "fast"'),
@@ -149,8 +148,7 @@ def test_local_times_that_go_back(tmp_path: Path) -> None:
         path.write_text("\n".join(["ts,q", *(f"{time},SELECT {n}" for n, time in enumerate(times))]))
         _, info = tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"])
         assert info["problems"] == problems, name
-    with database() as con:
-        assert con.execute(f"SELECT line FROM '{tmp_path}/jump.csv.tape/problems.parquet'").fetchall() == [(4,)]
+    assert query(f"SELECT line FROM '{tmp_path}/jump.csv.tape/problems.parquet'") == [(4,)]
     settings = Settings(read_zone("Europe/Berlin"), extra={"column": ["time=ts", "statement=q"]})
     with pytest.raises(OptionError, match="expected an offset"):
         capture([str(tmp_path / "jump.csv")], tmp_path / "t.tape", "csv", settings)

@@ -12,7 +12,7 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.schemas import FLAGS
 
-from tests.helpers.duck import database
+from tests.helpers.tape_tools import found as found_on
 
 from ...helpers.dialogue import (
     CLIENT,
@@ -288,9 +288,7 @@ def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
     assert [e["host"] for e in found] == ["192.0.2.9"] * 2 + ["192.0.2.8"] * 2
     assert problems == []
     capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
-    with database() as con:
-        ports = con.execute(f"SELECT port FROM '{tmp_path}/t.tape/sessions.parquet' ORDER BY session").fetchall()
-    assert ports == [(55555,), (55556,)]
+    assert found_on(tmp_path / "t.tape", "SELECT port FROM sessions ORDER BY session") == [(55555,), (55556,)]
 
 
 def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from querytape.capture.library import capture
 from querytape.common.errors import InputError
 from querytape.schemas import open_folder
 
+from tests.helpers.duck import query
 from tests.helpers.reading import Read, read_all, read_quickly
-from tests.helpers.whole import query
 
 ROWS = """20261120 15:21:05,db1,app,web1,29,0,CONNECT,shop,,0
 20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT \\'it\\'',0

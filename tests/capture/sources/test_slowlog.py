@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow logs to events: each fixture is named by its case, each row says what must be on the tape."""
 
-import gzip
 import itertools
 import random
 from pathlib import Path
@@ -149,18 +148,6 @@ def test_a_sessions_own_timestamp_is_not_the_clock(tmp_path: Path) -> None:
     assert [e["start_ns"] // SECOND for e in found] == [1718000000, 1718000000, 1718000001, 1718000001, 1718000002]
     guessed = [bool(e["flags"] & FLAGS["clock_guessed"]) for e in found]
     assert guessed == [False, True, False, True, False]
-
-
-def test_gzip_and_zstd_are_the_same_log(tmp_path: Path) -> None:
-    """Compressed logs, two members one after the other too, give the events of the plain one; a cut one says so."""
-    plain = (LOGS / "mysql80_extra_admin_commands.log").read_bytes()
-    packed = tmp_path / "slow.log.gz"
-    packed.write_bytes(gzip.compress(plain[:500]) + gzip.compress(plain[500:]))
-    assert [e["statement"] for e in events(packed)] == [
-        e["statement"] for e in events(LOGS / "mysql80_extra_admin_commands.log")
-    ]
-    packed.write_bytes(gzip.compress(plain)[:-20])
-    assert "damaged_archive" in {kind for _, kind in problems(packed)}
 
 
 def test_rotated_logs_make_one_tape_in_the_order_of_time(tmp_path: Path) -> None:
