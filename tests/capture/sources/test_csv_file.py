@@ -37,28 +37,21 @@ def test_csv_with_a_mapping(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "unit", "said"),
     [
-        (["time=ts"], "statement must be given"),
-        (["time=ts", "statement=nope"], "no column 'nope'; it has ts, q"),
-        (["wrong=ts"], "FIELD one of time, duration"),
+        (["time=ts"], "s", "statement must be given"),
+        (["time=ts", "statement=nope"], "s", "no column 'nope'; it has ts, q"),
+        (["wrong=ts"], "s", "FIELD one of time, duration"),
+        (["time=ts", "statement=q"], "days", "--time-unit: expected one of s, ms, us, ns, found 'days'"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[str], said: str) -> None:
-    """With the names that there are."""
+def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[str], unit: str, said: str) -> None:
+    """The message lists the columns, fields or units that there are."""
     path = tmp_path / "a.csv"
     path.write_text("ts,q\n1,SELECT 1\n")
     with pytest.raises(InputError, match=said):
-        tape_of("csv", path, tmp_path, column=columns)
+        tape_of("csv", path, tmp_path, column=columns, time_unit=unit)
     assert not (tmp_path / "a.csv.tape").exists()
-
-
-def test_unknown_unit(tmp_path: Path) -> None:
-    """A unit that does not exist is refused with those that do."""
-    path = tmp_path / "a.csv"
-    path.write_text("ts,q\n1,SELECT 1\n")
-    with pytest.raises(InputError, match="--time-unit: expected one of s, ms, us, ns, found 'days'"):
-        tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"], time_unit="days")
 
 
 def test_rows_that_the_client_printed(tmp_path: Path) -> None:

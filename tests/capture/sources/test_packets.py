@@ -300,38 +300,6 @@ def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
     assert "damaged_capture" in problems
 
 
-def as_pcapng(path: Path, ticks: dict[int, int]) -> Path:
-    """Write a capture file again as pcapng; `ticks`: packets by number, from 0, and their 64 bits of microseconds instead."""
-
-    def block(kind: int, body: bytes) -> bytes:
-        body += bytes(-len(body) % 4)
-        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
-
-    old = path.read_bytes()
-    out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", 1, 0, 262144))
-    at, number = 24, 0
-    while at < len(old):
-        seconds, fraction, kept, length = struct.unpack_from("<IIII", old, at)
-        tick = ticks.get(number, seconds * 1_000_000 + fraction)
-        body = struct.pack("<IIIII", 0, tick >> 32, tick & 0xFFFFFFFF, kept, length)
-        out += block(6, body + old[at + 16 : at + 16 + kept])
-        at, number = at + 16 + kept, number + 1
-    path.write_bytes(out)
-    return path
-
-
-def test_a_time_that_cannot_be(tmp_path: Path) -> None:
-    """64 bits of microseconds may say the year 586,524: such a packet has the time of the one before, and a problem says so."""
-    plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
-    sound, problems, _ = events(as_pcapng(write_pcap(tmp_path / "b.pcap", [shop()]), {}))
-    assert (said(sound), problems) == (SHOP, [])
-    assert [e["start_ns"] for e in sound] == [e["start_ns"] for e in plain]
-    found, problems, _ = events(as_pcapng(write_pcap(tmp_path / "c.pcap", [shop()]), {0: 2**64 - 1, 6: 2**63}))
-    assert said(found) == SHOP
-    assert problems == ["impossible_time"] * 2
-    assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
-
-
 FIN, RST = 0x11, 0x14
 
 
