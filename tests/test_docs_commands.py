@@ -134,7 +134,8 @@ def unfit(command: click.Command, context: click.Context, words: list[str], whol
                 try:
                     param.type.convert(each, param, context)
                 except (click.ClickException, QuerytapeError) as error:
-                    yield f"{param.opts[0]} {each}: {error}"
+                    if "no such folder" not in str(error):  # the data folder of a sandbox is on the reader's machine
+                        yield f"{param.opts[0]} {each}: {error}"
     if whole:
         yield from (f"lacks {param.opts[0]}" for param in command.params if param.required and param not in order)
 

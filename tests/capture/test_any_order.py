@@ -17,7 +17,7 @@ from querytape.common.duck import sql_text
 from querytape.schemas.event_filter import EventFilter
 
 from tests.helpers.any_order import VARIANTS, answering, shuffle_files
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.tapes import SECOND, T0, make_tape
 
 pytestmark = pytest.mark.slow
@@ -35,11 +35,10 @@ INPUTS = sorted(
 
 def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of each Parquet file below a folder, in their order; of parts of events, sorted."""
-    with database() as con:
-        found = {
-            str(file.relative_to(folder)): con.execute(f"FROM read_parquet({sql_text(file)})").fetchall()
-            for file in sorted(folder.rglob("*.parquet"))
-        }
+    found = {
+        str(file.relative_to(folder)): query(f"FROM read_parquet({sql_text(file)})")
+        for file in sorted(folder.rglob("*.parquet"))
+    }
     return {name: sorted(rows, key=repr) if "events" in name else rows for name, rows in found.items()}
 
 

@@ -14,18 +14,10 @@ from typing import Any
 import pytest
 from querytape.capture import SOURCES, Settings, capture, capture_source
 from querytape.common.duck import sql_text
-from querytape.native.bindings.parsers import (
-    open_binlog,
-    open_general,
-    open_proxysql,
-    open_server_audit,
-    open_slowlog,
-)
-from querytape.native.bindings.reader import Reader
 from querytape.schemas import FLAGS
 
-from tests.helpers.duck import database
-from tests.helpers.log_writers import KINDS, fifo_with, make_statements, proxysql_binary, slow_log
+from tests.helpers.duck import query
+from tests.helpers.log_writers import KINDS, NATIVE, fifo_with, make_statements, proxysql_binary, slow_log
 from tests.helpers.reading import read_all
 from tests.helpers.tiers import mostly_long
 
@@ -33,7 +25,6 @@ pytestmark = pytest.mark.slow
 
 # Around the first buffer of 512 KiB and its multiples, where a statement was lost, cut or changed once.
 LARGE = [200, 440_000, 524_100, 300, 524_288, 1_048_500, 100, 1_600_000, 2_500_000, 150, 8_000_000, 400, 3_100_000]
-NATIVE = ["slow", "general", "audit", "binlog", "proxysql"]
 SMALL = [100, 700, 60, 9_000, 250, 3_000]
 
 
@@ -58,13 +49,6 @@ def quick_xz(data: bytes) -> bytes:
     return lzma.compress(data, preset=0)
 
 
-OPENERS: dict[str, Callable[..., Reader]] = {
-    "slow": open_slowlog,
-    "general": open_general,
-    "audit": open_server_audit,
-    "binlog": open_binlog,
-    "proxysql": open_proxysql,
-}
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": quick_gzip,
     "zst": zstd,
@@ -78,8 +62,7 @@ def tape_of(name: str, path: Path | str, out: Path) -> tuple[list[bytes], list[t
     """Capture a file; return the statements in their order, all columns of all events, and the tape's JSON."""
     kind, _, extra = KINDS[name]
     info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
-    with database() as con:
-        statements = [bytes(row[0]) for row in con.execute(f"SELECT statement FROM {events_of(out)}").fetchall()]
+    statements = [bytes(row[0]) for row in query(f"SELECT statement FROM {events_of(out)}")]
     return statements, rows_of(out), info
 
 
@@ -90,8 +73,7 @@ def events_of(tape: Path) -> str:
 
 def rows_of(tape: Path) -> list[tuple[Any, ...]]:
     """Return all columns of a tape's events."""
-    with database() as con:
-        return con.execute(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}").fetchall()
+    return query(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}")
 
 
 @pytest.mark.long
@@ -187,10 +169,10 @@ def is_cut_and_said(name: str, piece: int, seed: int, tmp_path: Path) -> None:
     """Two statements are cut, each in a place of its own: in an escape, in a character, at a quote."""
     large = random.Random(seed)
     statements = make_statements([200, large.randint(9_000, 30_000), 300, large.randint(9_000, 9_500), 250], seed)
-    data = KINDS[name][1](statements)
+    data = NATIVE[name][1](statements)
     (tmp_path / "log").write_bytes(data)
     with fifo_with(tmp_path / "fifo", data, piece) if piece else nullcontext(tmp_path / "log") as path:
-        read = read_all(OPENERS[name]([path], max_event=8192))
+        read = read_all(NATIVE[name][0]([path], max_event=8192))
     events = sorted(read.events, key=lambda event: event["start_ns"])
     assert [event["statement"] == whole for event, whole in zip(events, statements, strict=True)] == [1, 0, 1, 0, 1]
     for event, whole in zip(events, statements, strict=True):

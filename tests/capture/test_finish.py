@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.capture.finish import finish, known_columns, time_range
+from querytape.capture.finish import finish
 from querytape.capture.storage import open_storage
 from querytape.common.errors import InputError
 
@@ -68,12 +68,3 @@ def test_no_event(tmp_path: Path) -> None:
     """A tape without an event is refused."""
     with pytest.raises(InputError, match="no event in it"):
         finished(tmp_path, [])
-
-
-def test_single_answers(tmp_path: Path) -> None:
-    """Times and known columns are of the view `events`."""
-    with open_storage(tmp_path) as con:
-        tape = make_tape(tmp_path / "t.tape", EVENTS)
-        con.execute(f"CREATE VIEW events AS FROM '{tape}/events/*.parquet'")
-        assert time_range(con)["first_ns"] == T0
-        assert "digest" in known_columns(con)

@@ -8,7 +8,7 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source, recover
 from querytape.common.errors import FolderError, InputError
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.logs import write_mariadb
 
 
@@ -57,8 +57,7 @@ def test_the_times_of_a_recovered_tape(tmp_path: Path) -> None:
     info = recover(tape)
     assert (info["first_ns"], info["last_ns"]) == (whole["first_ns"], whole["last_ns"])
     assert info["last_ns"] >= 1718000027 * 10**9
-    with database() as con:
-        longest = f"SELECT max(start_ns + duration_ns), max(start_ns) FROM '{tape}/events/*.parquet'"
-        ((last, last_start),) = con.execute(longest).fetchall()
+    longest = f"SELECT max(start_ns + duration_ns), max(start_ns) FROM '{tape}/events/*.parquet'"
+    ((last, last_start),) = query(longest)
     assert (info["last_ns"], info["parts"][0]["last_ns"]) == (last, last)
     assert last > last_start

@@ -3,44 +3,22 @@
 
 import random
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from querytape.common.errors import NativeFault
-from querytape.native.bindings.parsers import (
-    Follow,
-    open_binlog,
-    open_general,
-    open_proxysql,
-    open_server_audit,
-    open_slowlog,
-)
+from querytape.native.bindings.parsers import Follow, open_slowlog
 from querytape.native.bindings.reader import Reader
 
 from tests.helpers.growing_log import GrowingLog, wait_until
-from tests.helpers.log_writers import (
-    audit_log,
-    binary_log,
-    general_log,
-    make_statements,
-    proxysql_binary,
-    slow_log,
-)
+from tests.helpers.log_writers import NATIVE, make_statements, slow_log
 from tests.helpers.reading import Read, read_all
 
 pytestmark = pytest.mark.slow
 
 PLACES = ("file", "offset")  # of a file that was turned over
 TURNS = ("rename", "rename_and_pack", "remove", "copy_and_truncate", "pack_and_truncate")
-KINDS: dict[str, tuple[Callable[..., bytes], Callable[..., Reader]]] = {
-    "slow": (slow_log, open_slowlog),
-    "general": (general_log, open_general),
-    "audit": (audit_log, open_server_audit),
-    "binlog": (binary_log, open_binlog),
-    "proxysql": (proxysql_binary, open_proxysql),
-}
 
 
 class Following:
@@ -79,10 +57,10 @@ def without_places(read: Read) -> list[dict[str, Any]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", NATIVE)
 def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None:
     """Written in pieces and turned over in all ways, inside of events as well: the events of the whole log at once."""
-    make_log, open_log = KINDS[kind]
+    open_log, make_log = NATIVE[kind]
     chance = random.Random(f"{kind} {seed}")
     statements = make_statements([chance.choice((40, 90, 700, 9000)) for _ in range(60)], seed)
     whole, at, number = make_log(statements), 0, 0
@@ -161,10 +139,10 @@ def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
     log.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", NATIVE)
 def test_a_part_that_is_due_has_its_times(kind: str, tmp_path: Path) -> None:
     """The log is silent and what was read is handed over: the events have the times that those of the whole log have."""
-    make_log, open_log = KINDS[kind]
+    open_log, make_log = NATIVE[kind]
     statements = make_statements([50] * 12, 6)
     whole, half = make_log(statements), len(make_log(statements[:7]))
     (tmp_path / "whole.log").write_bytes(whole)

@@ -11,7 +11,7 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.reading import read_all
 
-from .test_open_quotes import KINDS, Log
+from .test_open_quotes import KINDS, Log, read_log
 
 TIMED = [
     "2026-03-04T09:15:04.000000Z 39 [Note] [MY-013730] [Server] 'wait_timeout' period was exceeded for `app`@`10.1.2.3`",
@@ -77,11 +77,9 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
 def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
     """All events are there as they were sent; each byte of the others is counted."""
     text, wrote, others = mixed(kind, random.Random(seed), TIMED if seed % 2 else TIMED + UNTIMED)
-    (tmp_path / "log").write_text(text)
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
-    found = sorted(read.events, key=lambda event: event["offset"])
-    torn = [bool(event["flags"] & FLAGS["truncated"]) for event in found]
-    assert [event["statement"].decode() for event in found] == wrote
+    found, read = read_log(kind, text, tmp_path)
+    torn = [bool(event["flags"] & FLAGS["truncated"]) for event in read.events]
+    assert found == wrote
     assert read.not_understood == sum(len(line) + 1 for line in others)
     assert ("not_understood" in read.kinds) == bool(others)
     if kind == "slow" or seed % 2:
@@ -104,12 +102,11 @@ def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
             log.text = f"{log.text[:at]}{chance.choice(TIMED)}\n{log.text[at:]}"
             marks.append(number)
             log.written = -1
-    (tmp_path / "log").write_text(log.text)
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    found, read = read_log(kind, log.text, tmp_path)
     whole = {e["statement"].decode() for e in read.events if not e["flags"] & FLAGS["truncated"] and e["statement"]}
     untouched = {f"SELECT {number},\n  a\nFROM t" for number in range(20) if number not in marks}
     assert whole - {f"SELECT {number},\n  a\nFROM t" for number in marks} == untouched
-    assert not any(line in event["statement"].decode() for event in read.events if event["statement"] for line in TIMED)
+    assert not any(line in statement for statement in found for line in TIMED)
     assert ("not_understood" in read.kinds) == bool(marks)
 
 
@@ -122,9 +119,8 @@ def test_lines_of_sql_that_look_alike(line: str, kind: str, tmp_path: Path) -> N
     sent = [f"SELECT a,\n{line}\nFROM t", *literals, "SELECT 2"]
     for statement in sent:
         log.add(statement)
-    (tmp_path / "log").write_text(log.text)
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
-    assert [event["statement"].decode() for event in sorted(read.events, key=lambda event: event["offset"])] == sent
+    found, read = read_log(kind, log.text, tmp_path)
+    assert found == sent
     assert (read.not_understood, read.kinds) == (0, [])
 
 
@@ -151,10 +147,10 @@ def test_a_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_pat
     for number in range(chance.randrange(1, 9)):
         log.written = -1 if kind == "general" else log.written
         log.add(f"SELECT {number}")
-    (tmp_path / "log").write_text(before + "".join(f"{prefix}{line}\n" for line in log.text.splitlines()))
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
-    assert [event["statement"].decode() for event in sorted(read.events, key=lambda event: event["offset"])] == plain
-    assert read.not_understood == (tmp_path / "log").stat().st_size - len(before)
+    wrapped = "".join(f"{prefix}{line}\n" for line in log.text.splitlines())
+    found, read = read_log(kind, before + wrapped, tmp_path)
+    assert found == plain
+    assert read.not_understood == len(wrapped)
     assert {"wrapped_record", "not_understood"} & set(read.kinds)
 
 
@@ -170,9 +166,8 @@ def test_a_literal_may_hold_a_wrapped_log(kind: str, tmp_path: Path) -> None:
         kept := [f"INSERT INTO notes VALUES ('\n{told}\n')", "SELECT 1 -- db | # Query_time: 1  Lock_time: 0"]
     ):
         log.add(statement)
-    (tmp_path / "log").write_text(log.text)
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
-    assert [event["statement"].decode() for event in read.events] == ["SELECT 0", *kept]
+    found, read = read_log(kind, log.text, tmp_path)
+    assert found == ["SELECT 0", *kept]
     assert read.not_understood == 0
     assert not set(read.kinds)
 
@@ -184,10 +179,8 @@ def test_a_log_in_one_long_line_is_read_once(kind: str, tmp_path: Path) -> None:
     marks = "# Query_time: 1.0  Lock_time: 0.0\\n2026-03-04T09:15:02Z\t    8 Query\tSELECT 1\\n"
     log.add(long := f"INSERT INTO logs VALUES ('{marks * 100_000}')")
     log.add("SELECT 1")
-    (tmp_path / "log").write_text(log.text)
-    read = read_all(KINDS[kind]([tmp_path / "log"]))
-    assert [event["statement"].decode() for event in read.events] == [long, "SELECT 1"]
-    assert not set(read.kinds)
+    found, read = read_log(kind, log.text, tmp_path)
+    assert (found, read.kinds) == ([long, "SELECT 1"], [])
 
 
 HEADER = (

@@ -25,28 +25,32 @@ def text(value: str | bytes) -> bytes:
     return bytes([len(raw)]) + raw
 
 
+# Type of the protocol, bytes, literal: `native/grammar/` writes them as `capture/literals.py` does.
+BOUND = [
+    (0x01, b"\xf9", "-7"),
+    (0x8001, b"\xf9", "249"),
+    (0x02, struct.pack("<h", -30000), "-30000"),
+    (0x03, struct.pack("<i", 5), "5"),
+    (0x08, struct.pack("<q", -(2**63)), "-9223372036854775808"),
+    (0x8008, struct.pack("<Q", 2**64 - 1), "18446744073709551615"),
+    (0x04, struct.pack("<f", 1.5), "1.5"),
+    (0x05, struct.pack("<d", 0.5), "0.5"),
+    (0xF6, text("12.340"), "12.340"),
+    (0xF6, text("1; DROP"), "'1; DROP'"),
+    (0x0C, b"\x07" + struct.pack("<H", 2026) + bytes([11, 22, 18, 5, 9]), "'2026-11-22 18:05:09'"),
+    (0x0C, b"\x0b" + struct.pack("<H5BI", 2026, 1, 2, 3, 4, 5, 6), "'2026-01-02 03:04:05.000006'"),
+    (0x0A, b"\x04" + struct.pack("<H", 2026) + bytes([11, 22]), "'2026-11-22'"),
+]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "wanted"),
     [
-        (0x01, b"\xf9", "-7"),
-        (0x8001, b"\xf9", "249"),
-        (0x02, struct.pack("<h", -30000), "-30000"),
-        (0x03, struct.pack("<i", 5), "5"),
-        (0x8008, struct.pack("<Q", 2**64 - 1), "18446744073709551615"),
-        (0x04, struct.pack("<f", 1.5), "1.5"),
+        *BOUND,
         (0x05, struct.pack("<d", 0.1), "0.1"),
-        (0xF6, text("12.340"), "12.340"),
-        (0xF6, text("1; DROP"), "'1; DROP'"),
         (0xFD, text("O'Brien\n\\"), r"'O''Brien\n\\'"),
         (0xFD, text("a\x1b[31m"), "_utf8mb4 X'611B5B33316D'"),
         (0xFC, text(b"\xff\x00"), "X'FF00'"),
-        (0x0C, b"\x07" + struct.pack("<H", 2026) + bytes([11, 22, 18, 5, 9]), "'2026-11-22 18:05:09'"),
-        (
-            0x0C,
-            b"\x0b" + struct.pack("<H", 2026) + bytes([1, 2, 3, 4, 5]) + struct.pack("<I", 6),
-            "'2026-01-02 03:04:05.000006'",
-        ),
-        (0x0A, b"\x04" + struct.pack("<H", 2026) + bytes([11, 22]), "'2026-11-22'"),
         (0x0A, b"\x00", "'0000-00-00'"),
         (0x0B, b"\x08\x01" + struct.pack("<I", 2) + bytes([3, 4, 5]), "'-51:04:05'"),
     ],

@@ -10,7 +10,7 @@ from querytape.native.bindings.parsers import open_general, open_slowlog
 from querytape.native.bindings.reader import Reader
 from querytape.schemas import FLAGS
 
-from tests.helpers.reading import read_all
+from tests.helpers.reading import Read, read_all
 
 # As people type, and as programs send that put texts together: the server answers 1064, and its log has them.
 BROKEN = ["SELECT 'it's'", "SELECT * FROM t WHERE a = 'x", 'SELECT "5" tape"', "SELECT `a", "SELECT 1 /* left open"]
@@ -54,11 +54,12 @@ class Log:
 KINDS: dict[str, Callable[..., Reader]] = {"slow": open_slowlog, "general": open_general, "general-8": open_general}
 
 
-def found_in(kind: str, log: str, folder: Path) -> tuple[list[str], list[str]]:
-    """Return the statements in the log's order, and the kinds of its problems."""
-    (folder / "log").write_text(log)
+def read_log(kind: str, text: str, folder: Path) -> tuple[list[str], Read]:
+    """Return the statements in the log's order, and all that was read."""
+    (folder / "log").write_text(text)
     read = read_all(KINDS[kind]([folder / "log"]))
-    return [event["statement"].decode() for event in sorted(read.events, key=lambda e: e["offset"])], list(read.kinds)
+    events = sorted(read.events, key=lambda event: event["offset"])
+    return [event["statement"].decode() for event in events if event["statement"] is not None], read
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -74,10 +75,10 @@ def test_nothing_between_two_broken_statements_is_lost(kind: str, seed: int, tmp
         sent.append(chance.choice(BROKEN if chance.random() < 0.1 else WHOLE))
         log.add(sent[-1])
     log.add("SELECT 'the end'")
-    found, kinds = found_in(kind, log.text, tmp_path)
+    found, read = read_log(kind, log.text, tmp_path)
     assert found == [*sent, "SELECT 'the end'"]
-    assert set(kinds) <= {"unbalanced_quote"}
-    assert len(kinds) == sum(text in BROKEN for text in sent)
+    assert set(read.kinds) <= {"unbalanced_quote"}
+    assert len(read.kinds) == sum(text in BROKEN for text in sent)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -96,9 +97,9 @@ def test_a_literal_that_holds_a_part_of_its_log_stays_whole(kind: str, seed: int
             statement = f"INSERT INTO notes VALUES ('{ENDS[kind]}{copied}')"
         sent.append(statement)
         log.add(statement)
-    found, kinds = found_in(kind, log.text, tmp_path)
+    found, read = read_log(kind, log.text, tmp_path)
     assert found == sent
-    assert set(kinds) == {"ambiguous_boundary"}
+    assert set(read.kinds) == {"ambiguous_boundary"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,8 +109,7 @@ def test_a_log_that_ends_anywhere_has_only_statements_that_were_sent(kind: str, 
     for statement in whole:
         log.add(statement)
     for end in range(1, len(log.text)):
-        (tmp_path / "log").write_text(log.text[:end])
-        read = read_all(KINDS[kind]([tmp_path / "log"]))
+        _, read = read_log(kind, log.text[:end], tmp_path)
         sent = [e["statement"].decode() for e in read.events if e["statement"] and not e["flags"] & FLAGS["truncated"]]
         assert sent[:-1] == whole[: max(len(sent) - 1, 0)], end
         if kind == "slow":  # the others write no end of a statement: the last one may be cut without a sign

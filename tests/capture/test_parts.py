@@ -2,7 +2,6 @@
 """Parts of a tape: written as they come, and what is known of them together."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import duckdb
@@ -12,7 +11,6 @@ from querytape.native.bindings.parsers import open_slowlog
 from querytape.schemas import columns
 
 from tests.helpers.logs import write_mariadb
-from tests.helpers.tapes import make_tape
 
 ROWS = [(1718000000 + n, 7 + n % 3, 0.5 * n, f"SELECT {n}") for n in range(10)]
 
@@ -84,13 +82,3 @@ def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
 def test_totals_of_nothing() -> None:
     """No part: no column is known."""
     assert Totals().known_columns() == []
-
-
-def test_entry_of_a_part_that_is_there(tmp_path: Path) -> None:
-    """Rows, bytes, first start and last end are read from the file."""
-    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": 5}, {"statement": "SELECT 2"}])
-    part = tape / "events" / "part-00000.parquet"
-    with open_storage(tmp_path) as con:
-        entry = part_entry(con, tape, part)
-    (expected,) = json.loads((tape / "tape.json").read_text())["parts"]
-    assert entry == expected

@@ -10,7 +10,7 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.pt_fingerprint import pt_fingerprint, pt_id
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 
 from ..helpers.dialogue import Dialogue, rows, write_pcap
 
@@ -51,8 +51,7 @@ def test_a_tapes_digests_have_them(tmp_path: Path) -> None:
     capture_source(
         SOURCES["packets"], [str(write_pcap(tmp_path / "a.pcap", [dialogue]))], tmp_path / "a.tape", Settings()
     )
-    with database() as con:
-        found = con.execute(f"SELECT pt_id FROM '{tmp_path}/a.tape/digests.parquet' ORDER BY sample_bytes").fetchall()
+    found = query(f"SELECT pt_id FROM '{tmp_path}/a.tape/digests.parquet' ORDER BY sample_bytes")
     assert found == [("5F47280C0D7DCF5CCB5621E548E5497F",), (None,)]
 
 

@@ -13,7 +13,7 @@ from querytape.capture.tools.pseudonymize import new_key, pseudonymize
 from querytape.native.bindings.statements import Mode, Normalizer
 
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, ok, packet, write_pcap
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 
 SECRET = b"zqkvbnmw"
 # Characters whose last byte is a backslash, and one whose last byte is a back quote.
@@ -133,10 +133,9 @@ WRITERS = {"packets": packets, "general": general, "slowlog": slowlog}
 def everything(tape: Path) -> bytes:
     """Return every value of every table of the tape, and tape.json."""
     out = b"".join(path.read_bytes() for path in tape.rglob("*.json"))
-    with database() as con:
-        for path in tape.rglob("*.parquet"):
-            for row in con.execute(f"SELECT * FROM '{path}'").fetchall():
-                out += b"\n".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
+    for path in tape.rglob("*.parquet"):
+        for row in query(f"SELECT * FROM '{path}'"):
+            out += b"\n".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
     return out
 
 
@@ -169,10 +168,8 @@ def test_a_session_that_tells_is_read_as_it_reads(source: str, tmp_path: Path) -
         texts = [b"SELECT a FROM t WHERE b = " + maker.literal() + b" AND c = " + maker.literal() for _ in range(40)]
         sessions.append((way, texts + [b'SELECT a FROM "t" WHERE b = 1 AND c = 2'] * way[1]))
     tape = capture(source, True, sessions, tmp_path)
-    with database() as con:
-        digests = con.execute(f"SELECT normalized, class, tables, events FROM '{tape}/digests.parquet'").fetchall()
-        query = f"SELECT DISTINCT flags FROM '{tape}/events/*.parquet' WHERE hex(statement) LIKE '53454C%'"
-        flags = con.execute(query).fetchall()
+    digests = query(f"SELECT normalized, class, tables, events FROM '{tape}/digests.parquet'")
+    flags = query(f"SELECT DISTINCT flags FROM '{tape}/events/*.parquet' WHERE hex(statement) LIKE '53454C%'")
     selects = [row for row in digests if row[0].startswith("select")]
     assert selects == [("select a from t where b = ? and c = ?", "read", ["t"], 16 * 40 + 8)]
     assert flags == [(0,)]

@@ -3,17 +3,19 @@
 that log is cut."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.source import SourceKind
+from querytape.common.errors import QuerytapeError
 
 from tests.helpers.command_line import run_here
-from tests.helpers.duck import database
-from tests.helpers.log_writers import KINDS
-from tests.helpers.reading import read_all
+from tests.helpers.duck import query
+from tests.helpers.log_writers import KINDS, NATIVE
+from tests.helpers.reading import read_all, read_quickly
 from tests.helpers.tiers import mostly_long
 
 pytestmark = pytest.mark.slow
@@ -50,8 +52,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
     """Yield each file of a tape with all that is in it."""
     for path in sorted(tape.rglob("*")):
         if path.suffix == ".parquet":
-            with database() as con:
-                rows = con.execute(f"FROM '{path}'").fetchall()
+            rows = query(f"FROM '{path}'")
             yield path.name, repr(rows)
         elif path.is_file():
             yield path.name, path.read_bytes().decode("utf-8", "replace")
@@ -106,3 +107,47 @@ def test_no_event_and_no_problem_of_a_log_that_is_cut(name: str, tmp_path: Path)
             if SECRET[:FOUND_BY_ITS_BEGINNING] in text:
                 told.append(f"{statement} at {at}: {text}")
     assert told == []
+
+
+STRAY = (
+    f" '{SECRET}'",
+    f'x = "{SECRET}", y',
+    f"SET PASSWORD FOR u {SECRET}",
+    f"SET PASSWORD = '{SECRET}'",
+    f"CREATE USER a@b IDENTIFIED BY '{SECRET}'",
+    f"ALTER USER a IDENTIFIED BY '{SECRET}",
+    f"20240610 06:13:36,srv,u,h,2 BY '{SECRET}'",
+    f'2024-06-1 ALTER USER u ATTRIBUTE \'{{"pin": "{SECRET}"}}\'',
+)
+
+
+def shown(read: Callable[[], object]) -> str:
+    """Return what is read, or the message of the error."""
+    try:
+        return repr(read())
+    except QuerytapeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_no_problem_shows_the_secret_of_a_stray_line(name: str, tmp_path: Path) -> None:
+    """It is part of nothing, at any place of a log; it may be the rest of a statement."""
+    log, (open_log, write) = tmp_path / "log", NATIVE[name]
+    lines = write([b"SELECT 1", b"SELECT 2"]).splitlines(keepends=True)
+    for number, stray in enumerate(STRAY):
+        for at in range(len(lines) + 1):
+            log.write_bytes(b"".join([*lines[:at], stray.encode(), b"\n", *lines[at:]]))
+            assert SECRET not in shown(lambda: read_quickly(open_log([str(log)])).problems), (stray, at)
+        log.write_bytes(f"{stray}\n".encode() + b"".join(lines))
+        source, tape = opened(name, log), tmp_path / str(number)
+        assert SECRET not in shown(partial(capture_source, source[0], [str(log)], tape, source[1])), stray
+
+
+@pytest.mark.parametrize("name", ["slow", "general"])
+def test_an_open_quote_hides_its_secret(name: str, tmp_path: Path) -> None:
+    """Neither an event nor a problem shows it, though the text goes on with the next statement."""
+    open_log, write = NATIVE[name]
+    (tmp_path / "log").write_bytes(write([f"CREATE USER a@b IDENTIFIED BY '{SECRET}".encode(), b"SELECT 1"]))
+    read = read_all(open_log([tmp_path / "log"]))
+    assert "unbalanced_quote" in read.kinds
+    assert SECRET not in repr(read.problems) + repr(read.events)

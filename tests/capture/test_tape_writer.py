@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.capture.tape_writer import FileHashes, new_tape
-from querytape.common.errors import InputError
+from querytape.capture.tape_writer import FileHashes
 from querytape.native.bindings.reader import ReaderStats
 
 from tests.helpers.logs import write_mariadb
@@ -51,13 +50,6 @@ def test_stopped_by_hand(tmp_path: Path) -> None:
     info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(watch=interrupt))
     assert [warning["kind"] for warning in info["warnings"]] == ["stopped"]
     assert info["counts"]["events"] > 0
-
-
-def test_a_name_that_is_taken(tmp_path: Path) -> None:
-    """A tape is never written over something."""
-    new_tape(tmp_path / "t.tape")
-    with pytest.raises(InputError, match="already exists"):
-        new_tape(tmp_path / "t.tape")
 
 
 def test_hashes(tmp_path: Path) -> None:

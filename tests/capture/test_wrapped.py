@@ -16,7 +16,7 @@ from querytape.capture.wrapped import unwrapping
 from querytape.common.errors import InputError
 from querytape.schemas import open_folder
 
-from tests.helpers.whole import query
+from tests.helpers.duck import query
 
 SLOW = """\
 # Time: 2026-03-04T09:15:01.000000Z
@@ -37,6 +37,13 @@ GENERAL = """\
 2026-03-04T09:15:02.000000Z\t   41 Query\tSELECT 1
 2026-03-04T09:15:03.000000Z\t   41 Quit\t
 """
+AUDIT = """\
+20260304 09:15:01,db1,app,10.1.2.3,7,0,CONNECT,shop,,0
+20260304 09:15:02,db1,app,10.1.2.3,7,11,QUERY,shop,'SELECT 1, 2',0
+20260304 09:15:13,db1,app,10.1.2.3,7,0,DISCONNECT,shop,,0
+"""
+LOGS = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}
+PREFIXED = "(?<=not the server's: )sed -E"
 SLOWLOG = SOURCES["slowlog"]
 PREFIXES = {
     "CloudWatch": "2026-03-04T09:15:0{n}.000Z ",
@@ -51,6 +58,17 @@ PREFIXES = {
 }
 
 
+def unwrapped(path: Path, begins: str, *sources: str | None) -> str:
+    """Check that a log is refused with a command; return the text that the command makes of it."""
+    for source in sources or (None,):
+        with pytest.raises(InputError, match=rf"{begins} .* > plain\.log") as refused:
+            capture([path], path.parent / "t.tape", source)
+    named = re.search(rf"{begins} .* > plain\.log", str(refused.value))
+    assert named is not None
+    subprocess.run(named[0], shell=True, check=True, cwd=path.parent)
+    return (path.parent / "plain.log").read_text()
+
+
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", PREFIXES)
@@ -58,27 +76,21 @@ def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
     """In front of each line or of each record: refused by each command, and the command that is named removes it."""
     command = {"slow": "slowlog"}.get(log, log)
     begins = "# Time" if log == "slow" else "2026"
-    log = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
+    log = LOGS[log]
     lines = [
         (PREFIXES[kind].format(n=n % 10) if each == "line" or line.startswith(begins) else "") + line
         for n, line in enumerate(log.splitlines(keepends=True))
     ]
     wrapped = tmp_path / "it's wrapped.log"
     wrapped.write_text("".join(lines))
-    for source in (None, command):
-        with pytest.raises(InputError, match=r"not the server's: sed -E .* > plain\.log") as refused:
-            capture([wrapped], tmp_path / "t.tape", source)
-    named = re.search(r"sed -E .* > plain\.log", str(refused.value))
-    assert named is not None
-    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
-    assert (tmp_path / "plain.log").read_text() == log
+    assert unwrapped(wrapped, PREFIXED, None, command) == log
 
 
 def told(chance: random.Random) -> str:
     """Return what somebody wrote down of logs, as lines of a literal: wrapped, as they are, and in JSON."""
     lines = []
     for _ in range(chance.randrange(1, 6)):
-        log = chance.choice([SLOW, GENERAL, AUDIT]).splitlines()
+        log = chance.choice([*LOGS.values()]).splitlines()
         at = chance.randrange(len(log))
         way = chance.choice(["web-1 | {}", "<7>[{}] ", "{}", "x; {}", "\t{}", json.dumps({"log": "{}"})])
         lines += [way.replace("{}", line.replace("'", "''")) for line in log[at : at + chance.randrange(1, 4)]]
@@ -113,33 +125,22 @@ def test_literals_that_hold_logs(kind: str, each: str, log: str, tmp_path: Path)
         if kind == "none":
             assert unwrapping("s.log", text.encode(), SOURCES[source].sniff(text.encode())) is None, seed
             continue
-        with pytest.raises(InputError, match=r"not the server's: sed -E .* > plain\.log") as refused:
-            capture([path], tmp_path / "t.tape", source)
-        named = re.search(r"sed -E .* > plain\.log", str(refused.value))
-        assert named is not None
-        subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
-        assert (tmp_path / "plain.log").read_text() == "".join(records), seed
+        assert unwrapped(path, PREFIXED, source) == "".join(records), seed
 
 
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("room", [60, 16384])
 def test_lines_that_kubernetes_cuts(room: int, log: str, tmp_path: Path) -> None:
     """Pieces of a line have lines of their own, the last one is marked: the command that is named joins them."""
-    text = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
     lines = []
-    for n, line in enumerate(text.splitlines()):
+    for n, line in enumerate(LOGS[log].splitlines()):
         pieces = [line[at : at + room] for at in range(0, len(line), room)]
         for piece in pieces[:-1]:
             lines.append(f"2026-03-04T09:15:0{n % 10}.123456789Z stdout P {piece}\n")
         lines.append(f"2026-03-04T09:15:0{n % 10}.123456789Z stdout F {pieces[-1]}\n")
     wrapped = tmp_path / "it's.log"
     wrapped.write_text("".join(lines))
-    with pytest.raises(InputError, match=r"awk .* > plain\.log") as refused:
-        capture([wrapped], tmp_path / "t.tape")
-    named = re.search(r"awk .* > plain\.log", str(refused.value))
-    assert named is not None
-    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
-    assert (tmp_path / "plain.log").read_text() == text
+    assert unwrapped(wrapped, "awk") == LOGS[log]
 
 
 @pytest.mark.parametrize("log", [SLOW, GENERAL, "", "SELECT '# Time: 1';\n" + SLOW, "x\n" * 50 + SLOW])
@@ -192,22 +193,11 @@ JSONS: dict[str, tuple[Callable[[str, int], object], str]] = {
 def test_lines_in_json(kind: str, log: str, tmp_path: Path) -> None:
     """An object for each line of a log: the command that is named gives the log."""
     each, between = JSONS[kind]
-    text = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
-    rows = between.join(json.dumps(each(line, n % 10)) for n, line in enumerate(text.splitlines(keepends=True)))
+    rows = between.join(json.dumps(each(line, n % 10)) for n, line in enumerate(LOGS[log].splitlines(keepends=True)))
     (tmp_path / "it's.json").write_text(f"[{rows}]" if kind == "an array" else rows)
-    with pytest.raises(InputError, match=r"jq -.* > plain\.log") as refused:
-        capture([tmp_path / "it's.json"], tmp_path / "t.tape")
-    named = re.search(r"jq -.* > plain\.log", str(refused.value))
-    assert named is not None
-    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
-    assert (tmp_path / "plain.log").read_text() == text
+    assert unwrapped(tmp_path / "it's.json", "jq -.*") == LOGS[log]
 
 
-AUDIT = """\
-20260304 09:15:01,db1,app,10.1.2.3,7,0,CONNECT,shop,,0
-20260304 09:15:02,db1,app,10.1.2.3,7,11,QUERY,shop,'SELECT 1, 2',0
-20260304 09:15:13,db1,app,10.1.2.3,7,0,DISCONNECT,shop,,0
-"""
 # What writes the line in front of the row; the order of the row's own time is year, month, day, hour, minute, second.
 SYSLOGS = {
     "syslog": "{month} {day:>2} {clock} db1 mysql-server_auditing: {info} {row}",
@@ -237,12 +227,7 @@ def test_audit_rows_in_syslog(kind: str, info: str, tmp_path: Path) -> None:
     wrapped = tmp_path / "it's wrapped.log"
     wrapped.write_text("\n".join(lines) + "\n")
     os.utime(wrapped, (1772615700, 1772615700))
-    for source in (None, "audit"):
-        with pytest.raises(InputError, match=r"sed -nE .* > plain\.log") as refused:
-            capture([wrapped], tmp_path / "t.tape", source)
-    command = re.search(r"sed -nE .* > plain\.log", str(refused.value))
-    assert command is not None
-    subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+    unwrapped(wrapped, "sed -nE", None, "audit")
     capture([tmp_path / "plain.log"], tmp_path / "plain.tape")
     (tmp_path / "own.log").write_text(AUDIT)
     capture([tmp_path / "own.log"], tmp_path / "own.tape")
@@ -278,9 +263,7 @@ def test_audit_rows_of_the_journal_in_json(tmp_path: Path) -> None:
         for n, row in enumerate(ROWS.splitlines())
     ]
     (tmp_path / "j.json").write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="journalctl -o json") as refused:
+    with pytest.raises(InputError, match="journalctl -o json"):
         capture([tmp_path / "j.json"], tmp_path / "t.tape")
-    command = re.search(r"jq -r .* > plain\.log", str(refused.value))
-    assert command is not None
-    subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+    unwrapped(tmp_path / "j.json", "jq -r.*")
     assert capture([tmp_path / "plain.log"], tmp_path / "plain.tape").info["counts"]["events"] == 3

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a file of one kind, read to its end: everything it gives is pulled and thrown away. */
+/* Any bytes as a file of one kind, read to its end: everything it gives is pulled and thrown away. A target for a log
+ * defines OPEN_LOG before it includes this. */
 #ifndef QT_FUZZ_READER_H
 #define QT_FUZZ_READER_H
 
@@ -55,5 +56,15 @@ static inline int read_as(const uint8_t *data, size_t size,
     close(fd);
     return 0;
 }
+
+#ifdef OPEN_LOG
+static struct qt_reader *open_log(const char *const *paths, struct qt_error *error)
+{
+    struct qt_log_options options = {0};
+    return OPEN_LOG(paths, 1, &options, error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return read_as(data, size, open_log); }
+#endif
 
 #endif

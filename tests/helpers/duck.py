@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import duckdb
 
@@ -28,3 +29,9 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             yield con
         finally:
             con.execute(f"USE memory; DETACH {name}")
+
+
+def query(sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query."""
+    with database() as con:
+        return con.execute(sql).fetchall()

@@ -10,6 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from querytape.native.bindings.parsers import (
+    open_binlog,
+    open_general,
+    open_proxysql,
+    open_server_audit,
+    open_slowlog,
+)
+from querytape.native.bindings.reader import Reader
+
 FIRST_S = 1_718_000_000  # 2024-06-10 06:13:20 UTC
 WORDS = [
     b"alpha",
@@ -171,6 +180,15 @@ KINDS: dict[str, tuple[str, Callable[[Sequence[bytes]], bytes], dict[str, object
     "proxysql-json": ("proxysql", proxysql_json, {}),
     "audit-json": ("audit-json", audit_json, {}),
     "csv": ("csv", csv_text, {"column": ("time=ts", "statement=sql", "thread_id=who")}),
+}
+
+# Of the logs that C reads: how one is opened, and the writer.
+NATIVE: dict[str, tuple[Callable[..., Reader], Callable[[Sequence[bytes]], bytes]]] = {
+    "slow": (open_slowlog, slow_log),
+    "general": (open_general, general_log),
+    "audit": (open_server_audit, audit_log),
+    "binlog": (open_binlog, binary_log),
+    "proxysql": (open_proxysql, proxysql_binary),
 }
 
 

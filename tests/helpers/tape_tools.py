@@ -25,10 +25,12 @@ def make_tape(tmp_path: Path, name: str, connections: int = 3, offset: int = 0) 
 
 
 def found(tape: Path, what: str) -> list[tuple[Any, ...]]:
-    """Return a query over a tape's events."""
+    """Return the rows of a query over a tape's tables."""
     with database() as con:
         con.execute(f"CREATE VIEW events AS FROM '{tape}/events/*.parquet'")
-        con.execute(f"CREATE VIEW sessions AS FROM '{tape}/sessions.parquet'")
+        for name in ("sessions", "digests", "problems"):
+            if (tape / f"{name}.parquet").exists():
+                con.execute(f"CREATE VIEW {name} AS FROM '{tape}/{name}.parquet'")
         return con.execute(what).fetchall()
 
 

@@ -14,7 +14,7 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS
 
-from .duck import database
+from .duck import query as query
 
 
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
@@ -36,12 +36,6 @@ def outcomes(run: Path, wanted: str = "session, seq, status, reason") -> list[tu
     """Return columns of every outcome, by session and seq."""
     source = open_folder("run", run).source("outcomes")
     return query(f"SELECT {wanted} FROM {source} ORDER BY session, seq")
-
-
-def query(sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a DuckDB query."""
-    with database() as con:
-        return con.execute(sql).fetchall()
 
 
 def accounting(summary: RunSummary) -> tuple[int, int, int, int]:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: what is made of which text, and which tests are asked."""
+"""Mutants: how a text is changed, and which tests are asked about a file."""
 
 from pathlib import Path
 
 import pytest
 
 from .mutations import of_python, of_text
-from .rooms import ROOMS, asked, room_of
-from .run import CHECKOUT, survivors
+from .rooms import ROOMS, c_tests, python_tests, room_of
+from .run import CHECKOUT
 
 C = "/* a < b */\nint f(int a)\n{\n    if (a < 1 && a != '<')\n        return 0;\n    return a + 1;\n}\n"
 SQL = "-- a < b\nSELECT min(a) FROM t WHERE a <= 1 AND b = '<'\n"
@@ -37,8 +37,8 @@ def test_operators_are_changed_outside_comments(
     assert not any(kept in one or "'<='" in one for one in made)
 
 
-def test_what_is_the_same_either_way_is_no_mutant(tmp_path: Path) -> None:
-    """The smaller or larger of two is the same where they are equal; of other choices it is not."""
+def test_the_smaller_of_two_is_not_changed(tmp_path: Path) -> None:
+    """If both are equal, either is the same; other choices are changed."""
     (tmp_path / "x.c").write_text(
         "x = a->n < 32 ? a->n : 32;\ny = b > c ? c : b;\nz = d < e ? e : 1;\nw = f < g ? f : g->h;\n"
     )
@@ -59,17 +59,25 @@ def test_python_is_changed_by_mutmut(tmp_path: Path) -> None:
 
 
 def test_each_room_has_files_and_tests() -> None:
-    """Patterns of rooms find something; a file's own tests are asked first; survivors have a reason."""
-    for name, parts in ROOMS.items():
-        for test in (one for part in parts for one in part.tests):
-            assert test.startswith("native:") or (CHECKOUT / test.split("::")[0]).exists(), (name, test)
-        for pattern in (one for part in parts for one in part.files):
-            found = [path for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
+    """No pattern is without a file, and no file without a test."""
+    for name, patterns in ROOMS.items():
+        for pattern in patterns:
+            found = [str(path.relative_to(CHECKOUT)) for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
             assert found, (name, pattern)
-            assert room_of(str(found[0].relative_to(CHECKOUT))) is not None
-    assert asked("replay/plan/pacing.py", CHECKOUT)[0] == ["tests/replay/plan/test_pacing.py"]
-    assert asked("native/slowlog/slowlog_header.c", CHECKOUT)[0] == ["tests/capture/sources/test_slowlog_header.py"]
-    assert asked("native/engine/pace.c", CHECKOUT) == (["native:engine_pace"], ["native:engine"])
-    assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_golden.py"]
-    assert asked("native/reader/input.c", CHECKOUT)[0] == ["tests/native/bindings/test_inputs.py"]
-    assert all(reason.strip() for reason in survivors().values())
+            for path in found:
+                assert room_of(path) is not None
+                assert any(c_tests(path, CHECKOUT) + python_tests(path, CHECKOUT)), path
+
+
+@pytest.mark.parametrize(
+    ("path", "programs", "files"),
+    [
+        ("replay/plan/pacing.py", [], ["tests/replay/plan/test_pacing.py"]),
+        ("native/slowlog/slowlog_header.c", [], ["tests/capture/sources/test_slowlog_header.py"]),
+        ("native/engine/pace.c", ["engine_pace"], []),
+        ("native/reader/input.c", [], ["tests/native/bindings/test_inputs.py"]),
+    ],
+)
+def test_the_tests_of_a_files_own_name_are_asked_first(path: str, programs: list[str], files: list[str]) -> None:
+    """They are known by their names, of C tests and of those in Python."""
+    assert (c_tests(path, CHECKOUT)[0], python_tests(path, CHECKOUT)[0]) == (programs, files)

@@ -1,44 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """A copy of the checkout in which one mutant after the other is tried.
 
-The copy's own process has loaded the large libraries and forks for each mutant, so that a try costs what its tests
-cost. A file of C is compiled alone and linked with what was compiled before.
+Of a mutant of C one file is compiled, and linked with what was compiled before. C tests are asked before those in Python.
+What fails with a mutant has to pass without it: otherwise the answer does not count.
 """
 
-import contextlib
 import os
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
-import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from .mutations import Mutant
-from .rooms import LEFT_OUT, asked
+from .rooms import c_tests, python_tests
 
-SKIPPED = {".git", ".venv", ".servers", "build", "dist"}
+SKIPPED = (".git", ".venv", ".servers", "build", "dist", "build-*", ".*_cache")
 KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
 UNDECIDED = "undecided: no answer in time"
 TIMEOUT_S = 600
-CPU_OF_ONE_S = 25  # of one test: an endless loop is noticed
-LIMIT_S = "90"  # of one program of the C tests
-AT_ONCE = 4
-PROGRAMS = "programs: "  # of the C tests, those that failed
+PROGRAM_S = "90"  # of one program of the C tests
+CPU_S = 300  # of the tests in Python: an endless loop ends
 MEMORY = 6 << 30
-CONTROL = "tests/capture/sources/test_wrong_tapes.py"
+FAST = "not server and not browser and not long"
 
 
 class Base:
     """The objects of the extension without a mutant, compiled once for all workshops, and how they are linked."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
-        self.command, self.libraries, self.folder = compiler(checkout), flags(checkout, "extra_link_args"), folder
-        self.programs: Path | None = None
+        self.folder, self.libraries = folder, build_flags(checkout, "extra_link_args")
+        slow = ("-O3", "-g", "-Wall", "-Wextra")
+        flags = [flag for flag in build_flags(checkout, "extra_compile_args") if flag not in slow]
+        include = f"-I{sysconfig.get_paths()['include']}"
+        self.command = ["gcc", "-O0", "-fPIC", "-w", "-DPy_LIMITED_API=0x030b0000", *flags, include]
         face = folder / "_querytape.c"
         code = f"import build_ffi as b; b.ffi.emit_c_code({str(face)!r})"
         subprocess.run([sys.executable, "-c", code], cwd=checkout / "native", check=True, stdout=subprocess.DEVNULL)
@@ -47,25 +48,17 @@ class Base:
         self.objects = {name: folder / f"{n}.o" for n, name in enumerate(sources)}
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             built = list(pool.map(lambda name: self.compile(sources[name], self.objects[name]), sources))
-        if not all(built):
+        if not all(built) or not self.link({}, folder / "base.so"):
             raise RuntimeError("the extension can't be built without a mutant")
 
-    def build_programs(self, checkout: Path) -> None:
-        """Compile what the C tests are linked of, once for all workshops."""
-        self.programs = self.folder / "querytape" / "tests" / "native"
-        shutil.copytree(checkout / "native", self.folder / "querytape" / "native", symlinks=True)
-        shutil.copytree(checkout / "tests" / "native", self.programs, ignore=shutil.ignore_patterns("build-*"))
-        if not make(self.programs, ["normalize"]):
-            raise RuntimeError("the C tests can't be built without a mutant")
-
     def compile(self, source: Path, target: Path) -> bool:
-        """Compile one file; False where the compiler refuses it."""
-        return quietly([*self.command, "-c", str(source), "-o", str(target)], source.parent)
+        """Compile one file; False if the compiler refuses it."""
+        return ended([*self.command, "-c", str(source), "-o", str(target)], source.parent)[0] == 0
 
-    def link(self, inside: str, changed: Path, target: Path) -> bool:
-        """Link the extension with another object for one file."""
-        objects = [str(path) for name, path in self.objects.items() if name != inside]
-        return quietly(["gcc", "-shared", *objects, str(changed), *self.libraries, "-o", str(target)], changed.parent)
+    def link(self, changed: dict[str, Path], target: Path) -> bool:
+        """Link the extension with other objects for some files."""
+        objects = [str(path) for path in (self.objects | changed).values()]
+        return ended(["gcc", "-shared", *objects, *self.libraries, "-o", str(target)], self.folder)[0] == 0
 
 
 class Workshop:
@@ -74,213 +67,107 @@ class Workshop:
     def __init__(self, checkout: Path, folder: Path, base: Base | None) -> None:
         self.root, self.folder, self.base = folder / "querytape", folder, base
         self.sound: set[str] = set()
-        ignore = shutil.ignore_patterns(*SKIPPED, "build-*", ".*_cache")  # what is compiled stays: times are kept
-        shutil.copytree(checkout, self.root, ignore=ignore, symlinks=True)
+        shutil.copytree(checkout, self.root, ignore=shutil.ignore_patterns(*SKIPPED), symlinks=True)
         self.extension = next(self.root.glob("native/_querytape*.so"))
-        self.original = self.extension.read_bytes()
+        if base is not None:
+            self._use(base.folder / "base.so")
         (folder / "tmp").mkdir()
-        if base is not None and base.programs is not None:
-            shutil.copytree(base.programs / "build-test", self.root / "tests" / "native" / "build-test")
 
     def try_out(self, mutant: Mutant) -> str:
-        """Return whether the tests notice a mutant; what fails with it has to pass without."""
+        """Return whether the tests notice a mutant."""
         path = self.root / mutant.path
         before = path.read_bytes()
-        first, others = asked(mutant.path, self.root)
-        needs_extension = path.suffix == ".c" and not all(test.startswith("native:") for test in [*first, *others])
+        programs, python = (
+            [*own, *others] for own, others in (of(mutant.path, self.root) for of in (c_tests, python_tests))
+        )
         try:
             path.write_text(mutant.text(), encoding="utf-8")
-            if needs_extension and not self._build(mutant.path):
-                return UNBUILDABLE
-            result, failed = self._ask(first)
-            if result == SURVIVED and others:
-                result, failed = self._ask(others)
+            result, failed = self._programs(programs)
+            if result == SURVIVED and python:
+                if path.suffix == ".c" and not self._build(mutant.path):
+                    return UNBUILDABLE
+                result, failed = self._pytest(python)
         finally:
             path.write_bytes(before)
-            if needs_extension:
-                self._replace_extension(self.original)
-        if needs_extension and result == KILLED and not self._is_sound():
-            return "the extension that is built here fails without it"
-        if failed and failed not in self.sound:
-            if self._ask([failed])[0] != SURVIVED:
+            if self.base is not None:
+                self._use(self.base.folder / "base.so")
+        if result == KILLED and failed not in self.sound:
+            again = self._programs([failed]) if failed in programs else self._pytest([failed] if failed else python)
+            if again[0] != SURVIVED:
                 return f"{failed} fails without it"
-            if not failed.startswith(PROGRAMS + "engine"):  # they need a processor in time: asked each time
-                self.sound.add(failed)
+            self.sound.add(failed)
         return result
 
-    def _is_sound(self) -> bool:
-        """Whether the extension as it is linked here, without a mutant, passes a test; asked once."""
-        if CONTROL not in self.sound:
-            inside = next(iter(self.base.objects)) if self.base else ""
-            if not self._build(inside) or self._ask([CONTROL])[0] != SURVIVED:
-                return False
-            self._replace_extension(self.original)
-            self.sound.add(CONTROL)
-        return True
-
-    def _ask(self, tests: list[str]) -> tuple[str, str]:
-        """Return what tests come to, and the first that failed: C tests, which answer at once, before those in Python."""
+    def _programs(self, names: list[str]) -> tuple[str, str]:
+        """Return what C tests come to, and which failed: alone again, since they need a processor in time."""
         folder = self.root / "tests" / "native"
-        for part in (test.removeprefix("native:") for test in tests if test.startswith("native:")):
-            names = [path.stem.removeprefix("test_") for path in sorted(folder.glob(f"test_*{part}*.c"))]
-            found = self._native(names)
-            if found[0] != SURVIVED:
-                return found
-        exactly = [name for test in tests if test.startswith(PROGRAMS) for name in test.removeprefix(PROGRAMS).split()]
-        found = self._native(exactly)
-        python = [test for test in tests if not test.startswith(("native:", PROGRAMS))]
-        if found[0] != SURVIVED or not python:
-            return found
-        if (result := self._pytest(python)) == SURVIVED:
-            return SURVIVED, ""
-        told = (self.folder / name for name in ("failed", "running"))
-        return result, next((path.read_text(encoding="utf-8") for path in told if path.exists()), "")
-
-    def _native(self, names: list[str]) -> tuple[str, str]:
-        """Return what C tests come to, and which failed. What the compiler warns of is no answer of a test."""
-        if not names:
-            return SURVIVED, ""
-        folder, programs = self.root / "tests" / "native", [f"build-test/{name}" for name in names]
-        if not make(folder, names):
+        if names and not make(folder, names):
             return UNBUILDABLE, ""
-        for at_once in (AT_ONCE, 1):  # they wait most of their time; what fails has to fail alone, too
-            with ThreadPoolExecutor(at_once) as pool:
-                passed = list(pool.map(lambda program: quietly(["timeout", LIMIT_S, program], folder), programs))
-                programs = [program for program, good in zip(programs, passed, strict=True) if not good]
-            if not programs:
-                return SURVIVED, ""
-        return KILLED, PROGRAMS + " ".join(program.removeprefix("build-test/") for program in programs)
+        for name in names:
+            command = ["timeout", PROGRAM_S, f"build-test/{name}"]
+            if ended(command, folder)[0] != 0 and ended(command, folder)[0] != 0:
+                return KILLED, name
+        return SURVIVED, ""
 
-    def _pytest(self, tests: list[str]) -> str:
-        for name in ("failed", "running"):
-            (self.folder / name).unlink(missing_ok=True)
-        pid = os.fork()
-        if pid == 0:
-            with contextlib.suppress(BaseException):
-                os._exit(self._in_child(tests))
-            os._exit(70)
-        deadline = time.monotonic() + TIMEOUT_S
-        try:
-            while time.monotonic() < deadline:
-                done, status = os.waitpid(pid, os.WNOHANG)
-                if done:
-                    pid = 0
-                    return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
-                time.sleep(0.02)
-            return UNDECIDED
-        finally:
-            if pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-
-    def _in_child(self, tests: list[str]) -> int:
-        import pytest
-
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_OF_ONE_S, resource.RLIM_INFINITY))
-        os.chdir(self.root)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(nowhere, number)
-        for name in [name for name in sys.modules if name.split(".")[0] in ("querytape", "tests")]:
-            del sys.modules[name]
-        sys.path[:0] = [str(self.root), str(self.folder)]
-        sys.dont_write_bytecode = True
-        os.environ.update(PYTHONPATH=str(self.folder), PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(self.folder / "tmp"))
-        without = " and ".join(f"not {name}" for name in LEFT_OUT)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not mariadb and not mysql", "-k", without]
-        return int(pytest.main([*options, f"--basetemp={self.folder}/tmp/pytest", *tests], [FirstFailure(self.folder)]))
+    def _pytest(self, tests: list[str]) -> tuple[str, str]:
+        """Return what tests in Python come to, and the first that failed; no name if the process ended by a signal."""
+        more = {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder / "tmp")}
+        options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-m", FAST, f"--basetemp={self.folder}/tmp/pytest"]
+        code, said = ended([sys.executable, "-m", "pytest", *options, *tests], self.root, limit, more)
+        if code in (0, 5):  # 5: all of them are of another tier
+            return SURVIVED, ""
+        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", said, re.M)
+        return UNDECIDED if code is None else KILLED, failed[1] if failed else ""
 
     def _build(self, inside: str) -> bool:
         """Compile one file and put the extension with it in place."""
         assert self.base is not None
         new, extension = self.folder / "mutant.o", self.folder / "mutant.so"
-        if not self.base.compile(self.root / inside, new) or not self.base.link(inside, new, extension):
+        if not self.base.compile(self.root / inside, new) or not self.base.link({inside: new}, extension):
             return False
-        self._replace_extension(extension.read_bytes())
+        self._use(extension)
         return True
 
-    def _replace_extension(self, content: bytes) -> None:
+    def _use(self, extension: Path) -> None:
         other = self.extension.with_suffix(".new")
-        other.write_bytes(content)
-        other.chmod(0o755)
+        shutil.copy(extension, other)
         other.replace(self.extension)
 
 
-class FirstFailure:
-    """A plugin of pytest that keeps the name of the first test, or file, that failed, be it by a signal."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file, self.running = folder / "failed", folder / "running"
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A test begins: it has a limit of its own."""
-        self.running.write_text(nodeid, encoding="utf-8")
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        soft = int(used.ru_utime + used.ru_stime) + CPU_OF_ONE_S
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """A test, its set-up or its end."""
-        self._keep(report)
-
-    def pytest_collectreport(self, report: Any) -> None:
-        """A file that can't be imported."""
-        self._keep(report)
-
-    def _keep(self, report: Any) -> None:
-        if report.failed and not self.file.exists():
-            self.file.write_text(report.nodeid, encoding="utf-8")
+def limit() -> None:
+    """Bound the processor's time and the memory of a process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
-def quietly(command: list[str], folder: Path) -> bool:
-    """Run a command without its output; False where it fails or takes too long."""
-    done = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+def ended(
+    command: list[str],
+    folder: Path,
+    prepare: Callable[[], None] | None = None,
+    more: dict[str, str] | None = None,
+) -> tuple[int | None, str]:
+    """Run a command; return its exit code, None if it takes too long, and what it printed."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    process = subprocess.Popen(
+        command, cwd=folder, env={**os.environ, **(more or {})}, preexec_fn=prepare, start_new_session=True, **pipes
     )
     try:
-        return done.wait(TIMEOUT_S) == 0
+        said = process.communicate(timeout=TIMEOUT_S)[0]
+        return process.returncode, said
     except subprocess.TimeoutExpired:
-        os.killpg(done.pid, signal.SIGKILL)
-        done.wait()
-        return False
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None, ""
 
 
 def make(folder: Path, names: list[str]) -> bool:
-    """Build C tests, quick to compile; False where the compiler refuses something."""
+    """Build C tests, quick to compile; False if the compiler refuses something."""
     programs = [f"build-test/{name}" for name in names]
-    return quietly(["make", "-s", f"-j{os.cpu_count()}", "CC=gcc", "WARNINGS=-w", *programs], folder)
+    return ended(["make", "-s", f"-j{os.cpu_count()}", "CC=clang", "WARNINGS=-w", *programs], folder)[0] == 0
 
 
-def flags(root: Path, what: str) -> list[str]:
+def build_flags(root: Path, what: str) -> list[str]:
     """Return compiler or linker flags as native/build_ffi.py has them."""
     code = f"import build_ffi as b; print('\\n'.join(b.ffi._assigned_source[3][{what!r}]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=root / "native", check=True, capture_output=True, text=True)
     return done.stdout.split()
-
-
-def compiler(root: Path) -> list[str]:
-    """Return the compiler's command for one file of the extension: quick to compile, silent."""
-    kept = [flag for flag in flags(root, "extra_compile_args") if flag not in ("-O3", "-g", "-Wall", "-Wextra")]
-    include = sysconfig.get_paths()["include"]
-    return ["gcc", "-O0", "-fPIC", "-w", "-DPy_LIMITED_API=0x030b0000", *kept, f"-I{include}"]
-
-
-def warm_up() -> None:
-    """Load what every test loads and mutants are not in; nothing of it starts a thread before it is used."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import cffi  # noqa: F401
-    import click  # noqa: F401
-    import duckdb  # noqa: F401
-    import jinja2  # noqa: F401
-    import jsonschema  # noqa: F401
-    import numpy  # noqa: F401
-    import pymysql  # noqa: F401
-    import pytest  # noqa: F401
-    import rich.console  # noqa: F401
-    import scipy.special
-    import scipy.stats  # noqa: F401
-    import sqlparse  # noqa: F401
-    import vl_convert  # noqa: F401

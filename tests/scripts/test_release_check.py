@@ -96,16 +96,8 @@ def root(tmp_path: Path, library: bytes, request: pytest.FixtureRequest) -> Path
 
 def git(root: Path, *words: str) -> None:
     """Run git as somebody."""
-    who = [
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.com",
-        "-c",
-        "commit.gpgsign=false",
-        "-c",
-        "tag.gpgsign=false",
-    ]
+    settings = ("user.name=x", "user.email=x@example.com", "commit.gpgsign=false", "tag.gpgsign=false")
+    who = [word for setting in settings for word in ("-c", setting)]
     subprocess.run(["git", "-C", str(root), *who, *words], check=True, capture_output=True)
 
 

@@ -1,55 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture rds` as a user types it: the tape is that of the file whole, and the group is as before on any way out."""
+"""`capture rds` as a user types it: the tape is that of the whole log, and the parameter group is as before."""
 
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.command_line import run_here
-from tests.helpers.duck import database
-from tests.helpers.rds import NAME, Aws, entries, turn, write
+from tests.helpers.duck import query
+from tests.helpers.rds import NAME, Aws, audit_row, entries, turn, write
 from tests.helpers.tiers import mostly_long
 
 pytestmark = pytest.mark.slow
 
-COLUMNS = "thread_id, command, statement, start_ns, duration_ns, rows_sent, rows_examined, db, digest"
+SLOW = "thread_id, command, statement, start_ns, duration_ns, rows_sent, rows_examined, db, digest"
+AUDIT = "thread_id, command, statement, start_ns, errno, db, digest"
+BEGIN_US = 1_795_000_000_000_000
+PORTION, FILES = "DownloadDBLogFilePortion", "DescribeDBLogFiles"
+Process = subprocess.Popen[str]
 
 
-def start(aws: Aws, tmp_path: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a capture; wait until the group is changed and the log is pulled."""
-    command = [sys.executable, "-m", "querytape", "capture", "rds", "shop-1", "-o", str(tmp_path / "r.tape")]
-    process = subprocess.Popen(
+def wait(process: Process, until: Callable[[], bool]) -> None:
+    """Wait while a capture runs, for five minutes at most."""
+    end = time.monotonic() + 300
+    while not until():
+        assert process.poll() is None, process.communicate(timeout=10)
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def begin(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
+    """Start a capture."""
+    command = [sys.executable, "-m", "querytape", "capture", "rds", name, "-o", str(tmp_path / "r.tape")]
+    return subprocess.Popen(
         [*command, "--poll", "200ms", *options],
         env=aws.environ(tmp_path / "state"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        if aws.values()["long_query_time"] == "0" and aws.asked.count("DownloadDBLogFilePortion") > 3:
-            return process
-        time.sleep(0.05)
-    raise AssertionError(f"the capture did not begin: {process.communicate(timeout=10)}")
 
 
-def stop_when_pulled(aws: Aws, process: "subprocess.Popen[str]", number: signal.Signals) -> None:
-    """End a capture by a signal once all has been pulled that is there now."""
+def start(aws: Aws, tmp_path: Path, *options: str) -> Process:
+    """Start a capture of the slow log; wait until the group is changed and the log is pulled."""
+    process = begin(aws, tmp_path, "shop-1", *options)
+    wait(process, lambda: aws.values()["long_query_time"] == "0" and aws.asked.count(PORTION) > 3)
+    return process
+
+
+def start_audit(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
+    """Start a capture of the audit log; wait until it is pulled."""
+    process = begin(aws, tmp_path, name, "--audit", "--shared-group-ok", *options)
+    wait(process, lambda: aws.asked.count(FILES) > 2)
+    return process
+
+
+def stop(aws: Aws, process: Process, action: str, number: signal.Signals) -> None:
+    """End a capture by a signal once it has pulled everything that is there now."""
     asked = len(aws.asked)
-    while aws.asked[asked:].count("DownloadDBLogFilePortion") < 3:
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait(process, lambda: aws.asked[asked:].count(action) >= 3)
     process.send_signal(number)
 
 
-def rows(tape: Path) -> list[tuple[object, ...]]:
-    """Return a tape's events."""
-    with database() as con:
-        return con.execute(f"SELECT {COLUMNS} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement").fetchall()
+def ended(process: Process) -> str:
+    """Wait for a capture's end; return its messages."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
+    return err
+
+
+def rows(tape: Path, columns: str = SLOW) -> list[tuple[object, ...]]:
+    """Return a tape's events in the order of time."""
+    return query(f"SELECT {columns} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement")
 
 
 def state(tmp_path: Path) -> list[Path]:
@@ -57,8 +84,8 @@ def state(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "state").rglob("*.json"))
 
 
-def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
-    """Entries cut anywhere by pulls, and files that turn: equal events; what was there before is not among them."""
+def test_the_tape_is_that_of_the_whole_file(aws: Aws, tmp_path: Path) -> None:
+    """Entries cut anywhere by pulls, and files that turn: equal events. What was there before is not among them."""
     aws.instance()
     before = aws.values()
     write(aws, entries(0, 200))
@@ -69,10 +96,8 @@ def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
         if n % 4 == 3:
             turn(aws, f"2026-11-22.{n:02d}")
         time.sleep(0.15)
-    stop_when_pulled(aws, process, signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert "the parameter group shop is as before" in err
+    stop(aws, process, PORTION, signal.SIGTERM)
+    assert "the parameter group shop is as before" in ended(process)
     assert aws.values() == before
     assert state(tmp_path) == []
     (tmp_path / "whole.log").write_text(whole)
@@ -87,15 +112,14 @@ def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
-def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
-    """A signal ends it in order: what was pulled is a tape, and the group is as before."""
+def test_a_signal_ends_it_in_order(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
+    """What was pulled is a tape, and the group is as before."""
     aws.instance()
     before = aws.values()
     process = start(aws, tmp_path, "--duration", "600s")
     write(aws, entries(0, 40))
-    stop_when_pulled(aws, process, number)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, (out, err)
+    stop(aws, process, PORTION, number)
+    ended(process)
     assert len(rows(tmp_path / "r.tape")) == 40
     assert aws.values() == before
     assert state(tmp_path) == []
@@ -103,7 +127,7 @@ def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None
 
 @pytest.mark.long
 def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
-    """The restore file says what to do; nothing begins before; then all is as before, once."""
+    """The restore file names the command; nothing begins before; then everything is as before, once."""
     aws.instance()
     before = aws.values()
     process = start(aws, tmp_path, "--duration", "600s")
@@ -120,7 +144,7 @@ def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
-    """Never in sync; an empty log; a log that may not be read any more: the group is as before, and it is said."""
+    """Never in sync, an empty log, a log that cannot be read any more: a message, and the group is as before."""
     aws.instance()
     before = aws.values()
     aws.status = "applying"
@@ -134,15 +158,14 @@ def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
     assert not (tmp_path / "b.tape").exists()
 
     def deny(name: str) -> None:
-        if aws.asked.count("DownloadDBLogFilePortion") > counted + 4:
-            aws.denied.add("DownloadDBLogFilePortion")
+        if aws.asked.count(PORTION) > counted + 4:
+            aws.denied.add(PORTION)
         write(aws, entries(len(aws.asked) * 100, 50))
 
-    counted = aws.asked.count("DownloadDBLogFilePortion")
+    counted = aws.asked.count(PORTION)
     aws.before_portion = deny
-    denied = run_here(
-        "capture", "rds", "shop-1", "-o", str(tmp_path / "c.tape"), "--duration", "30s", "--poll", "100ms"
-    )
+    tape = str(tmp_path / "c.tape")
+    denied = run_here("capture", "rds", "shop-1", "-o", tape, "--duration", "30s", "--poll", "100ms")
     assert denied.code == 4
     assert "NOT ALL OF THE INPUT IS ON THE TAPE: the log could not be pulled to its end" in denied.out.splitlines()[1]
     assert aws.values() == before
@@ -155,22 +178,81 @@ def test_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
     before, logs, place = aws.values(), aws.client("logs"), "/aws/rds/instance/shop-1/slowquery"
     logs.create_log_group(logGroupName=place)
     logs.create_log_stream(logGroupName=place, logStreamName="shop-1")
-    command = [sys.executable, "-m", "querytape", "capture", "rds", "shop-1", "-o", str(tmp_path / "r.tape")]
-    process = subprocess.Popen(
-        [*command, "--cloudwatch", "--poll", "200ms", "--duration", "3s"],
-        env=aws.environ(tmp_path / "state"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None and aws.values()["long_query_time"] != "0":
-        time.sleep(0.05)
+    process = begin(aws, tmp_path, "shop-1", "--cloudwatch", "--duration", "3s")
+    wait(process, lambda: aws.values()["long_query_time"] == "0")
     for n in range(20):
-        now = int(time.time() * 1000)
-        events = [{"timestamp": now, "message": entries(n, 1).rstrip()}]
+        events = [{"timestamp": int(time.time() * 1000), "message": entries(n, 1).rstrip()}]
         logs.put_log_events(logGroupName=place, logStreamName="shop-1", logEvents=events)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, (out, err)
+    ended(process)
     assert len(rows(tmp_path / "r.tape")) == 20
     assert f"rds:shop-1/{place}" in (tmp_path / "r.tape" / "tape.json").read_text()
     assert aws.values() == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stopped", mostly_long([False, True], True))
+def test_auroras_audit_files_are_one_tape(aws: Aws, tmp_path: Path, stopped: bool) -> None:
+    """Four files that grow and turn side by side: the events of `capture audit` with all files, also after Ctrl-C."""
+    aws.cluster()
+    (aws.folder / "audit").mkdir()
+    for number in range(4):
+        write(aws, audit_row(BEGIN_US - 10**6, 0), f"audit/audit.log.{number}.2026-11-22-06-00.0")
+    before, chance = aws.values_of_cluster(), random.Random(5)
+    process = start_audit(aws, tmp_path, "au-1", "--duration", "600s" if stopped else "5s")
+    assert aws.values_of_cluster()["server_audit_logging"] == "1"
+    files: dict[str, str] = {}
+    at = BEGIN_US
+    for n in range(800):
+        at += chance.randrange(1, 50_000)
+        name = f"audit/audit.log.{chance.randrange(4)}.2026-11-22-07-{n // 300 * 30:02d}.0"
+        row = audit_row(at - chance.randrange(30_000), n, n % 9 + 1)
+        files[name] = files.get(name, "") + row
+        write(aws, row, name)
+        if n % 100 == 0:
+            time.sleep(0.2)
+    if stopped:
+        stop(aws, process, FILES, signal.SIGINT)
+    ended(process)
+    assert aws.values_of_cluster() == before
+    copies = []
+    for name, text in files.items():
+        copies.append(str(tmp_path / Path(name).name))
+        Path(copies[-1]).write_text(text)
+    assert run_here("capture", "audit", *copies, "-o", str(tmp_path / "w.tape")).code == 0
+    found = rows(tmp_path / "r.tape", AUDIT)
+    assert len(found) == 800
+    assert found == rows(tmp_path / "w.tape", AUDIT)
+    assert "rds:au-1/audit/audit.log.0.2026-11-22-07-00.0" in (tmp_path / "r.tape" / "tape.json").read_text()
+
+
+def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
+    """RDS has one log, and no parameter is changed; a statement at the limit is cut."""
+    aws.instance()
+    log, before = "audit/server_audit.log", aws.values()
+    (aws.folder / "audit").mkdir()
+    process = start_audit(aws, tmp_path, "shop-1", "--duration", "600s", "--query-limit", "8")
+    for n in range(5, 15):
+        write(aws, f"20261122 10:00:{n:02d},ip-10,app,10.0.0.5,7,{n},QUERY,shop,'SELECT {n}',0\n", log)
+    stop(aws, process, FILES, signal.SIGINT)
+    ended(process)
+    assert aws.values() == before
+    assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(5, 15)]
+    assert "5 statements were cut" in (tmp_path / "r.tape" / "tape.json").read_text()
+
+
+@pytest.mark.long
+def test_the_audit_log_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
+    """Rows of several streams, in no strict order, are one tape; the cluster's group is as before."""
+    aws.cluster(EnableCloudwatchLogsExports=["audit"])
+    before, logs, place = aws.values_of_cluster(), aws.client("logs"), "/aws/rds/cluster/au/audit"
+    logs.create_log_group(logGroupName=place)
+    for number in range(4):
+        logs.create_log_stream(logGroupName=place, logStreamName=f"au-1.audit.log.{number}.x")
+    process = begin(aws, tmp_path, "au-1", "--audit", "--cloudwatch", "--shared-group-ok", "--duration", "3s")
+    wait(process, lambda: aws.values_of_cluster().get("server_audit_logging") == "1")
+    for n in range(40):
+        events = [{"timestamp": int(time.time() * 1000), "message": audit_row(BEGIN_US + n * 1000, n).rstrip()}]
+        logs.put_log_events(logGroupName=place, logStreamName=f"au-1.audit.log.{n * 7 % 4}.x", logEvents=events)
+    ended(process)
+    assert [row[2] for row in rows(tmp_path / "r.tape", AUDIT)] == [f"SELECT {n}".encode() for n in range(40)]
+    assert aws.values_of_cluster() == before

@@ -14,21 +14,10 @@ AT = datetime(2026, 11, 20, 15, 21, 5, 123456)
 
 def test_slow_log(tmp_path: Path) -> None:
     """Times, rows, ids, thread and statement are those of the row; a command is one."""
+    account, none = b"app[app] @ web1 [10.0.0.2]", timedelta(0)
     rows = [
-        (
-            AT,
-            b"app[app] @ web1 [10.0.0.2]",
-            timedelta(milliseconds=250),
-            timedelta(0),
-            3,
-            7,
-            b"shop",
-            5,
-            6,
-            29,
-            b"SELECT ';\n'",
-        ),
-        (AT, b"app[app] @ web1 [10.0.0.2]", timedelta(0), timedelta(0), 0, 0, b"shop", 0, 0, 29, b"Quit"),
+        (AT, account, timedelta(milliseconds=250), none, 3, 7, b"shop", 5, 6, 29, b"SELECT ';\n'"),
+        (AT, account, none, none, 0, 0, b"shop", 0, 0, 29, b"Quit"),
     ]
     path = tmp_path / "s.log"
     path.write_bytes(b"".join(slow_entries(iter(rows))))

@@ -23,7 +23,7 @@ from querytape.servers.facts import Facts, gather
 from querytape.servers.sandbox import Server
 from querytape.servers.target import parse_target
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.tiers import mostly_long
 
 KINDS = ("mariadb", "mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8")
@@ -45,17 +45,28 @@ def variables(server: Server) -> dict[str, str]:
     return {name: value for name, value in found.items() if any(word in name for word in words)}
 
 
-def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a capture in a process of its own, with a state folder of its own; wait until it logs."""
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
-    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
-    process = subprocess.Popen(
-        [*command, "-o", str(tmp_path / "s.tape"), "--partial-ok", *options],  # 23 statements are few for a share
-        env=environ,
+def begin(url: str, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a capture in a process of its own, with a state folder of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "querytape", "capture", "server", url, *options],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def ended(process: subprocess.Popen[str], code: int = 0) -> str:
+    """Wait for a capture's end; return its messages."""
+    said = process.communicate(timeout=60)
+    assert process.returncode == code, said
+    return said[1]
+
+
+def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a capture; wait until it logs."""
+    more = ["-o", str(tmp_path / "s.tape"), "--partial-ok"]  # 23 statements are few for a share
+    process = begin(server.url(), tmp_path, *more, *options)
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
         now = variables(server)
@@ -77,11 +88,10 @@ def drive(server: Server) -> None:
 
 def driven(tape: Path) -> list[tuple[int, int]]:
     """Return (session, rows) of the statements that drive() sent, in their order."""
-    with database() as con:
-        return con.execute(
-            f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
-            " ORDER BY start_ns, seq"
-        ).fetchall()
+    return query(
+        f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
+        " ORDER BY start_ns, seq"
+    )
 
 
 @pytest.mark.sampled
@@ -95,10 +105,9 @@ def test_a_new_connections_statements_are_on_the_tape(
     before = variables(server)
     process = start(server, tmp_path, "--read", method, "--duration", "15s")
     drive(server)
-    said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert f"SET GLOBAL {'general_log' if method == 'general' else 'long_query_time'}" in said[1]
-    assert "the time is over" in said[1]
+    said = ended(process)
+    assert f"SET GLOBAL {'general_log' if method == 'general' else 'long_query_time'}" in said
+    assert "the time is over" in said
     found = driven(tmp_path / "s.tape")
     assert len(found) == STATEMENTS
     assert len({session for session, _ in found}) == 1
@@ -118,20 +127,11 @@ def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_
     process.kill()
     process.wait(10)
     assert variables(server) != before
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
-    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
-    again = subprocess.run([*command, "-o", str(tmp_path / "x.tape")], env=environ, capture_output=True, text=True)
-    assert again.returncode == 1
-    assert "--restore" in again.stderr
-    dry = subprocess.run([*command, "--dry-run"], env=environ, capture_output=True, text=True, timeout=60)
-    assert dry.returncode == 1
-    assert "--restore" in dry.stderr
-    done = subprocess.run([*command, "--restore"], env=environ, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    for words in (["-o", str(tmp_path / "x.tape")], ["--dry-run"]):
+        assert "--restore" in ended(begin(server.url(), tmp_path, *words), 1)
+    ended(begin(server.url(), tmp_path, "--restore"))
     assert variables(server) == before
-    done = subprocess.run([*command, "--restore"], env=environ, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert "nothing to restore" in done.stderr
+    assert "nothing to restore" in ended(begin(server.url(), tmp_path, "--restore"), 1)
 
 
 @pytest.mark.long
@@ -145,9 +145,7 @@ def test_stopped_early_it_keeps_what_it_has(
     process = start(server, tmp_path, "--duration", "60s")
     drive(server)
     process.send_signal(number)
-    said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert "stopped by hand" in said[1]
+    assert "stopped by hand" in ended(process)
     assert len(driven(tmp_path / "s.tape")) == STATEMENTS
     assert variables(server) == before
 
@@ -157,31 +155,23 @@ def test_dry_run_and_limits(server_factory: Callable[..., Server], tmp_path: Pat
     """--dry-run changes nothing; a log that grows past --max-disk ends the capture."""
     server = server_factory("mariadb")
     before = variables(server)
-    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
-    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert "SET GLOBAL slow_query_log = 'ON'" in done.stderr
+    assert "SET GLOBAL slow_query_log = 'ON'" in ended(begin(server.url(), tmp_path, "--dry-run"))
     assert variables(server) == before
     process = start(server, tmp_path, "--duration", "60s", "--max-disk", "1k")
     drive(server)
-    said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert "--max-disk" in said[1]
+    assert "--max-disk" in ended(process)
     assert variables(server) == before
 
 
-def test_an_account_that_may_not_is_told_so(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+def test_an_account_without_the_right_is_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     """Without the privilege: a sentence, exit code 1, nothing changed, no restore file left."""
     server = server_factory("mariadb")
     server.execute("CREATE USER weak@localhost")
     before = variables(server)
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
     url = server.url().replace(f"{server.user}@", "weak@")
-    command = [sys.executable, "-m", "querytape", "capture", "server", url, "-o", str(tmp_path / "w.tape")]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert "GRANT SUPER ON *.* TO 'weak'@'localhost'" in done.stderr
-    assert "Traceback" not in done.stderr
+    said = ended(begin(url, tmp_path, "-o", str(tmp_path / "w.tape")), 1)
+    assert "GRANT SUPER ON *.* TO 'weak'@'localhost'" in said
+    assert "Traceback" not in said
     assert variables(server) == before
     assert not list((tmp_path / "state").rglob("*.json"))
 
@@ -203,8 +193,7 @@ def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
     """Those of the tool are left out and not counted; a session of before that logs short statements carries."""
     done, plan = recorded(tmp_path, {1: 0.1, 3: 0.1, 2: 0.1, 4: 2.0, 20: 0.1}, executed=3)
     info, seen = tape_of(done, plan, tmp_path / "t", Settings(server={}))
-    with database() as con:
-        rows = con.execute(f"SELECT thread_id FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1").fetchall()
+    rows = query(f"SELECT thread_id FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1")
     assert rows == [(3,), (4,), (20,)]
     assert info["counts"]["sessions"] == 3
     assert info["coverage"]["share"] == 1.0

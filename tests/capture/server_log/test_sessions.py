@@ -2,9 +2,6 @@
 """Sessions that have a capture's settings are found; --renew-idle ends those of before, and no others."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,12 +20,12 @@ from querytape.capture.server_log.sessions import (
     renewal_notes,
 )
 from querytape.common.errors import RefusedError
-from querytape.servers.sandbox import Server
 
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.tiers import mostly_long
 
 from ...conftest import ServerFactory
+from .test_run import begin
 
 SPAN = Span(first=10, last=20)
 # Before, before and reset since, somebody's own 0, meanwhile, meanwhile with its own value, afterwards.
@@ -153,13 +150,6 @@ def test_refused() -> None:
     assert "needs PROCESS" in renewal_notes(server.connection(), 5.0, False)[0]
 
 
-def command(server: Server, tmp_path: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    """Run `capture server` with a state folder of its own."""
-    words = [sys.executable, "-m", "querytape", "capture", "server", server.url(), "--renew-idle", "50/s", *options]
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
-    return subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120)
-
-
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("name", mostly_long(["mysql80", "mariadb"], "mysql80"))
@@ -175,16 +165,17 @@ def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Pa
     for text, con in kept.items():
         for part in text.split("; "):
             ask(con, part)
-    plan = command(server, tmp_path, "--dry-run")
-    assert f"50 a second at most: {len(idle)} are so now" in plan.stderr
-    assert ("does not show who holds GET_LOCK" in plan.stderr) == (name == "mariadb")
+    plan = begin(server.url(), tmp_path, "--renew-idle", "50/s", "--dry-run").communicate(timeout=120)[1]
+    assert f"50 a second at most: {len(idle)} are so now" in plan
+    assert ("does not show who holds GET_LOCK" in plan) == (name == "mariadb")
     assert all(alive(con) for con in idle)  # nothing was ended by the look
-    done = command(server, tmp_path, "--duration", "5s", "--partial-ok", "-o", str(tmp_path / "t.tape"))
+    words = ("--renew-idle", "50/s", "--duration", "5s", "--partial-ok", "-o", str(tmp_path / "t.tape"))
+    process = begin(server.url(), tmp_path, *words)
+    said = "".join(process.communicate(timeout=120))
     assert not any(alive(con) for con in idle)
     assert all(alive(con) for con in kept.values())
-    said = f"--renew-idle ended {len(idle)} idle sessions"
-    assert said in done.stdout + done.stderr
-    if done.returncode == 0:  # else nothing at all was logged: the servers' own statements are not on a tape
+    assert f"--renew-idle ended {len(idle)} idle sessions" in said
+    if process.returncode == 0:  # else nothing at all was logged: the servers' own statements are not on a tape
         info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
         ended = [one["thread_id"] for one in info["renewed"]["ended"]]
         assert sorted(ended) == sorted(con.thread_id() for con in idle)

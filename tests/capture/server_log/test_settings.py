@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which settings change, in which order, and how they are set back; on a server that is a dictionary."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pymysql
@@ -29,6 +30,12 @@ VARIABLES = {
     "slow_query_log_file": "/var/log/slow.log",
     "general_log": "OFF",
 }
+
+
+def switch(server: FakeServer, changes: Iterable[Change]) -> None:
+    """Set what a capture needs."""
+    for change in changes:
+        set_global(server.connection(), change.name, change.wanted)
 
 
 def test_only_what_differs_changes_and_the_log_is_last() -> None:
@@ -75,10 +82,9 @@ def test_the_own_log_never_sees_what_only_the_capture_asked_for() -> None:
         ("long_query_time", BEGIN),
         ("slow_query_log", HOLD),
     ]
-    for change in changes:
-        if change.role == BEGIN:
-            set_global(server.connection(), change.name, change.wanted)
-    restore(server.connection(), [change for change in changes if change.role == BEGIN])
+    first = [change for change in changes if change.role == BEGIN]
+    switch(server, first)
+    restore(server.connection(), first)
     assert server.variables == OWN_LOG
     states = server.history
     assert len(states) == 5  # as it was, two changes, two back
@@ -93,8 +99,7 @@ def test_set_and_set_back_in_the_opposite_order(own: dict[str, str], method: str
     """The log is switched on last and off first; afterwards every variable is as it was."""
     server = FakeServer(own)
     changes = plan_changes(own, method, "/q.log" if method == "file" else None)
-    for change in changes:
-        set_global(server.connection(), change.name, change.wanted)
+    switch(server, changes)
     assert restore(server.connection(), changes).refused == ()
     assert server.variables == own
     names = [name for name, _ in server.sets]
@@ -115,8 +120,7 @@ def test_what_somebody_else_changed_meanwhile_stays() -> None:
     """Neither the value of before nor ours: it is left alone and named; everything else is set back."""
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
-    for change in changes:
-        set_global(server.connection(), change.name, change.wanted)
+    switch(server, changes)
     server.variables["long_query_time"] = "0.500000"
     left = restore(server.connection(), changes)
     assert left.refused == ()
@@ -129,8 +133,7 @@ def test_one_that_is_refused_does_not_stop_the_others() -> None:
     """What the server refuses is said; the rest is set back."""
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
-    for change in changes:
-        set_global(server.connection(), change.name, change.wanted)
+    switch(server, changes)
     server.refused = {"slow_query_log_file"}
     left = restore(server.connection(), changes)
     assert left.changed == ()

@@ -37,13 +37,17 @@ FILTER: list[dict[str, Any]] = [
 ]
 
 
-def test_filters_json_in_an_array(tmp_path: Path) -> None:
-    """An array that is open while the server writes, a line that is none, rows that are no commands."""
-    rows = [
+def numbered() -> list[dict[str, Any]]:
+    """Return rows of audit_log_filter with their times and ids."""
+    return [
         {"timestamp": f"2024-06-10 06:13:2{n}", "id": n, "connection_id": 13, **row} for n, row in enumerate(FILTER)
     ]
+
+
+def test_filters_json_in_an_array(tmp_path: Path) -> None:
+    """An array that is open while the server writes, a line that is none, rows that are no commands."""
     path = tmp_path / "audit.json"
-    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + ",\nnot json at all\n")
+    path.write_text("[\n" + ",\n".join(map(json.dumps, numbered())) + ",\nnot json at all\n")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
     found, info = tape_of("audit-json", path, tmp_path)
     assert [row[:3] for row in found] == [("connect", None, 13), ("query", b"SELECT 'a\nb'", 13), ("quit", None, 13)]
@@ -90,13 +94,6 @@ def test_values_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
     found, info = tape_of("audit-json", path, tmp_path)
     assert info["problems"] == {"unread_duration": 1, "unread_errno": 1, "unread_thread_id": 1}
     assert len(found) == 2
-
-
-def numbered() -> list[dict[str, Any]]:
-    """Return rows of audit_log_filter with their times and ids."""
-    return [
-        {"timestamp": f"2024-06-10 06:13:2{n}", "id": n, "connection_id": 13, **row} for n, row in enumerate(FILTER)
-    ]
 
 
 def pretty(row: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.rds import entries
 from tests.helpers.reading import tape_of
+from tests.helpers.tape_tools import found as found_on
 
 COLUMNS = "thread_id, statement, start_ns, duration_ns, rows_sent, rows_examined, user, host"
 RESOURCE = {"type": "cloudsql_database", "labels": {"database_id": "shop:db1", "project_id": "shop", "region": "eu"}}
@@ -167,11 +168,8 @@ def test_presets_by_name(tmp_path: Path) -> None:
 
 def values(tmp_path: Path, columns: str) -> list[tuple[Any, ...]]:
     """Return columns of the tape's events in their order."""
-    import duckdb
-
-    with duckdb.connect() as con:
-        tape = next(tmp_path.rglob("tape.json")).parent
-        return con.execute(f"SELECT {columns} FROM '{tape}/events/*.parquet' ORDER BY start_ns, seq").fetchall()
+    tape = next(tmp_path.rglob("tape.json")).parent
+    return found_on(tape, f"SELECT {columns} FROM events ORDER BY start_ns, seq")
 
 
 def flags(tmp_path: Path) -> list[int]:

@@ -11,7 +11,7 @@ from querytape.common.errors import InputError, OptionError
 from querytape.common.zones import read_zone
 from querytape.servers.sandbox import Server
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.reading import tape_of
 
 
@@ -37,28 +37,21 @@ def test_csv_with_a_mapping(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "unit", "said"),
     [
-        (["time=ts"], "statement must be given"),
-        (["time=ts", "statement=nope"], "no column 'nope'; it has ts, q"),
-        (["wrong=ts"], "FIELD one of time, duration"),
+        (["time=ts"], "s", "statement must be given"),
+        (["time=ts", "statement=nope"], "s", "no column 'nope'; it has ts, q"),
+        (["wrong=ts"], "s", "FIELD one of time, duration"),
+        (["time=ts", "statement=q"], "days", "--time-unit: expected one of s, ms, us, ns, found 'days'"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[str], said: str) -> None:
-    """With the names that there are."""
+def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[str], unit: str, said: str) -> None:
+    """The message lists the columns, fields or units that there are."""
     path = tmp_path / "a.csv"
     path.write_text("ts,q\n1,SELECT 1\n")
     with pytest.raises(InputError, match=said):
-        tape_of("csv", path, tmp_path, column=columns)
+        tape_of("csv", path, tmp_path, column=columns, time_unit=unit)
     assert not (tmp_path / "a.csv.tape").exists()
-
-
-def test_unknown_unit(tmp_path: Path) -> None:
-    """A unit that does not exist is refused with those that do."""
-    path = tmp_path / "a.csv"
-    path.write_text("ts,q\n1,SELECT 1\n")
-    with pytest.raises(InputError, match="--time-unit: expected one of s, ms, us, ns, found 'days'"):
-        tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"], time_unit="days")
 
 
 def test_rows_that_the_client_printed(tmp_path: Path) -> None:
@@ -123,8 +116,7 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
     columns = ["time=ts", "statement=q", "duration=took", "rows_sent=n"]
     tape = capture([str(path) for path in paths], tmp_path / "t.tape", "csv", Settings(extra={"column": columns}))
     assert tape.info["problems"] == {"not_understood": 1, "unread_duration": 2, "unread_rows_sent": 1}
-    with database() as con:
-        found = con.execute(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'").fetchall()
+    found = query(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'")
     expected = "a duration: a number or HH:MM:SS.ffffff in took"
     assert found == [
         (0, 2, f'expected {expected}, found "fast"'),
@@ -149,8 +141,7 @@ def test_local_times_that_go_back(tmp_path: Path) -> None:
         path.write_text("\n".join(["ts,q", *(f"{time},SELECT {n}" for n, time in enumerate(times))]))
         _, info = tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"])
         assert info["problems"] == problems, name
-    with database() as con:
-        assert con.execute(f"SELECT line FROM '{tmp_path}/jump.csv.tape/problems.parquet'").fetchall() == [(4,)]
+    assert query(f"SELECT line FROM '{tmp_path}/jump.csv.tape/problems.parquet'") == [(4,)]
     settings = Settings(read_zone("Europe/Berlin"), extra={"column": ["time=ts", "statement=q"]})
     with pytest.raises(OptionError, match="expected an offset"):
         capture([str(tmp_path / "jump.csv")], tmp_path / "t.tape", "csv", settings)

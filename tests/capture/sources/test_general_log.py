@@ -35,28 +35,6 @@ def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
     return read_all(SOURCES["general"].open([str(path)], Settings(timezone_ns)))
 
 
-def test_mysql(tmp_path: Path) -> None:
-    """Commands by name, statements of several lines, the schema that Connect and Init DB set."""
-    log = read(tmp_path, MYSQL8)
-    assert [(e["thread_id"], e["command"], e["db"], e["statement"]) for e in log.events] == [
-        (7, "connect", "shop", None),
-        (7, "query", "shop", b"SELECT 'two\nlines'"),
-        (7, "init_db", "other", None),
-        (8, "query", None, b"SELECT 2"),
-        (7, "quit", "other", None),
-    ]
-    assert {e["duration_ns"] for e in log.events} == {None}
-    assert log.kinds == []
-
-
-@pytest.mark.parametrize(("hours", "offset_ns"), [(0, None), (2, 7_200_000_000_000)])
-def test_mariadb_has_local_times(tmp_path: Path, hours: int, offset_ns: int | None) -> None:
-    """Whole seconds in local time; a row without a time has that of the row before."""
-    log = read(tmp_path, MARIADB, offset_ns)
-    assert {e["start_ns"] // 1_000_000_000 for e in log.events} == {1795188065 - hours * 3600}
-    assert {e["precision_ns"] for e in log.events} == {1_000_000_000}
-
-
 @pytest.mark.parametrize("blanks", [1, 2, 4, 8])
 @pytest.mark.parametrize("text", [MYSQL8, MARIADB + "\t\t  1234 Query\tSELECT 3\n"])
 def test_copies_without_tabs(tmp_path: Path, text: str, blanks: int) -> None:
@@ -74,6 +52,13 @@ def test_a_statement_in_a_log_with_tabs_may_look_like_a_copied_row(tmp_path: Pat
     """Where rows have tabs, a line that begins with blanks belongs to its statement."""
     log = read(tmp_path, MARIADB + "\t\t     7 Query\tSELECT '\n      7 Query     SELECT 4\n'\n")
     assert [e["statement"] for e in log.events][2:] == [b"SELECT '\n      7 Query     SELECT 4\n'"]
+
+
+def test_a_row_with_its_own_zone_is_in_that_zone(tmp_path: Path) -> None:
+    """A time east of UTC is earlier in UTC."""
+    zones = ("Z", "+02:00", "-03:00")
+    at = [read(tmp_path, MYSQL8.replace("Z\t", f"{zone}\t")).events[0]["start_ns"] for zone in zones]
+    assert [(ns - at[0]) // 3_600_000_000_000 for ns in at] == [0, -2, 3]
 
 
 def test_the_tape(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import open_packets
 
 from tests.helpers.arrow_rows import rows as rows_of
@@ -204,17 +203,3 @@ def test_a_ring_that_is_full(looked: bool) -> None:
     assert description["dropped_by_ring"] > 0
     assert lost == sum(description[f"dropped_by_{who}"] for who in ("kernel", "interface", "ring"))
     assert "packets_dropped" in kinds
-
-
-def refused() -> Any:
-    """Return how an interface that is not there is refused."""
-    try:
-        open_packets([], (3306,), interface="no-such-one").close()
-    except NativeFault as error:
-        return str(error)
-    return None
-
-
-def test_an_interface_that_is_not_there() -> None:
-    """It is named."""
-    assert apart(refused).startswith("no-such-one: ")

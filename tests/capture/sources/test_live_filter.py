@@ -18,7 +18,7 @@ from querytape.native.bindings.parsers import live_filter
 
 from tests.helpers.command_line import run_here
 from tests.helpers.dialogue import CLIENT, Dialogue, ip4, ip6, tcp
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, packets, pieces, read_frames, udp
 
 from ...conftest import skip_loudly
@@ -216,11 +216,10 @@ def test_a_live_capture_has_each_conversation(interface: str, cable: tuple[str, 
     tape, sent = tmp_path / "live.tape", list(conversations())
     with recording(3306, tape, cable[1] if interface == "far" else "any"):
         send(cable[0], sent)
-    with database() as con:
-        found = con.execute(
-            f"SELECT commands, count(*) FROM (SELECT list(command ORDER BY seq) AS commands FROM"
-            f" '{tape}/events/*.parquet' GROUP BY session) GROUP BY ALL"
-        ).fetchall()
+    found = query(
+        f"SELECT commands, count(*) FROM (SELECT list(command ORDER BY seq) AS commands FROM"
+        f" '{tape}/events/*.parquet' GROUP BY session) GROUP BY ALL"
+    )
     assert found == [(COMMANDS, len(sent))]
 
 
@@ -230,10 +229,7 @@ def test_a_missing_fragment_of_a_live_capture_is_a_loss(cable: tuple[str, str], 
     del next(part for part in parts if len(part) > 3)[1]
     with recording(3306, tape, cable[1], code=4):
         send(cable[0], parts)
-    with database() as con:
-        found = con.execute(
-            f"SELECT count(*) FILTER (errno IS NULL) FROM '{tape}/events/*.parquet' WHERE command = 'query'"
-        ).fetchall()
+    found = query(f"SELECT count(*) FILTER (errno IS NULL) FROM '{tape}/events/*.parquet' WHERE command = 'query'")
     assert found == [(1,)]
 
 

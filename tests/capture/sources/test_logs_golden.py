@@ -23,7 +23,6 @@ from querytape.native.bindings.parsers import (
 from querytape.native.bindings.reader import Reader
 
 from tests.helpers.golden import check_one, plain_row
-from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_quickly
 
 HERE = Path(__file__).parent / "golden"
@@ -90,19 +89,6 @@ def test_cut_anywhere(name: str, tmp_path: Path) -> None:
 def statements(found: Read) -> Counter[tuple[str, int, bytes]]:
     """Return how often each command of a thread with its statement is in what was read."""
     return Counter((event["command"], event["thread_id"], event["statement"]) for event in found.events)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_in_pieces(name: str, tmp_path: Path) -> None:
-    """However a pipe gives it, byte for byte or a line at a time, a log is the same."""
-    path = HERE / name
-    wanted = plain(read(name, path))
-    for piece in (1, 7, 100):
-        with fifo_with(tmp_path / "fifo", path.read_bytes(), piece) as fifo:
-            got = plain(read(name, fifo))
-        for part in ("events", "not_understood"):
-            assert got[part] == wanted[part], piece
-        assert len(got["problems"]) == len(wanted["problems"])
 
 
 def test_many_sessions(tmp_path: Path) -> None:

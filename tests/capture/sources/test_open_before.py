@@ -9,7 +9,7 @@ from querytape.capture import Settings, capture
 from querytape.schemas.names import FLAGS
 from querytape.servers.open_sessions import OpenSession, OpenSessions, PreparedText
 
-from tests.helpers.whole import query
+from tests.helpers.duck import query
 
 # MariaDB's: whole seconds, one statement longer than its second, one of another account.
 SLOW = """\

@@ -12,7 +12,7 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.schemas import FLAGS
 
-from tests.helpers.duck import database
+from tests.helpers.tape_tools import found as found_on
 
 from ...helpers.dialogue import (
     CLIENT,
@@ -288,9 +288,7 @@ def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
     assert [e["host"] for e in found] == ["192.0.2.9"] * 2 + ["192.0.2.8"] * 2
     assert problems == []
     capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
-    with database() as con:
-        ports = con.execute(f"SELECT port FROM '{tmp_path}/t.tape/sessions.parquet' ORDER BY session").fetchall()
-    assert ports == [(55555,), (55556,)]
+    assert found_on(tmp_path / "t.tape", "SELECT port FROM sessions ORDER BY session") == [(55555,), (55556,)]
 
 
 def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
@@ -302,33 +300,39 @@ def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
     assert "damaged_capture" in problems
 
 
-def as_pcapng(path: Path, ticks: dict[int, int]) -> Path:
-    """Write a capture file again as pcapng; `ticks`: packets by number, from 0, and their 64 bits of microseconds instead."""
-
-    def block(kind: int, body: bytes) -> bytes:
-        body += bytes(-len(body) % 4)
-        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
-
-    old = path.read_bytes()
-    out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", 1, 0, 262144))
-    at, number = 24, 0
-    while at < len(old):
-        seconds, fraction, kept, length = struct.unpack_from("<IIII", old, at)
-        tick = ticks.get(number, seconds * 1_000_000 + fraction)
-        body = struct.pack("<IIIII", 0, tick >> 32, tick & 0xFFFFFFFF, kept, length)
-        out += block(6, body + old[at + 16 : at + 16 + kept])
-        at, number = at + 16 + kept, number + 1
-    path.write_bytes(out)
-    return path
+FIN, RST = 0x11, 0x14
 
 
-def test_a_time_that_cannot_be(tmp_path: Path) -> None:
-    """64 bits of microseconds may say the year 586,524: such a packet has the time of the one before, and a problem says so."""
-    plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
-    sound, problems, _ = events(as_pcapng(write_pcap(tmp_path / "b.pcap", [shop()]), {}))
-    assert (said(sound), problems) == (SHOP, [])
-    assert [e["start_ns"] for e in sound] == [e["start_ns"] for e in plain]
-    found, problems, _ = events(as_pcapng(write_pcap(tmp_path / "c.pcap", [shop()]), {0: 2**64 - 1, 6: 2**63}))
-    assert said(found) == SHOP
-    assert problems == ["impossible_time"] * 2
-    assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
+@pytest.mark.parametrize(
+    "ends",
+    [
+        [(CLIENT, FIN), (SERVER, FIN)],
+        [(SERVER, FIN), (CLIENT, FIN)],
+        [(CLIENT, RST)],
+        [(SERVER, RST)],
+        [(SERVER, FIN), (CLIENT, RST)],
+    ],
+)
+def test_the_end_of_both_ways_ends_a_connection(tmp_path: Path, ends: list[tuple[int, int]]) -> None:
+    """A live capture keeps nothing of it: what comes after it without an opening is not looked at."""
+    dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
+    for way, flags in ends:
+        dialogue.raw(way, b"", flags)
+    dialogue.say(CLIENT, query(b"SELECT late")).say(SERVER, rows([b"2"]))
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [e["statement"] for e in found] == [None, b"SELECT 1"]
+    assert (problems, described["gaps"]) == ([], 0)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_one_way_that_has_ended_ends_nothing(tmp_path: Path, early: bool) -> None:
+    """The client has said its last: the answer still comes, be the end of its way seen before what is in front of it."""
+    dialogue = Dialogue().logged_in().say(CLIENT, query(b"SELECT 1"))
+    dialogue.raw(CLIENT, b"", FIN)
+    if early:
+        dialogue.segments[-2:] = dialogue.segments[:-3:-1]
+    dialogue.say(SERVER, rows([b"1", b"2"]))
+    dialogue.raw(SERVER, b"", FIN)
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["rows_sent"]) for e in found] == [(None, None), (b"SELECT 1", 2)]
+    assert (problems, described["gaps"]) == ([], 0)

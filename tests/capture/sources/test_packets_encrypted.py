@@ -152,22 +152,15 @@ def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_p
 
 def test_what_is_said_of_each_connection(certificate: dict[str, str], tmp_path: Path) -> None:
     """How many were read and how many not, by each reason, and what the key log held."""
-    keys, names = tmp_path / "keys", ("not_supported", "handshake_lost", "without_login", "renegotiated")
+    keys = tmp_path / "keys"
     path = write_pcap(tmp_path / "a.pcap", [encrypted(CAPS["new"], certificate, keys, "1.3")])
     wrong = b"".join(line[:-4] + b"0000\n" for line in keys.read_bytes().splitlines() if not line.startswith(b"#"))
     (tmp_path / "wrong").write_bytes(wrong + b"no line of a key log\n")
     (tmp_path / "none").write_bytes(b"# nothing\n")
-    none = {
-        "decrypted": 0,
-        "decrypted_in_part": 0,
-        "decrypted_to_new_keys": 0,
-        "tls_without_keys": 0,
-        "tls_wrong_keys": 0,
-        "keylog_forgotten": 0,
-        "keylog_connections": 0,
-        "keylog_bad_lines": 0,
-        "encrypted": 0,
-    } | {f"tls_{name}": 0 for name in names}
+    of_tls = ("without_keys", "wrong_keys", "not_supported", "handshake_lost", "without_login", "renegotiated")
+    of_log = ("forgotten", "connections", "bad_lines")
+    names = ["decrypted", "decrypted_in_part", "decrypted_to_new_keys", "encrypted"]
+    none = dict.fromkeys([*names, *(f"tls_{name}" for name in of_tls), *(f"keylog_{name}" for name in of_log)], 0)
     for file, told_of in (
         (keys, {"decrypted": 1, "keylog_connections": 1}),
         (tmp_path / "wrong", {"encrypted": 1, "tls_wrong_keys": 1, "keylog_connections": 1, "keylog_bad_lines": 1}),

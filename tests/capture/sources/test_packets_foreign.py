@@ -2,6 +2,7 @@
 """What is on the port and is not MySQL, what is MySQL and on another port, PROXY headers in pieces, pcapng's interfaces."""
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.helpers.dialogue import (
     tcp,
     write_pcap,
 )
-from tests.helpers.reading import events, read_all
+from tests.helpers.reading import events, read_all, said
 
 UNBOUND = FLAGS["unbound"]
 V1 = b"PROXY TCP4 203.0.113.9 10.0.0.1 51234 3306\r\n"
@@ -182,8 +183,15 @@ def test_what_was_passed_over_is_said(tmp_path: Path) -> None:
     assert "ports that speak the X protocol, which is not read: 33060" in done.out
 
 
-def pcapng(dialogue: Dialogue, endian: str, links: list[int], snaplens: list[int], padding: int = 0) -> bytes:
-    """Return a pcapng file whose packets come from its interfaces in turn."""
+def pcapng(
+    dialogue: Dialogue,
+    endian: str,
+    links: list[int],
+    snaplens: list[int],
+    padding: int = 0,
+    ticks: Mapping[int, int] | None = None,
+) -> bytes:
+    """Return a pcapng file whose packets come from its interfaces in turn; `ticks`: other times of some packets, in us."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -197,7 +205,7 @@ def pcapng(dialogue: Dialogue, endian: str, links: list[int], snaplens: list[int
     for number, segment in enumerate(dialogue.segments):
         which = number % len(links)
         frame = heads[links[which]] + ip4(tcp(segment, dialogue.client_port), segment.way)
-        when = 1_718_000_000_000_000 + number * 100
+        when = (ticks or {}).get(number, 1_718_000_000_000_000 + number * 100)
         size = len(frame)
         out += block(6, struct.pack(endian + "IIIII", which, when >> 32, when & 0xFFFFFFFF, size, size) + frame)
     return out
@@ -213,6 +221,20 @@ def test_interfaces_that_differ(links: list[int], endian: str, tmp_path: Path) -
     found, problems, description = events(tmp_path / "a.pcapng")
     assert [event["command"] for event in found] == ["connect", "query", "quit"] * 2
     assert (problems, description["unknown_link_layer"]) == ([], 0)
+
+
+def test_a_packet_with_an_impossible_time_has_that_of_the_one_before(tmp_path: Path) -> None:
+    """64 bits of microseconds may be the year 586,524: each such packet is a problem, and the events are the same."""
+    plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(pcapng(shop(), "<", [1], [262144]))
+    sound, problems, _ = events(path)
+    assert (said(sound), problems) == (said(plain), [])
+    assert [e["start_ns"] for e in sound] == [e["start_ns"] for e in plain]
+    path.write_bytes(pcapng(shop(), "<", [1], [262144], ticks={0: 2**64 - 1, 6: 2**63}))
+    found, problems, _ = events(path)
+    assert (said(found), problems) == (said(plain), ["impossible_time"] * 2)
+    assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
 
 
 def test_an_interface_at_every_place_of_the_buffer(tmp_path: Path) -> None:

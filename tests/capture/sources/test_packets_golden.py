@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every column of a conversation that has everything, whole, in small segments, with each of them lost, twice or cut.
+"""Every column of a conversation that has everything, whole, and with each of its segments lost, twice or cut.
 
 QT_GOLDEN=write writes golden/packets.json again: look at what changed before it is committed.
 """
@@ -256,23 +256,3 @@ def test_each_segment_hurt(name: str, hurt: Callable[[list[Segment], int], list[
             assert events == whole or more > problems or said != description, at
             for _, statement, *_ in events:
                 assert any(one.startswith(statement or b"") for one in statements), (at, statement)
-
-
-@pytest.mark.parametrize("mss", [1, 5, 40])
-def test_small_segments(mss: int, tmp_path: Path) -> None:
-    """However the bytes are cut into segments, the same is told; only times and places differ."""
-
-    def told(talk: Dialogue) -> list[tuple[Any, ...]]:
-        keys = ("command", "statement", "stmt", "params", "rows_sent", "rows_affected", "errno", "error", "warnings", "db", "user",
-                "insert_id", "insert_ids", "checksum", "bytes_sent", "flags")  # fmt: skip
-        events = read(write_pcap(tmp_path / "a.pcap", [talk])).events
-        return [tuple(event[key] for key in keys) for event in sorted(events, key=lambda e: int(e["seq"]))]
-
-    whole = everything(CAPS["new"])
-    small = Dialogue()
-    for segment in whole.segments:
-        if segment.payload:
-            small.say(segment.way, segment.payload, mss)
-        else:
-            small.raw(segment.way, b"", segment.flags)
-    assert told(small) == told(whole)

@@ -19,6 +19,7 @@ from ...helpers.dialogue import (
     rows,
     write_pcap,
 )
+from ...helpers.log_writers import number_bytes
 from ...helpers.reading import events
 
 MORE = 10  # autocommit, and more results come
@@ -30,21 +31,14 @@ INSERT, REPLACE, UPDATE, SELECT = (
 )
 
 
-def number(value: int) -> bytes:
-    """Return a length-encoded number."""
-    if value < 251:
-        return bytes([value])
-    return b"\xfc" + struct.pack("<H", value) if value < 65536 else b"\xfe" + struct.pack("<Q", value)
-
-
 def made(seq: int, generated: int, more: bool) -> bytes:
     """Return the OK packet of a statement that generated an id."""
-    return packet(seq, b"\0\1" + number(generated) + struct.pack("<HH", MORE if more else 2, 0))
+    return packet(seq, b"\0\1" + number_bytes(generated) + struct.pack("<HH", MORE if more else 2, 0))
 
 
 def several(seq: int, generated: int, affected: int, info: bytes, more: bool = False) -> bytes:
     """Return the OK packet of a statement of several rows."""
-    head = b"\0" + number(affected) + number(generated) + struct.pack("<HH", MORE if more else 2, 0)
+    head = b"\0" + number_bytes(affected) + number_bytes(generated) + struct.pack("<HH", MORE if more else 2, 0)
     return packet(seq, head + info)
 
 

@@ -13,7 +13,7 @@ from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import open_packets
 from querytape.servers.sandbox import Server
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.tiers import mostly_long
 
 from ...helpers.live import may_capture, wait_until_it_listens
@@ -40,65 +40,65 @@ def drive(server: Server) -> None:
     con.close()
 
 
+def begin(port: int, tape: Path, *options: str) -> "subprocess.Popen[str]":
+    """Start a capture of a port of the loopback; wait until it listens."""
+    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(port)]
+    process = subprocess.Popen([*command, *options, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
+    wait_until_it_listens(process)
+    return process
+
+
+def ended(process: "subprocess.Popen[str]", code: int = 0) -> str:
+    """Wait for a capture's end; return its messages."""
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == code, said
+    return said
+
+
+def live(tape: Path, columns: str) -> list[tuple[Any, ...]]:
+    """Return columns of the statements that `drive` sent."""
+    events = f"SELECT * FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live') ORDER BY session, seq"
+    return query(f"SELECT {columns} FROM ({events})")
+
+
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.usefixtures("may_capture")
 def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
-    """Each statement once, in its order, though the loopback shows packets twice; stopped by its duration."""
-    tape = tmp_path / "live.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(server.port)]
-    process = subprocess.Popen([*command, "--duration", "8s", "-o", str(tape)], stderr=subprocess.PIPE, text=True)
-    wait_until_it_listens(process)
+    """Each statement once, in its order, though the loopback shows packets twice. The duration ends the capture."""
+    process = begin(server.port, tmp_path / "live.tape", "--duration", "8s")
     drive(server)
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == 0, said
-    with database() as con:
-        found = con.execute(
-            f"SELECT session, statement::VARCHAR, errno, rows_sent FROM '{tape}/events/*.parquet'"
-            " WHERE contains(statement::VARCHAR, 'live') ORDER BY session, seq"
-        ).fetchall()
-    assert [row[1] for row in found] == [
-        f"SELECT /* live */ {n}" if n % 10 else f"SELECT /* live */ nothing_{n}" for n in range(STATEMENTS)
+    ended(process)
+    found = live(tmp_path / "live.tape", "statement::VARCHAR, errno, session")
+    assert [row[:2] for row in found] == [
+        (f"SELECT /* live */ {n}", 0) if n % 10 else (f"SELECT /* live */ nothing_{n}", 1054) for n in range(STATEMENTS)
     ]
-    assert {row[0] for row in found} == {found[0][0]}
-    assert [row[2] for row in found] == [0 if n % 10 else 1054 for n in range(STATEMENTS)]
+    assert len({row[2] for row in found}) == 1
 
 
 @pytest.mark.sampled
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
-    """Ctrl-C right behind the last answer: the tape is whole, with what the kernel still held."""
+def test_a_signal_right_after_the_last_answer_loses_nothing(
+    mariadb: Server, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The tape is whole, with what the kernel still held."""
     tape = tmp_path / "live.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo"]
-    process = subprocess.Popen(
-        [*command, "--port", str(mariadb.port), "-o", str(tape)], stderr=subprocess.PIPE, text=True
-    )
-    wait_until_it_listens(process)
+    process = begin(mariadb.port, tape)
     for _ in range(5):
         drive(mariadb)
     process.send_signal(number)
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == 0, said
-    with database() as con:
-        found = con.execute(
-            f"SELECT count(*) FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
-        ).fetchall()
-    assert found == [(5 * STATEMENTS,)]
+    ended(process)
+    assert live(tape, "count(*)") == [(5 * STATEMENTS,)]
     assert json.loads((tape / "tape.json").read_text())["finished"]
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_encrypted_connections_are_named(mysql80: Server, tmp_path: Path) -> None:
-    """Nothing can be read of a TLS connection: no tape, and a sentence that says why."""
-    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo"]
-    options = ["--port", str(mysql80.port), "--duration", "6s", "-o", str(tmp_path / "x.tape")]
-    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    wait_until_it_listens(process)
-    mysql80.connect().close()
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == 1
-    assert "1 of 1 connections are encrypted" in said
+    """Nothing can be read of a TLS connection: no tape, and a message with the reason."""
+    process = begin(mysql80.port, tmp_path / "x.tape", "--duration", "6s")
+    mysql80.connect(ssl_disabled=False).close()
+    assert "1 of 1 connections are encrypted" in ended(process, 1)
 
 
 def test_an_interface_that_is_not_there_is_named() -> None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MySQL protocol: what is asked and answered, in every form, from conversations made by hand."""
 
+import json
 import struct
 import zlib
 from pathlib import Path
 
 import pytest
+from querytape.capture import SOURCES, Settings, capture_source
 from querytape.schemas import FLAGS
 
 from ...helpers.dialogue import (
@@ -30,6 +32,7 @@ from ...helpers.dialogue import (
     write_pcap,
 )
 from ...helpers.reading import events, said
+from ...helpers.tape_tools import found as found_on
 
 pytestmark = pytest.mark.slow
 TRUNCATED = FLAGS["truncated"]
@@ -37,32 +40,18 @@ TRUNCATED = FLAGS["truncated"]
 
 @pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
 def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
-    """Rows and affected rows are summed, the first error counts, warnings are the last result's."""
+    """Rows and affected rows are summed, the first error counts."""
     dialogue = Dialogue().logged_in(caps)
-    answer = rows([b"1", b"2"], caps, status=10) + ok(6, affected=3, status=10, warnings=4) + rows([b"3"], caps, seq=7)
-    dialogue.ask(b"SELECT 1; UPDATE t; SELECT 2", answer)
+    changes = ok(6, affected=3, status=10, warnings=4) + ok(7, affected=4, status=10)
+    answer = rows([b"1", b"2"], caps, status=10) + changes + rows([b"3"], caps, seq=8)
+    dialogue.ask(b"SELECT 1; UPDATE t; UPDATE u; SELECT 2", answer)
     broken = rows([b"1"], caps, status=10) + err(6, 1146, b"no table")
     dialogue.ask(b"SELECT 1; SELECT nope; SELECT 3", broken).ask(b"SELECT 4", rows([b"4"], caps)).close()
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
     assert [(e["rows_sent"], e["rows_affected"], e["errno"]) for e in found[1:4]] == [
-        (3, 3, 0),
+        (3, 7, 0),
         (1, None, 1146),
         (1, None, 0),
-    ]
-    assert problems == []
-
-
-def test_pipelined_commands_get_their_own_answers(tmp_path: Path) -> None:
-    """Four queries in one segment, then four answers in one."""
-    dialogue = Dialogue().logged_in()
-    dialogue.say(CLIENT, b"".join(query(b"SELECT %d" % n) for n in range(4)))
-    dialogue.say(SERVER, rows([b"a"]) + rows([b"a", b"b"]) + err(1, 1064, b"x") + rows([b"a", b"b", b"c"])).close()
-    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
-    assert [(e["statement"], e["rows_sent"], e["errno"]) for e in found[1:5]] == [
-        (b"SELECT 0", 1, 0),
-        (b"SELECT 1", 2, 0),
-        (b"SELECT 2", None, 1064),
-        (b"SELECT 3", 3, 0),
     ]
     assert problems == []
 
@@ -215,49 +204,6 @@ def test_a_count_comes_with_each_execution(tmp_path: Path, flags: int, agreed: b
     assert problems == (["joined_midway"] if midway else [])
 
 
-def test_prepared_statements_carry_their_types(tmp_path: Path) -> None:
-    """Types are sent once; each execution on the tape has them. Long data, reset, close, and an unknown id."""
-    dialogue = Dialogue().logged_in()
-    sql = b"SELECT x FROM t WHERE a = ? AND b = ?"
-    dialogue.say(CLIENT, packet(0, b"\x16" + sql)).say(SERVER, prepare_ok(9, 1, 2))
-    types, values = b"\3\0\xfd\0", struct.pack("<i", 42) + lenenc(b"text")
-    first = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\1" + types + values
-    binary = packet(1, b"\1") + column(2) + eof(3) + packet(4, b"\0\0" + lenenc(b"r")) + eof(5)
-    dialogue.say(CLIENT, packet(0, b"\x17" + first)).say(SERVER, binary)
-    again = struct.pack("<IBI", 9, 0, 1) + b"\2" + b"\0" + struct.pack("<i", 43)
-    dialogue.say(CLIENT, packet(0, b"\x17" + again)).say(SERVER, binary)
-    dialogue.say(CLIENT, packet(0, b"\x18" + struct.pack("<IH", 9, 1) + b"long"))
-    longer = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\0" + struct.pack("<i", 44)
-    dialogue.say(CLIENT, packet(0, b"\x17" + longer)).say(SERVER, binary)
-    dialogue.say(CLIENT, packet(0, b"\x19" + struct.pack("<I", 9)))
-    dialogue.say(CLIENT, packet(0, b"\x17" + struct.pack("<IBI", 99, 0, 1))).say(
-        SERVER, err(1, 1243, b"unknown")
-    ).close()
-    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
-    head = b"E\2\0" + struct.pack("<I", 1)
-    executes = [(e["statement"], e["stmt"], e["params"], e["rows_sent"]) for e in found if e["command"] == "execute"]
-    assert executes == [
-        (sql, 1, head + b"\0\1" + types + values, 1),
-        (sql, 1, head + b"\2\1" + types + struct.pack("<i", 43), 1),
-        (sql, 1, b"D\2\2\0" + struct.pack("<I", 1) + b"\0\1" + types + struct.pack("<i", 44), 1),
-        (None, None, b"R" + struct.pack("<IBI", 99, 0, 1), None),
-    ]
-    assert [e["params"] for e in found if e["command"] == "long_data"] == [b"L\1\0long"]
-    assert all(e["checksum"].startswith("binary:") for e in found if e["command"] == "execute" and e["rows_sent"])
-    assert problems == ["params_not_understood"]
-
-
-def test_local_infile_keeps_the_file(tmp_path: Path) -> None:
-    """The client's file is the command's, not commands of its own."""
-    dialogue = Dialogue().logged_in()
-    dialogue.say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t")).say(SERVER, packet(1, b"\xfbx"))
-    dialogue.say(CLIENT, packet(2, b"1\t\3a\n") + packet(3, b"2\tb\n") + packet(4, b"")).say(SERVER, ok(5, affected=2))
-    dialogue.close()
-    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
-    assert (found[1]["params"], found[1]["rows_affected"], len(found)) == (b"I1\t\3a\n2\tb\n", 2, 3)
-    assert problems == []
-
-
 def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attributes: bool = False) -> bytes | None:
     """Return the params of a command whose answer asks for some files, each sent in pieces."""
     dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if attributes else 0))
@@ -289,7 +235,7 @@ def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attrib
 def test_files_of_local_infile(tmp_path: Path) -> None:
     """Empty ones, several of one command, and next to attributes and parameters: all are on the tape."""
     assert files_loaded(tmp_path, False, [[]]) == b"I"
-    assert files_loaded(tmp_path, False, [[b"a\n", b"b\n"]]) == b"Ia\nb\n"
+    assert files_loaded(tmp_path, False, [[b"a\t\3\n", b"b\n"]]) == b"Ia\t\3\nb\n"
     assert files_loaded(tmp_path, False, [[b"a\n"], [], [b"c", b"d"]]) == b"S\0\2a\n\0\2cd"
     own = b"E\1\0" + struct.pack("<I", 1) + b"\0\1\3\0" + struct.pack("<i", 7)
     assert files_loaded(tmp_path, True, [[b"a\n"]]) == b"S" + lenenc(own) + b"\2a\n"
@@ -315,22 +261,6 @@ def test_a_file_that_breaks_off_is_not_whole(tmp_path: Path) -> None:
     dialogue.say(SERVER, packet(1, b"\xfbx")).say(CLIENT, packet(2, b"half"))
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
     assert found[1]["flags"] & TRUNCATED
-
-
-@pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
-def test_set_option(tmp_path: Path, caps: int) -> None:
-    """It is answered with an EOF, or with the OK that stands for one; what follows is understood."""
-    answer = ok(1, header=0xFE) if caps & DEPRECATE_EOF else eof(1)
-    dialogue = Dialogue().logged_in(caps).say(CLIENT, packet(0, b"\x1b\0\0")).say(SERVER, answer)
-    dialogue.ask(b"DO 1", ok(1)).close()
-    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
-    assert [(e["command"], e["errno"]) for e in found] == [
-        ("connect", 0),
-        ("set_option", 0),
-        ("query", 0),
-        ("quit", 0),
-    ]
-    assert problems == []
 
 
 def frames(payload: bytes, seq: int, size: int) -> bytes:
@@ -398,3 +328,20 @@ def test_a_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
     found, problems, _ = events(write_pcap(tmp_path / "large.pcap", [dialogue.close()], step_us=1))
     assert len(text) > 64 << 20
     assert (found[1]["statement"] == text, found[1]["flags"] & FLAGS["truncated"], problems) == (True, 0, [])
+
+
+CONNECT_ATTRS = 1 << 20
+
+
+def test_attributes_are_json(tmp_path: Path) -> None:
+    """Whatever is in them: a Windows path, quotes, control characters."""
+    values = {"program_name": "C:\\app\\new.exe", 'a"b': "tab\t, line\n", "x": "é"}
+    text = b"".join(lenenc(word.encode()) for pair in values.items() for word in pair)
+    caps = MYSQL_CAPS | CONNECT_ATTRS
+    login = struct.pack("<IIB23x", caps, 1 << 24, 45) + b"app\0\0shop\0mysql_native_password\0" + lenenc(text)
+    dialogue = Dialogue().open().say(SERVER, greeting(caps)).say(CLIENT, packet(1, login)).say(SERVER, ok(2))
+    dialogue.ask(b"SELECT 1", rows([b"1"])).close()
+    pcap = write_pcap(tmp_path / "a.pcap", [dialogue])
+    capture_source(SOURCES["packets"], [str(pcap)], tmp_path / "a.tape", Settings(extra={"port": (3306,)}))
+    ((shown,),) = found_on(tmp_path / "a.tape", "SELECT attributes FROM sessions")
+    assert json.loads(shown) == values

@@ -12,7 +12,8 @@ from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import open_proxysql
 from querytape.schemas import FLAGS
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
+from tests.helpers.log_writers import number_bytes, string_bytes
 from tests.helpers.reading import read_all, tape_of
 
 
@@ -40,25 +41,22 @@ def test_proxysql_packed_and_redacted(tmp_path: Path) -> None:
     assert info["measuring_point"] == "proxy"
 
 
-def number(n: int) -> bytes:
-    """Return a length-encoded number."""
-    if n < 251:
-        return bytes([n])
-    return b"\xfc" + struct.pack("<H", n) if n < 65536 else b"\xfe" + struct.pack("<Q", n)
-
-
-def string(text: bytes) -> bytes:
-    """Return a length-encoded string."""
-    return number(len(text)) + text
-
-
 def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3, params: bytes = b"") -> bytes:
     """Return a record of ProxySQL's binary events log; `counts`: how many numbers of rows that release writes."""
-    body = bytes([event]) + number(thread) + string(b"app") + string(b"shop") + string(b"10.0.0.5:51000")
-    body += number(2**64 - 1) if thread == 9 else number(3) + string(b"10.0.0.1:3306")
-    body += number(start_us) + number(start_us + 1500) + (number(7) if event else b"")
+    body = (
+        bytes([event])
+        + number_bytes(thread)
+        + string_bytes(b"app")
+        + string_bytes(b"shop")
+        + string_bytes(b"10.0.0.5:51000")
+    )
+    body += number_bytes(2**64 - 1) if thread == 9 else number_bytes(3) + string_bytes(b"10.0.0.1:3306")
+    body += number_bytes(start_us) + number_bytes(start_us + 1500) + (number_bytes(7) if event else b"")
     body += (
-        b"".join(number(n) for n in (5, 42, 300)[3 - counts :]) + number(0x1234567890ABCDEF) + string(query) + params
+        b"".join(number_bytes(n) for n in (5, 42, 300)[3 - counts :])
+        + number_bytes(0x1234567890ABCDEF)
+        + string_bytes(query)
+        + params
     )
     return struct.pack("<Q", len(body) + (event == 0)) + body
 
@@ -82,11 +80,10 @@ def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
     assert detect_source(str(path), SOURCES.values()).name == "proxysql"
     found, info = tape_of("proxysql", path, tmp_path)
     assert found[0][1:8] == (b"SELECT 'caf\xe9'", 7, at * 1000, 1_500_000, "app", "10.0.0.5", "shop")
-    with database() as con:
-        rows = con.execute(
-            f"SELECT thread_id, command, rows_affected, rows_sent, octet_length(statement)"
-            f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
-        ).fetchall()
+    rows = query(
+        f"SELECT thread_id, command, rows_affected, rows_sent, octet_length(statement)"
+        f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
+    )
     assert [row[:4] for row in rows] == [
         (7, "query", *numbers), (9, "query", *numbers), (7, "prepare", *numbers), (7, "execute", *numbers),
         (300, "query", *numbers),
@@ -100,7 +97,11 @@ def values(*given: tuple[int, bytes | None]) -> bytes:
     """Return the parameters of an execution as ProxySQL 2.7.3 and later writes them: (type, text or None for NULL)."""
     bits = sum(1 << n for n, (_, text) in enumerate(given) if text is None)
     bitmap = bits.to_bytes((len(given) + 7) // 8, "little")
-    return number(len(given)) + bitmap + b"".join(struct.pack("<H", t) + string(text or b"") for t, text in given)
+    return (
+        number_bytes(len(given))
+        + bitmap
+        + b"".join(struct.pack("<H", t) + string_bytes(text or b"") for t, text in given)
+    )
 
 
 def clock(year: int, month: int, day: int, hour: int, minute: int, second: int, micro: int) -> bytes:
@@ -116,25 +117,31 @@ def test_values_of_executions(tmp_path: Path) -> None:
         (8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (5, b"0.500000"), (3, None),
         (246, b"1.50"), (1, b"-1"), (10, clock(2026, 1, 2, 0, 0, 0, 0)), (254, b"0x"),
     )  # fmt: skip
-    head = bytes([18]) + number(0) + string(b'{"version":"3.0.2"}') + string(b"") + string(b"") + number(2**64 - 1)
-    head += bytes(6) + string(b"")
+    head = (
+        bytes([18])
+        + number_bytes(0)
+        + string_bytes(b'{"version":"3.0.2"}')
+        + string_bytes(b"")
+        + string_bytes(b"")
+        + number_bytes(2**64 - 1)
+    )
+    head += bytes(6) + string_bytes(b"")
     path = tmp_path / "queries.log"
     path.write_bytes(
         struct.pack("<Q", len(head) + 1) + head
         + record(17, 7, at, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)")
         + record(16, 7, at + 10, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=given)
-        + record(16, 7, at + 20, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=number(0))
+        + record(16, 7, at + 20, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=number_bytes(0))
         + record(16, 7, at + 30, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=values((77, b"unknown")))
-        + record(16, 7, at + 40, b"COMMIT", params=number(0))
+        + record(16, 7, at + 40, b"COMMIT", params=number_bytes(0))
     )  # fmt: skip
     assert detect_source(str(path), SOURCES.values()).name == "proxysql"
     _, info = tape_of("proxysql", path, tmp_path)
     assert info["problems"] == {}
-    with database() as con:
-        rows = con.execute(
-            f"SELECT command, stmt, params, flags & {FLAGS['placeholder']} != 0"
-            f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
-        ).fetchall()
+    rows = query(
+        f"SELECT command, stmt, params, flags & {FLAGS['placeholder']} != 0"
+        f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
+    )
     types = struct.pack("<9H", 8, 253, 12, 5, 3, 246, 1, 10, 254)
     expected = (
         b"E" + bytes([9, 0, 1, 0, 0, 0, 16, 0, 1]) + types + struct.pack("<q", -7) + b"\4it's"
@@ -161,9 +168,8 @@ def test_values_that_are_damaged(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(b"".join(record(16, 7, at + n, b"SELECT ?", params=block) for n, block in enumerate(blocks)))
         tape_of("proxysql", path, tmp_path)
-        with database() as con:
-            events = f"FROM '{path}.tape/events/*.parquet' SELECT params ORDER BY start_ns"
-            found.append([params for (params,) in con.execute(events).fetchall()])
+        events = f"FROM '{path}.tape/events/*.parquet' SELECT params ORDER BY start_ns"
+        found.append([params for (params,) in query(events)])
     assert found[0][:-1] == [None] * len(given)
     assert found[0][-1] is not None
     assert len(found[1]) == len(changed)
@@ -202,9 +208,8 @@ def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
         )
     )
     tape_of("proxysql", path, tmp_path)
-    with database() as con:
-        events = f"FROM '{path}.tape/events/*.parquet' SELECT params WHERE command = 'execute' ORDER BY start_ns"
-        found = [params for (params,) in con.execute(events).fetchall()]
+    events = f"FROM '{path}.tape/events/*.parquet' SELECT params WHERE command = 'execute' ORDER BY start_ns"
+    found = [params for (params,) in query(events)]
     assert len(found) == len(texts)
     assert [params is not None for params in found] == [text in good for text in texts]
     assert [params[-len(raw) :] for params, raw in zip(found, good.values(), strict=False) if raw] == [
@@ -264,13 +269,10 @@ def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
     assert tape_of("proxysql", path, tmp_path)[1]["problems"] == {}
     tape_of("proxysql", binary, tmp_path)
     columns = f"command, params, flags & {FLAGS['placeholder']} != 0, stmt IS NULL"
-    with database() as con:
-        read = {
-            name: con.execute(
-                f"SELECT {columns} FROM '{tmp_path}/{name}.tape/events/*.parquet' ORDER BY start_ns"
-            ).fetchall()
-            for name in ("j.log", "b.log")
-        }
+    read = {
+        name: query(f"SELECT {columns} FROM '{tmp_path}/{name}.tape/events/*.parquet' ORDER BY start_ns")
+        for name in ("j.log", "b.log")
+    }
     mask = types_of(read["b.log"][1][1], 4)
     assert types_of(read["j.log"][1][1], 4) == mask  # the type of a NULL is not in JSON
     assert read["j.log"][1][2:] == (False, False)

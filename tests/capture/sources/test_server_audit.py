@@ -10,8 +10,8 @@ from querytape.capture.library import capture
 from querytape.common.errors import InputError
 from querytape.schemas import open_folder
 
+from tests.helpers.duck import query
 from tests.helpers.reading import Read, read_all, read_quickly
-from tests.helpers.whole import query
 
 ROWS = """20261120 15:21:05,db1,app,web1,29,0,CONNECT,shop,,0
 20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT \\'it\\'',0
@@ -29,33 +29,6 @@ def read(tmp_path: Path, text: str, **extra: int) -> Read:
     path.write_text(text)
     assert detect_source(str(path), SOURCES.values()).name == "audit"
     return read_all(SOURCES["audit"].open([str(path)], Settings(extra=extra)))
-
-
-def test_rows(tmp_path: Path) -> None:
-    """Connects, statements with their quotes taken off, error numbers."""
-    log = read(tmp_path, ROWS)
-    assert [(e["command"], e["statement"], e["errno"]) for e in log.events] == [
-        ("connect", None, 0),
-        ("query", b"SELECT 'it'", 0),
-        ("query", b"SELECT x FROM nowhere", 1146),
-        ("quit", None, 0),
-    ]
-    assert {(e["user"], e["host"], e["db"]) for e in log.events} == {("app", "web1", "shop")}
-
-
-def test_a_return_code_that_is_none_is_a_problem(tmp_path: Path) -> None:
-    """The row stays, and its error is unknown."""
-    log = read(tmp_path, ROWS.replace(",1146", ",none"))
-    assert (log.kinds, [e["errno"] for e in log.events]) == (["bad_value"], [0, 0, None, 0])
-
-
-def test_aurora_is_sorted(tmp_path: Path) -> None:
-    """Aurora's rows are in no order and have microseconds."""
-    log = read(tmp_path, AURORA)
-    assert [(e["statement"], e["start_ns"] % 1_000_000_000) for e in log.events] == [
-        (b"SELECT 1", 100_000),
-        (b"SELECT 2", 300_000),
-    ]
 
 
 def test_aurora_cannot_be_mixed(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 """New tapes of old ones, and tapes that are damaged: what is kept is whole, what is wrong is named."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from querytape.capture.tools.derive import derive
 from querytape.common.errors import InputError
 from querytape.schemas import EventFilter
 
+from tests.helpers.command_line import run_here
 from tests.helpers.tape_tools import damages, found, make_tape
 
 pytestmark = pytest.mark.slow
@@ -74,11 +73,7 @@ def test_filtering_by_what_events_are(tmp_path: Path) -> None:
 def test_cut_command(tmp_path: Path) -> None:
     """`tape cut` takes times as people write them."""
     tape = make_tape(tmp_path, "a")
-    command = [sys.executable, "-m", "querytape", "tape"]
-    out = tmp_path / "c.tape"
     times = ["--from", "2024-06-10 06:13:20", "--to", "2024-06-10T06:13:20.002+00:00"]
-    done = subprocess.run(
-        [*command, "cut", str(tape), *times, "-o", str(out)], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    assert "only a part was kept" in done.stdout
+    done = run_here("tape", "cut", str(tape), *times, "-o", str(tmp_path / "c.tape"))
+    assert done.code == 0, done.err
+    assert "only a part was kept" in done.out

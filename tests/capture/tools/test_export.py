@@ -15,7 +15,7 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.tools.export import export
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 
 from ...conftest import skip_loudly
 from ...helpers.dialogue import Dialogue, err, ok, rows, write_pcap
@@ -45,11 +45,10 @@ def written(tape: Path, format_: str, tmp_path: Path) -> bytes:
 
 def statements(tape: Path) -> list[tuple[Any, ...]]:
     """Return what a slow log can hold of each event."""
-    with database() as con:
-        return con.execute(
-            'SELECT command, statement, "user", host, db, thread_id, coalesce(duration_ns, 0) // 1000, coalesce(errno, 0),'
-            f" coalesce(rows_sent, 0) FROM '{tape}/events/*.parquet' WHERE command <> 'connect' ORDER BY session, seq"
-        ).fetchall()
+    return query(
+        'SELECT command, statement, "user", host, db, thread_id, coalesce(duration_ns, 0) // 1000, coalesce(errno, 0),'
+        f" coalesce(rows_sent, 0) FROM '{tape}/events/*.parquet' WHERE command <> 'connect' ORDER BY session, seq"
+    )
 
 
 def test_an_exported_slow_log_comes_back_as_the_same_tape(tmp_path: Path) -> None:
@@ -74,10 +73,9 @@ def test_pt_query_digest_finds_the_same_counts_and_times(tmp_path: Path, request
     found = json.loads(re.sub(r"^[^{]*", "", done.stdout, count=1))
     counted = found["global"]["query_count"]
     seconds = float(found["global"]["metrics"]["Query_time"]["sum"])
-    with database() as con:
-        events, total = con.execute(
-            f"SELECT count(*), sum(duration_ns) / 1e9 FROM '{tape}/events/*.parquet' WHERE command <> 'connect'"
-        ).fetchall()[0]
+    events, total = query(
+        f"SELECT count(*), sum(duration_ns) / 1e9 FROM '{tape}/events/*.parquet' WHERE command <> 'connect'"
+    )[0]
     assert counted == events
     assert seconds == pytest.approx(total, abs=1e-6 * events)
 

@@ -11,7 +11,7 @@ from querytape.common.errors import InputError
 from querytape.schemas import Folder, open_folder
 
 from tests.capture.test_publishing import STATEMENTS, Capture, pieces
-from tests.helpers.duck import database
+from tests.helpers.duck import database, query
 from tests.helpers.growing_log import wait_until
 
 pytestmark = pytest.mark.slow
@@ -100,8 +100,7 @@ def test_logins_of_parts_that_were_dropped_before(tmp_path: Path) -> None:
         con.execute(f"COPY (SELECT 1 AS session, 33 AS port) TO '{old}' (FORMAT parquet)")
     with follow(tape, own) as following:
         piece = next_piece(following)
-        with database() as con:
-            found = con.execute(f"SELECT port FROM '{piece.path}/sessions.parquet' WHERE session = 1").fetchall()
+        found = query(f"SELECT port FROM '{piece.path}/sessions.parquet' WHERE session = 1")
         assert found == [(33,)]
         old.unlink()
         capture.end()

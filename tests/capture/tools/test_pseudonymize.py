@@ -11,7 +11,7 @@ from querytape.capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from querytape.cli.main import group
 from querytape.common.errors import InputError
 
-from tests.helpers.duck import database
+from tests.helpers.duck import query
 from tests.helpers.tapes import make_tape
 
 KEY = bytes(range(16))
@@ -35,19 +35,14 @@ def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
         result = runner.invoke(group, [*given, "-o", str(tmp_path / name)], catch_exceptions=False)
         assert result.exit_code == 0, result.output
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
-    with database() as con:
-        rows = [
-            con.execute(f"SELECT * FROM '{tmp_path / name}/events/*.parquet' ORDER BY session, seq").fetchall()
-            for name in ("a", "b")
-        ]
-        assert rows[0] == rows[1]
-        assert len(rows[0]) == len(events)
+    rows = [query(f"SELECT * FROM '{tmp_path / name}/events/*.parquet' ORDER BY session, seq") for name in ("a", "b")]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == len(events)
     for file in (tmp_path / "a").rglob("*"):
         if file.is_file():
             content = file.read_bytes()
             if file.suffix == ".parquet":
-                with database() as con:
-                    content = str(con.execute(f"SELECT * FROM '{file}'").fetchall()).encode()
+                content = str(query(f"SELECT * FROM '{file}'")).encode()
             assert b"bob" not in content, file
             assert b"example" not in content, file
     assert json.loads((tmp_path / "a" / "tape.json").read_text())["pseudonymized"] is True
@@ -61,11 +56,10 @@ def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(group, ["tape", "pseudonymize", str(tape), "-o", str(tmp_path / "a")])
     assert "1 statements mean something else" in result.output
     assert json.loads((tmp_path / "a" / "tape.json").read_text())["read_in_several_ways"] == 1
-    with database() as con:
-        for name in ("events/*", "digests"):
-            content = str(con.execute(f"FROM '{tmp_path / 'a'}/{name}.parquet'").fetchall())
-            assert "secretone" not in content
-            assert "secrettwo" not in content
+    for name in ("events/*", "digests"):
+        content = str(query(f"FROM '{tmp_path / 'a'}/{name}.parquet'"))
+        assert "secretone" not in content
+        assert "secrettwo" not in content
 
 
 def test_a_key_is_made_where_there_is_none(tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 """What is left of damaged tapes."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from querytape.capture.tools.salvage import salvage
 from querytape.common.errors import InputError
 
+from tests.helpers.command_line import run_here
 from tests.helpers.tape_tools import damages, found, make_tape
 from tests.helpers.tapes import make_tape as built_tape
 
@@ -37,9 +36,8 @@ def test_what_is_whole_is_saved(tmp_path: Path, hurt: str) -> None:
         (tape / "sessions.parquet").write_bytes(b"PAR1")
     else:
         part.write_bytes(b"\xff" * len(content))
-    command = [sys.executable, "-m", "querytape", "tape", "verify", str(tape), "--salvage", str(tmp_path / "s.tape")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    done = run_here("tape", "verify", str(tape), "--salvage", str(tmp_path / "s.tape"))
+    assert done.code == 0, done.err
     lost = 0 if hurt.startswith("no ") else 30
     assert damages(tmp_path / "s.tape", tmp_path) == []
     assert found(tmp_path / "s.tape", "SELECT count(*), count(DISTINCT session) FROM events") == [(90 - lost, 3)]

@@ -4,8 +4,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from querytape.capture.tools.verify import verify
 from querytape.common.errors import InputError
 from querytape.common.files import write_json
 
+from tests.helpers.command_line import run_here
 from tests.helpers.duck import database
 from tests.helpers.tape_tools import damages, make_tape
 from tests.helpers.tiers import mostly_long
@@ -59,13 +58,12 @@ def test_damage_is_named(tmp_path: Path) -> None:
 def test_verify_command(tmp_path: Path) -> None:
     """`tape verify` exits with 0 for a whole tape, and with 1 for another."""
     tape = make_tape(tmp_path, "a")
-    command = [sys.executable, "-m", "querytape", "tape"]
-    done = subprocess.run([*command, "verify", str(tape)], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, f"{tape}: whole\n")
+    done = run_here("tape", "verify", str(tape))
+    assert (done.code, done.out) == (0, f"{tape}: whole\n")
     change(tape, "finished", False)
-    done = subprocess.run([*command, "verify", str(tape)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert "its capture did not end" in done.stdout
+    done = run_here("tape", "verify", str(tape))
+    assert done.code == 1
+    assert "its capture did not end" in done.out
 
 
 def made_set(tmp_path: Path, dealt: bool) -> Path:

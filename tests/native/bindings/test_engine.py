@@ -4,6 +4,8 @@
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import duckdb
 import pytest
@@ -43,6 +45,15 @@ def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute(f"SET arrow_large_buffer_size = {str(large).lower()}")
     return connection
+
+
+@contextmanager
+def following(**more: int) -> Iterator[Engine]:
+    """Give an engine that follows a capture, against a server that answers at once; its sessions are there."""
+    with NullServer() as server:
+        options = EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, **more)  # type: ignore[arg-type]
+        with Engine(options) as engine:
+            yield engine
 
 
 def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
@@ -116,12 +127,7 @@ def test_sessions_come_while_it_runs() -> None:
     """Following: sessions are added and end with their quit; a silent one is disconnected, and back for its next event."""
     plan, run = connect(), duckdb.connect()
     more = SESSIONS.replace("range(1, 6)", "range(1, 1101)")
-    with (
-        NullServer() as server,
-        Engine(
-            EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=100_000_000)
-        ) as engine,
-    ):
+    with following(rest_ns=100_000_000) as engine:
         engine.sessions(plan.sql(SESSIONS))
         engine.start()
         engine.feed(plan.sql(EVENTS))
@@ -151,12 +157,7 @@ def test_sessions_come_while_it_runs() -> None:
 def test_a_silence_lasts_as_long_as_was_asked_for() -> None:
     """Following: where the target has room, sessions stay connected for all of it, not for the few looks it takes."""
     plan = connect()
-    with (
-        NullServer() as server,
-        Engine(
-            EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=3_600_000_000_000)
-        ) as engine,
-    ):
+    with following(rest_ns=3_600_000_000_000) as engine:
         engine.sessions(plan.sql(SESSIONS))
         engine.start()
         engine.feed(plan.sql(EVENTS))
@@ -170,14 +171,7 @@ def test_silent_sessions_make_room() -> None:
     """Following: with more open than the target has room for, a short silence is enough; without, it is not."""
     plan = connect()
     many = SESSIONS.replace("range(1, 6)", "range(1, 61)")
-    with (
-        NullServer() as server,
-        Engine(
-            EngineOptions(
-                user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=3_600_000_000_000, rest_open=20
-            )
-        ) as engine,
-    ):
+    with following(rest_ns=3_600_000_000_000, rest_open=20) as engine:
         engine.sessions(plan.sql(many))
         engine.start()
         engine.feed(plan.sql(EVENTS))

@@ -10,6 +10,8 @@ from querytape.common.duck import open_database
 from querytape.native.bindings.grammar import Wanted, parse_statements
 from querytape.native.bindings.statements import Mode, Normalizer
 
+from tests.capture.test_literals import BOUND
+
 pytestmark = pytest.mark.slow
 
 # Statement -> what is read from it: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
@@ -172,24 +174,8 @@ def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str |
 @pytest.mark.parametrize(
     ("kind", "value", "wanted"),
     [
-        (0x01, b"\xf9", "-7"),
-        (0x8001, b"\xf9", "249"),
-        (0x02, struct.pack("<h", -30000), "-30000"),
-        (0x03, struct.pack("<i", 5), "5"),
-        (0x08, struct.pack("<q", -(2**63)), "-9223372036854775808"),
-        (0x8008, struct.pack("<Q", 2**64 - 1), "18446744073709551615"),
-        (0x04, struct.pack("<f", 1.5), "1.5"),
-        (0x05, struct.pack("<d", 0.5), "0.5"),
-        (0xF6, b"\x0612.340", "12.340"),
-        (0xF6, b"\x041; D", "'1; D'"),
+        *BOUND,
         (0xFD, b"\x07O'Bri\\n", "'O''Bri\\\\n'"),
-        (0x0C, b"\x07" + struct.pack("<H", 2026) + bytes([11, 22, 18, 5, 9]), "'2026-11-22 18:05:09'"),
-        (
-            0x0C,
-            b"\x0b" + struct.pack("<H", 2026) + bytes([1, 2, 3, 4, 5]) + struct.pack("<I", 6),
-            "'2026-01-02 03:04:05.000006'",
-        ),
-        (0x0A, b"\x04" + struct.pack("<H", 2026) + bytes([11, 22]), "'2026-11-22'"),
         (0x0B, b"\x08\x01" + struct.pack("<I", 2) + bytes([3, 4, 5]), "'-2 03:04:05'"),
         (0x06, b"", None),
     ],

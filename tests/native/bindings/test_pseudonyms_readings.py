@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 import pytest
-from querytape.native.bindings.pseudonyms import Pseudonyms
 
-from .test_pseudonyms import KEY, counted, replaced
+from .test_pseudonyms import counted, replaced
 
 WIDE = {"narrow": b"\xc3\xa9", "gbk": b"\x95\x5c", "sjis": b"\x95\x5c", "big5": b"\xa5\x5c"}
 MORE_WIDE = {"narrow": b"\xe4\xb8\xad", "gbk": b"\xd5\x60", "sjis": b"\x83\x5c", "big5": b"\xa4\x5c"}
@@ -107,14 +106,6 @@ def test_what_is_clear_stays_as_it_was_written() -> None:
     assert ambiguous == 0
 
 
-def test_what_has_two_meanings_is_counted() -> None:
-    """Both meanings lose their values."""
-    found, ambiguous = counted([rb"SELECT '\', secretone, 'secrettwo' -- '"])
-    assert ambiguous == 1
-    assert b"secretone" not in found[0]
-    assert b"secrettwo" not in found[0]
-
-
 def test_a_cut_statement_keeps_nothing() -> None:
     """A log cut it inside a literal: another way to read does not make a word of the rest."""
     (found,) = replaced([rb"INSERT INTO t VALUES ('a\'b', 'secrettext and more"])
@@ -142,10 +133,3 @@ def test_no_value_is_left_in_a_message(template: str) -> None:
     assert not [text for text in found if "zqkvbnmw" in text or "Hara" in text]
     said = re.findall(r"\b(?:for key|at row 12|at row 100|doesn't exist|Access denied for user)\b", template)
     assert all(each in found[HARD.index("{}")] for each in said)
-
-
-def test_one_key_for_all() -> None:
-    """A value has its pseudonym in a statement and in the message about it."""
-    assert Pseudonyms(KEY).ambiguous == 0
-    (value,) = replaced([b"bob.smith"], "t")
-    assert value in replaced([b"Duplicate entry 'bob.smith' for key 'm'"], "m")[0]

@@ -14,17 +14,6 @@ def log(tmp_path: Path, events: int = 500) -> Path:
     return write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1 + n % 3, 0.001, "SELECT 1") for n in range(events)])
 
 
-def test_parts_have_their_bounds(tmp_path: Path) -> None:
-    """Parts are of about so many rows, together they are everything."""
-    reader = open_slowlog([log(tmp_path)])
-    sizes = []
-    while not reader.stats().finished:
-        sizes.append(reader.drain_part(100, 1 << 20))
-    reader.close()
-    assert sum(sizes) == 500
-    assert len(sizes) >= 5
-
-
 def test_counters(tmp_path: Path) -> None:
     """There is no time before the first event; at the end everything is counted."""
     path = log(tmp_path)

@@ -10,36 +10,15 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.common.errors import NativeFault
-from querytape.native.bindings.parsers import (
-    open_binlog,
-    open_general,
-    open_proxysql,
-    open_server_audit,
-    open_slowlog,
-)
+from querytape.native.bindings.parsers import open_slowlog
 
-from tests.helpers.log_writers import (
-    audit_log,
-    binary_log,
-    fifo_with,
-    general_log,
-    make_statements,
-    proxysql_binary,
-    slow_log,
-)
+from tests.helpers.log_writers import NATIVE, fifo_with, make_statements
 from tests.helpers.reading import read_all
 
-KINDS: dict[str, tuple[Callable[..., Any], Callable[..., bytes]]] = {
-    "slow": (open_slowlog, slow_log),
-    "general": (open_general, general_log),
-    "audit": (open_server_audit, audit_log),
-    "binlog": (open_binlog, binary_log),
-    "proxysql": (open_proxysql, proxysql_binary),
-}
 ONE_SECOND = {
     "binlog": 4
 }  # its times are whole seconds: one that is too large for a part is split at four times as much
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_kind = pytest.mark.parametrize("kind", NATIVE)
 
 
 def statements(reader: Any) -> list[bytes]:
@@ -50,7 +29,7 @@ def statements(reader: Any) -> list[bytes]:
 @each_kind
 def test_parts_are_bounded(kind: str, tmp_path: Path) -> None:
     """A part has at most as many rows, or bytes of statements, as were asked for, and one statement more."""
-    open_log, write = KINDS[kind]
+    open_log, write = NATIVE[kind]
     path = tmp_path / "log"
     for sizes, rows, size in (([100] * 100, 7, 1 << 20), ([3000] * 60, 1000, 8000)):
         path.write_bytes(write(make_statements(sizes, 3)))
@@ -73,7 +52,7 @@ def test_parts_are_bounded(kind: str, tmp_path: Path) -> None:
 @each_kind
 def test_each_file_is_looked_for_before_any_is_read(kind: str, tmp_path: Path) -> None:
     """A later file that is missing is told at once, not behind the events of the first."""
-    open_log, write = KINDS[kind]
+    open_log, write = NATIVE[kind]
     (tmp_path / "a").write_bytes(write(make_statements([50], 1)))
     with pytest.raises(NativeFault, match=r"gone: No such file"):
         open_log([str(tmp_path / "a"), str(tmp_path / "gone")])
@@ -83,7 +62,7 @@ def test_each_file_is_looked_for_before_any_is_read(kind: str, tmp_path: Path) -
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gz", "xz"])
 def test_bytes_come_one_by_one(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     """A pipe that gives single bytes is read as a file is."""
-    open_log, write = KINDS[kind]
+    open_log, write = NATIVE[kind]
     wanted = make_statements([40, 1, 300], 5)
     with fifo_with(tmp_path / "fifo", pack(write(wanted)), 1) as path:
         assert statements(open_log([str(path)])) == wanted
@@ -93,7 +72,7 @@ def test_bytes_come_one_by_one(kind: str, pack: Callable[[bytes], bytes], tmp_pa
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
 def test_a_packed_file_that_is_damaged_is_named(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     """Garbled in its middle, it is never taken for whole; what stands before that is no reason to go on."""
-    open_log, write = KINDS[kind]
+    open_log, write = NATIVE[kind]
     packed = bytearray(pack(write(make_statements([20_000] * 10, 9))))
     middle = len(packed) // 2
     packed[middle : middle + 40] = bytes(byte ^ 0xA5 for byte in packed[middle : middle + 40])
@@ -107,7 +86,7 @@ def test_a_packed_file_that_is_damaged_is_named(kind: str, pack: Callable[[bytes
 @each_kind
 def test_what_only_looks_like_a_secret_stays(kind: str, tmp_path: Path) -> None:
     """Secrets in comments are taken out; words like them in values, names and between two comments are left."""
-    open_log, write = KINDS[kind]
+    open_log, write = NATIVE[kind]
     kept = [
         b"SELECT 'a note: password = abc' FROM t",
         b"SELECT 'identified by' , \"mysql://u:p@h/\" FROM t WHERE a = 'x'",
@@ -182,12 +161,14 @@ def test_words_of_a_header_that_are_no_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
 def test_a_packed_file_that_is_cut_off_is_named(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     """Wherever it ends too early, be it within its last bytes; with what could be read of it."""
-    open_log, write = KINDS[kind]
-    packed = pack(write(make_statements([20_000] * 10, 9)))
+    open_log, write = NATIVE[kind]
+    wanted = make_statements([20_000] * 10, 9)
+    packed = pack(write(wanted))
     path = tmp_path / "log.packed"
     for size in (len(packed) // 2, len(packed) - 9, len(packed) - 1):
         path.write_bytes(packed[:size])
         found = read_all(open_log([str(path)]))
         assert "damaged_archive" in found.kinds, size
+        assert [event["statement"] for event in found.events][:2] == wanted[:2], size
         (detail,) = [row["detail"] for row in found.problems if row["kind"] == "damaged_archive"]
         assert f"log.packed: the {'gzip' if pack is gzip.compress else 'xz'} stream is cut off at byte {size}" in detail

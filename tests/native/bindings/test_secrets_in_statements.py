@@ -175,3 +175,42 @@ def test_data(statement: str) -> None:
 def test_danger(statement: str) -> None:
     """A password that is set behind other assignments, as MariaDB allows, is as dangerous as any other."""
     assert Normalizer().normalize(statement.encode()).danger == DANGERS["accounts"]
+
+
+MODES = [Mode(reading, charset, 7) for charset in range(4) for reading in range(4)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        b'ALTER USER a IDENTIFIED BY "x\\" /* ", "hidden" */',
+        b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden"',
+        b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden'",
+        # Here every quote closes in both readings.
+        b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden" /* \\" " */',
+        b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden' /* \\' ' */",
+    ],
+)
+def test_a_secret_whose_quote_a_backslash_ends(statement: bytes) -> None:
+    """Under NO_BACKSLASH_ESCAPES the literal ends at the quote behind the backslash: both ways to read are redacted."""
+    redacted = Normalizer().normalize(statement).redacted
+    assert redacted is not None
+    assert b"hidden" not in redacted
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        b'ALTER USER a IDENTIFIED BY "hidden"',
+        b'SET PASSWORD FOR a = "hidden"',
+        b"SELECT \"hidden\", SHA2('x', 256)",
+        b'CREATE USER "x"@"hidden" IDENTIFIED BY "hidden"',
+        b'SELECT "hidden" /* password=x */',
+    ],
+)
+def test_a_secret_in_double_quotes(statement: bytes, mode: Mode) -> None:
+    """Of a statement that holds a secret, where they quote names in this session as well: logs hold what failed."""
+    redacted = Normalizer().normalize(statement, mode).redacted
+    assert redacted is not None
+    assert b"hidden" not in redacted
