@@ -40,7 +40,7 @@ def read_all(reader: Reader) -> Read:
 
 def read_quickly(reader: Reader) -> Read:
     """Read a reader as read_all does, without DuckDB: for tests that read thousands of small inputs."""
-    return _read(reader, _arrow_rows)
+    return _read(reader, arrow_rows)
 
 
 def _read(reader: Reader, rows: Callable[[Any], list[dict[str, Any]]]) -> Read:
@@ -53,7 +53,7 @@ def _read(reader: Reader, rows: Callable[[Any], list[dict[str, Any]]]) -> Read:
     return Read(events, sorted(problems, key=lambda row: (row["file"], row["line"], row["offset"])), description, lost)
 
 
-def _arrow_rows(stream: Any) -> list[dict[str, Any]]:
+def arrow_rows(stream: Any) -> list[dict[str, Any]]:
     """Return a stream's rows."""
     with pyarrow.RecordBatchReader.from_stream(stream) as batches:
         rows: list[dict[str, Any]] = batches.read_all().to_pylist()
