@@ -227,29 +227,9 @@ def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.M
     assert given == [("t.tape", made.path, True, run.options.target, {"a": "b"})]
 
 
-LOST = {
-    "session": 2,
-    "clone": 0,
-    "connect_ns": 9,
-    "connected_ns": 10,
-    "errno": 2013,
-    "error": "lost",
-    "in_transaction": False,
-    "opened_ahead": True,
-    "executed": 1,
-    "injected": 0,
-}
-FAILED = {
-    "session": 3,
-    "clone": 0,
-    "connect_ns": 8,
-    "errno": 1040,
-    "error": "Too many",
-    "in_transaction": False,
-    "opened_ahead": True,
-    "executed": 1,
-    "injected": 0,
-}
+AHEAD = SESSION | {"in_transaction": False, "opened_ahead": True}
+LOST = AHEAD | {"session": 2, "connect_ns": 9, "connected_ns": 10, "errno": 2013, "error": "lost"}
+FAILED = AHEAD | {"session": 3, "connect_ns": 8, "connected_ns": None, "errno": 1040, "error": "Too many"}
 
 
 @pytest.mark.parametrize(

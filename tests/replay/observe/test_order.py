@@ -11,13 +11,8 @@ def said(waits: int, broken: int, *notes: str) -> list[str]:
     )
 
 
-def test_nothing_to_say() -> None:
-    """No wait was broken, and the tape knows its times."""
+def test_a_whole_order_leaves_only_its_notes() -> None:
     assert said(100, 0) == []
-
-
-def test_notes_are_kept() -> None:
-    """What the order rests on stands beside the run's result."""
     assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
 
 
