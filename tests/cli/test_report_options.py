@@ -26,15 +26,13 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def test_settings() -> None:
-    """The defaults of the command are those of the library."""
+def test_the_defaults_of_the_command_are_those_of_the_library() -> None:
     settings = settings_of(OPTIONS)
     assert settings.margin == Margin()
     assert not settings.samples
 
 
-def test_refusals(tmp_path: Path) -> None:
-    """Before any work: a gate that is none, a browser without a file, a folder that exists."""
+def test_invalid_gates_open_without_a_file_and_existing_folders_are_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="unknown 'slowerr'"):
         settings_of({**OPTIONS, "fail_on": "slowerr > 0"})
     with pytest.raises(click.UsageError, match="--open: expected --html FILE"):
