@@ -32,8 +32,7 @@ LIVE_ALONE = {
 }
 
 
-def test_of_a_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """At the end it is what the tape has: events, sessions, problems, bytes."""
+def test_the_values_at_the_end_of_a_file_are_those_of_the_tape(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     log = Path(__file__).parents[1] / "capture" / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
     lives: list[LiveCapture] = []
     info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(running=lives.append))
@@ -128,6 +127,5 @@ def talk(server: Server, statement: str) -> None:
         cursor.execute(statement)
 
 
-def test_names() -> None:
-    """What is made here has a name."""
+def test_every_value_of_a_capture_has_a_name() -> None:
     assert coverage_value(0.5).name in BY_NAME
