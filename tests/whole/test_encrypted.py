@@ -118,8 +118,7 @@ def test_every_cipher_suite_of_tls_12(tls_server: Server, plain: Read, tmp_path:
 
 
 @pytest.mark.parametrize("suite", ["AES128-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA384"])
-def test_cbc_with_the_mac_inside(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
-    """CBC as it was before encrypt-then-MAC."""
+def test_cbc_before_encrypt_then_mac_is_read(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
     keys = tmp_path / "keys"
     tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
     tls.options |= 0x80000  # OP_NO_ENCRYPT_THEN_MAC

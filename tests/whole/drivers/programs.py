@@ -51,7 +51,6 @@ def build_node() -> str | None:
 
 
 def build_go() -> str | None:
-    """Compile go/main.go."""
     return _run(["go", "build", "-o", str(BUILT / "go"), "."], cwd=HERE / "go")
 
 
