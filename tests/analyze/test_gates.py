@@ -132,8 +132,7 @@ def test_anything_but_numbers_names_and_comparisons_is_refused_before_it_runs(ga
     assert sentence in str(caught.value)
 
 
-def test_the_help_is_in_columns() -> None:
-    """All texts begin in one column, behind the longest name and two blanks; long ones go on below."""
+def test_the_help_names_every_gate_once_in_columns_of_78() -> None:
     lines = gate_help().splitlines()
     assert [line.split()[0] for line in lines if line[2] != " "] == list(GATES)
     assert max(map(len, lines)) <= 78

@@ -261,7 +261,6 @@ ROOMS = {
                 "tests/analyze/test_golden.py",
                 "tests/analyze/test_golden_varied.py",
                 "tests/analyze/test_answers.py",
-                "tests/analyze/test_answers_edges.py",
                 "tests/analyze/test_build_report.py",
                 "tests/analyze/test_sweep.py",
             ),
@@ -276,7 +275,7 @@ LEFT_OUT = (
     "test_samples_are_stable",
     "test_packets_live",  # test_live.py takes no server
     "test_a_statement_of_many_packets_is_whole",
-    "test_a_danger_is_allowed_by_its_name",
+    "test_a_danger_is_sent_only_if_it_is_allowed_by_name",
     "test_equal_machines_give_no_verdict_of_slower",
     "test_real_regressions_are_found_and_nothing_else",
 )
