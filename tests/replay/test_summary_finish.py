@@ -25,13 +25,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def one_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """Return the plan of the small tape."""
     return planned(tmp_path_factory.mktemp("plan"), EVENTS)
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_plan: Plan) -> Made:
-    """Return a maker of ended runs."""
     return Made(tmp_path, monkeypatch, one_plan)
 
 
@@ -91,8 +89,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert done.complete
 
 
-def test_variables_that_move_by_themselves() -> None:
-    """They are no change."""
+def test_variables_that_change_by_themselves_are_no_change() -> None:
     assert {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "rand_seed1"} <= VOLATILE_VARIABLES
 
 
@@ -117,21 +114,18 @@ def test_why_the_rest_was_not_sent(made: Made, fields: dict[str, Any], reason: s
     assert finish(run).info["accounting"]["reasons"]["not_sent"] == {reason: 1}
 
 
-def test_copies_are_counted(made: Made) -> None:
-    """A tape that is replayed twice has two outcomes an event."""
+def test_a_tape_replayed_twice_has_two_outcomes_an_event(made: Made) -> None:
     sent = [row | {"clone": clone} for row in SENT for clone in (0, 1)]
     accounting = finish(made.run(sent=sent, rules=Rules(amplification=Amplification(amplify=2)))).info["accounting"]
     assert (accounting["tape_events"], accounting["executed"], accounting["balanced"]) == (8, 6, True)
 
 
-def test_answers_are_waited_for_only_with_a_pace(made: Made) -> None:
-    """Without a pace there is no last due time."""
+def test_without_a_pace_the_drain_waits_for_no_due_time(made: Made) -> None:
     drain = finish(made.run(options={"pace": Pace(kind="none")})).info["drain"]
     assert drain == {"waited_ns": 0, "cut": 0}
 
 
-def test_a_target_that_is_gone_afterwards(made: Made) -> None:
-    """Whether variables have changed is not known then; the run is whole."""
+def test_a_target_that_is_gone_after_the_run_leaves_its_variables_unknown(made: Made) -> None:
     made.answer = None
     done = finish(made.run())
     assert done.info["variables_changed"] is None
@@ -254,8 +248,7 @@ def test_events_of_lost_sessions(made: Made, sessions: Any, answers: bool, parti
     assert made.asked[0] == ("app@h:3306", 11)
 
 
-def test_all_is_sent_though_sessions_were_lost(made: Made) -> None:
-    """Then nothing is asked of the target: the run came to its end."""
+def test_lost_sessions_whose_events_were_all_sent_ask_nothing_of_the_target(made: Made) -> None:
     run = made.run(sessions=[SESSION, LOST])
     assert finish(run).info["partial"] is None
     assert len(made.asked) == 1  # its variables
@@ -303,8 +296,7 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
     assert isinstance(caught.value.__cause__, duckdb.Error)
 
 
-def test_files_of_a_run_are_named_with_their_rows(made: Made) -> None:
-    """All tables of a run, with bytes and rows."""
+def test_files_of_a_run_are_listed_with_bytes_and_rows(made: Made) -> None:
     run = made.run()
     entries = file_entries(run.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]

@@ -51,7 +51,6 @@ def plan(**given: Any) -> Plan:
 
 
 def as_lines(findings: list[Finding]) -> list[str]:
-    """Return findings as lines."""
     return [f"{finding.severity}: {finding.text}" for finding in findings]
 
 
@@ -321,8 +320,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), SENTENCES, ids=[str(n) for n in range(len(SENTENCES))])
-def test_every_sentence(given: dict[str, Any], wanted: list[str]) -> None:
-    """What is found besides the target and its neighbours: these sentences in this order, and no other."""
+def test_the_findings_are_these_sentences_in_this_order(given: dict[str, Any], wanted: list[str]) -> None:
     assert [line for line in lines(**given) if line not in WELL and "target app@" not in line] == wanted
 
 
@@ -373,8 +371,7 @@ def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: 
         ({"version_comment": "Source", "hostname": "h"}, "info: target app@db2:3306/shop: 8.0.36 (Source) on h"),
     ],
 )
-def test_the_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
-    """Its name, its version and what it calls itself."""
+def test_the_target_is_introduced_first_with_name_and_version(facts: dict[str, Any], wanted: str) -> None:
     assert lines(facts=facts)[0] == wanted
 
 
@@ -399,8 +396,7 @@ def test_neighbours(others: dict[str, int] | None, writes: bool, wanted: str) ->
     assert lines(facts={"others": others}, writes=writes, info=KNOWN_SOURCE)[1] == wanted
 
 
-def test_a_unix_socket_needs_no_ports() -> None:
-    """Ports are counted for TCP alone."""
+def test_only_tcp_needs_local_ports() -> None:
     assert len(lines(machine={"ports": 9})) == len(WELL) + 1
     assert len(lines(machine={"ports": 9}, target=replace(TARGET, socket="/s"))) == len(WELL)
 
@@ -426,15 +422,13 @@ def test_the_read_target() -> None:
     assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
 
 
-def test_the_tape_alone() -> None:
-    """What the tape says against a replay is known before any work."""
+def test_a_partial_tape_is_refused_before_any_work() -> None:
     assert check_tape({"finished": True}, Permissions()) == []
     assert [f.severity for f in check_tape({}, Permissions())] == ["refuse"]
     assert [f.severity for f in check_tape({}, Permissions(partial_ok=True))] == ["warning"]
 
 
-def test_what_overrides_cannot_know() -> None:
-    """One sentence each, with its number."""
+def test_each_unknown_id_or_second_has_one_sentence_with_its_number() -> None:
     assert unknown_overrides(0, 0) == []
     ids = (
         "--insert-id original: the tape does not know the ids of {}: the target generates its own, and rows of several"
@@ -456,6 +450,5 @@ def test_what_overrides_cannot_know() -> None:
     ("count", "wanted"),
     [(0, ""), (1, "n0"), (5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")],
 )
-def test_long_lists_are_cut(count: int, wanted: str) -> None:
-    """Five names, and how many more."""
+def test_a_list_has_five_names_and_the_number_of_the_others(count: int, wanted: str) -> None:
     assert listed([f"n{n}" for n in range(count)]) == wanted
