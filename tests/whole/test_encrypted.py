@@ -10,15 +10,14 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.servers.programs import find_program, missing_sentence
-from querytape.servers.sandbox import Server, start_server
+from querytape.servers.sandbox import Server
 
-from ..conftest import skip_loudly
 from ..helpers.dialogue import CLIENT, SERVER, SSL
 from ..helpers.encrypted import (
     certificates,
     connect,
     context,
+    encrypting,
     frames,
     pcapng,
     preloaded,
@@ -50,12 +49,8 @@ SUITES_12 = (
 @pytest.fixture(scope="module", params=["mariadb", "mysql-8.0"])
 def tls_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server that takes every cipher suite."""
-    if find_program(request.param) is None:
-        skip_loudly(request, missing_sentence(request.param))
-    with certificates() as config:
-        server = start_server(request.param, config={**config, "ssl-cipher": "ALL:@SECLEVEL=0"})
+    with encrypting(request.param, request, {"ssl-cipher": "ALL:@SECLEVEL=0"}) as server:
         yield server
-        server.remove()
 
 
 @pytest.fixture(scope="module")
