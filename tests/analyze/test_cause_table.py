@@ -45,7 +45,6 @@ FACTS = {
 
 
 def names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of rows, in order."""
     return [row["name"] for row in rows]
 
 
@@ -135,8 +134,7 @@ def test_by_what_changed() -> None:
     assert ordered_topics([entry_of({"verdict": "same", "class": "read"})], False) == list(TOPICS)
 
 
-def test_variables() -> None:
-    """What is in the list comes first, by topic and place; the rest keeps its order and has no topic."""
+def test_listed_variables_come_first_by_topic_and_place() -> None:
     given = ("back_log", "innodb_buffer_pool_size", "sync_binlog", "sql_mode", "collation_server", "zzz")
     rows: list[Variable] = [{"name": name, "a": "1", "b": None} for name in given]
     wanted = ["sql_mode", "collation_server", "sync_binlog", "innodb_buffer_pool_size", "back_log", "zzz"]
@@ -148,8 +146,7 @@ def test_variables() -> None:
     assert [row["topic"] for row in rank_variables(rows, list(TOPICS))][-2:] == [None, None]
 
 
-def test_counters() -> None:
-    """Those that hardly differ are last, whatever their topic."""
+def test_counters_that_hardly_differ_come_last_in_any_topic() -> None:
     rows: list[dict[str, Any]] = [
         {"name": "Sort_scan", "weight": 0.1},
         {"name": "Innodb_os_log_fsyncs", "weight": 3.0},

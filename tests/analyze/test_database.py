@@ -30,7 +30,6 @@ TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|CREATE TABLE|INSERT IN
 
 
 def head(text: str) -> str:
-    """Return the comment on top of a file."""
     return text[: re.search(r"^(?!--)", text, re.M).start()]  # type: ignore[union-attr]
 
 

@@ -132,8 +132,7 @@ def test_every_cell(table: dict[str, Sequence[str]], now: str, partitions: int, 
     assert cells(tmp_path, table, now, partitions) == {text: list(row) for text, row in table.items()}
 
 
-def test_the_table_has_no_property_that_is_not_tested(checkout: Path) -> None:
-    """Each row of results_excuses is in a cell here."""
+def test_each_row_of_results_excuses_is_in_a_tested_cell(checkout: Path) -> None:
     text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
     rows = text[text.index("(VALUES") : text.index(") AS t(property")]
     named = {line.split("'")[1] for line in rows.splitlines() if "'" in line}
@@ -200,8 +199,7 @@ def test_what_is_proven(number: int, excused: Report) -> None:
     assert states(excused)[number] == list(EXCUSES.values())[number]
 
 
-def test_the_gate_counts_what_is_not_proven(excused: Report) -> None:
-    """All but what is excused."""
+def test_the_gate_counts_everything_that_is_not_excused(excused: Report) -> None:
     counted = 3 * sum(state != "excused" for state, _ in EXCUSES.values())
     assert gate_values(excused)["different_results"] == counted
 

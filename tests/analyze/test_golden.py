@@ -78,8 +78,7 @@ def test_pairs_against_a_stupid_reference(small_paths: tuple[Path, Path, Path], 
     assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((ratios[low - 1], ratios[high - 1]))
 
 
-def test_lateness_keeps_four_digits(tmp_path: Path) -> None:
-    """Quantiles of lateness are those of the sorted list, to four digits."""
+def test_quantiles_of_lateness_equal_those_of_the_sorted_list_to_four_digits(tmp_path: Path) -> None:
     chance = random.Random(5)
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"} for _ in range(500)])
     late = [int(chance.lognormvariate(12, 2)) for _ in range(500)]

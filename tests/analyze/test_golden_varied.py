@@ -177,8 +177,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.mark.long
-def test_golden(varied: Report) -> None:
-    """Each analysis gives what it gave."""
+def test_each_analysis_of_the_varied_runs_gives_its_golden_rows(varied: Report) -> None:
     database = open_analysis()
     prepare(database, varied)
     found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}

@@ -25,8 +25,7 @@ def test_two_runs(tmp_path: Path) -> None:
     assert "|" in result.markdown()
 
 
-def test_one_run(tmp_path: Path) -> None:
-    """Without a second side nothing is compared; a missing run is an error."""
+def test_one_run_is_compared_with_nothing_and_a_missing_run_is_an_error(tmp_path: Path) -> None:
     tape, a, _ = small_runs(tmp_path)
     assert not report(tape, a).content.compares
     with pytest.raises(FolderError, match="no such run"):

@@ -10,8 +10,7 @@ from querytape.analyze import make_rows
 from querytape.analyze.make_rows import Rows
 
 
-def test_rows_are_as_the_sql_has_them() -> None:
-    """The files are what they would be if they were written now: `make names`."""
+def test_the_files_of_row_types_are_up_to_date() -> None:
     assert [path.name for path, text in make_rows.made().items() if path.read_text(encoding="utf-8") != text] == []
 
 
@@ -38,8 +37,7 @@ def test_a_row_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.endswith('    {\n        "class": str,\n        "error": str | None,\n    },\n)\n')
 
 
-def test_a_part_of_a_row_as_text() -> None:
-    """Of a row that may lack any column may lack."""
+def test_a_row_that_may_lack_columns_is_not_total() -> None:
     row, part = Rows("report/pairs", {"n": BIGINT, "tail_share": DOUBLE}).texts()
     assert row.startswith("class PairsRow(TypedDict):\n")
     assert part.startswith("class PairsPart(TypedDict, total=False):\n")

@@ -15,8 +15,7 @@ def folder(name: str) -> Folder:
     return Folder("run", Path(name), {})
 
 
-def test_sides_and_rounds() -> None:
-    """One side or two; the rounds that both have; the first round of each."""
+def test_a_report_has_one_or_two_sides_and_the_rounds_that_both_have() -> None:
     one = Report(folder("t"), [folder("a1"), folder("a2")], [])
     assert (one.compares, list(one.sides), one.rounds) == (False, ["a"], 2)
     two = Report(folder("t"), [folder("a1"), folder("a2")], [folder("b1")])
@@ -24,12 +23,10 @@ def test_sides_and_rounds() -> None:
     assert [run.path.name for run in two.runs] == ["a1", "b1"]
 
 
-def test_verdicts_are_counted() -> None:
-    """By their word."""
+def test_verdicts_are_counted_by_their_word() -> None:
     report = Report(folder("t"), [], [], digests=[entry_of({"verdict": word}) for word in ("slower", "same", "slower")])
     assert (report.count("slower"), report.count("faster")) == (2, 0)
 
 
-def test_severities_are_their_word_worst_first() -> None:
-    """In a text and in JSON."""
+def test_severities_are_words_in_text_and_json_with_the_worst_first() -> None:
     assert [f"{severity}" for severity in Severity] == ["problem", "warning", "information"]

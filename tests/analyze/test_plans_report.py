@@ -18,7 +18,6 @@ DIGEST = f"{1:016x}"
 
 
 def make_folder(path: Path, tape: Path, rows: list[tuple[object, ...]], **more: object) -> Path:
-    """Write a plans folder."""
     path.mkdir()
     with open_database() as con:
         write_rows(con, columns("plans", "plans"), rows, path / "plans.parquet")
@@ -52,8 +51,7 @@ def test_hostile_folders(tmp_path: Path) -> None:
         build_plans(tape)
 
 
-def test_errors_have_no_literals(tmp_path: Path) -> None:
-    """A server's message may quote a value: its number is shown."""
+def test_an_error_of_the_server_is_shown_by_its_number(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
     rows: list[tuple[object, ...]] = [
         ("a", DIGEST, 1, "json", "{}", None),

@@ -157,8 +157,7 @@ def test_one_run_and_its_tape(parameters: dict[str, Any], cut: int, wanted: list
 @pytest.mark.parametrize(
     "parameters", [{"allow_writes": True, "order": "commit"}, {"allow_writes": False, "order": "time"}]
 )
-def test_no_race_where_nothing_can_race(parameters: dict[str, Any], tmp_path: Path) -> None:
-    """Under --order commit, and where no writes were sent."""
+def test_no_race_under_order_commit_or_without_sent_writes(parameters: dict[str, Any], tmp_path: Path) -> None:
     assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False, 1) == [NOTHING]
 
 

@@ -175,7 +175,6 @@ def test_on_a_server(server_factory: ServerFactory, tmp_path: Path) -> None:
 
 
 def event(session: int, at_s: float, statement: str, class_: str = "read") -> dict[str, Any]:
-    """Return an event of the tape."""
     start = T0 + int(at_s * SECOND)
     return {"session": session, "statement": statement, "start_ns": start, "db": "shop", "errno": 0, "class": class_}
 

@@ -23,30 +23,25 @@ def wrong(report: Report) -> list[str]:
     return [text for name, rows in found for text in misfits(f"report/{name}", rows, ADDED.get(name, ()))]
 
 
-def test_every_analysis_has_its_type() -> None:
-    """Each analysis of a report, and no other."""
+def test_every_analysis_of_a_report_has_a_type_and_no_type_lacks_one() -> None:
     assert tuple(Answers.__annotations__) == REPORT
     assert tuple(Details.__annotations__) == DETAILS
 
 
-def test_rows_of_two_runs(small_report: Report, report: Report) -> None:
-    """Two small runs: one with errors and other results, one that is slower."""
+def test_rows_of_two_runs_fit_their_types(small_report: Report, report: Report) -> None:
     assert wrong(small_report) + wrong(report) == []
 
 
-def test_rows_of_one_run(small_paths: tuple[Path, Path, Path]) -> None:
-    """A run that is compared with the tape."""
+def test_rows_of_one_run_fit_their_types(small_paths: tuple[Path, Path, Path]) -> None:
     assert wrong(build(small_paths[0], [small_paths[1]])) == []
 
 
-def test_rows_of_varied_runs(tmp_path: Path) -> None:
-    """Two rounds a side, in which much differs."""
+def test_rows_of_two_rounds_a_side_fit_their_types(tmp_path: Path) -> None:
     tape, runs = varied_runs(tmp_path)
     assert wrong(build(tape, runs[0], runs[1])) == []
 
 
-def test_misfits_are_found() -> None:
-    """A column that lacks, one too many, another type, NULL where there is none."""
+def test_missing_and_added_columns_other_types_and_nulls_are_misfits() -> None:
     assert misfits("report/compared", [{"rows": 1, "checksums": 2}]) == []
     assert misfits("report/compared", [{"rows": 1}]) == ["report/compared has the columns rows"]
     assert misfits("report/compared", [{"rows": True, "checksums": None}]) == [

@@ -21,8 +21,7 @@ def test_a_level(tmp_path: Path) -> None:
     assert level.per_second == pytest.approx(800)
 
 
-def test_a_level_without_an_answer(tmp_path: Path) -> None:
-    """Nothing is done, so there are no quantiles and no rate; a tape is no level."""
+def test_a_level_without_an_answer_has_no_quantiles_and_a_tape_is_no_level(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 1)
     level = measure_level(make_run(tmp_path / "1.run", tape, [{"status": "skipped", "reason": "redacted"}]), 1)
     assert (level.statements, level.elapsed_ns, level.p50_ns, level.per_second) == (0, 0, None, 0)

@@ -46,7 +46,6 @@ def tape_of_strange_words(path: Path) -> Path:
 
 
 def strings(value: Any) -> set[str]:
-    """Return every text of a JSON value, keys too."""
     if isinstance(value, dict):
         return set(value) | {text for each in value.values() for text in strings(each)}
     if isinstance(value, list):
@@ -71,8 +70,7 @@ def test_no_word_from_outside(tmp_path: Path) -> None:
     assert facts["totals"]["p99_ns"] is not None
 
 
-def test_of_a_set(tmp_path: Path) -> None:
-    """A set's numbers are its tape's."""
+def test_the_numbers_of_a_set_are_those_of_its_tape(tmp_path: Path) -> None:
     tape = tape_of_strange_words(tmp_path / "s.tape")
     deal(tape, 3, tmp_path / "s.set")
     mine, dealt = tape_facts(tape), tape_facts(tmp_path / "s.set")
@@ -96,7 +94,6 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", ["0.1.0", "8.0.31", "5.7", "10.4.28.1"])
-def test_versions_keep_their_numbers(kept: str, tmp_path: Path) -> None:
-    """Of a version the numbers stay."""
+def test_only_the_numbers_of_a_version_stay(kept: str, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}], server_version=f"{kept}-{STRANGE}")
     assert tape_facts(tape)["server"] == kept

@@ -23,14 +23,12 @@ def wrong_of_tape(path: Path) -> list[str]:
     return [text for name, rows in found for text in misfits(name, rows)]
 
 
-def test_every_analysis_has_its_type() -> None:
-    """Each analysis of a tape, and no other."""
+def test_every_analysis_of_a_tape_has_a_type_and_no_type_lacks_one() -> None:
     assert tuple(TapeAnswers.__annotations__) == INSPECT
     assert tuple(TapePictures.__annotations__) == PICTURES
     assert tuple(Workload.__annotations__) == WORKLOAD
 
 
-def test_rows_of_a_tape(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """A small tape, and one of several sessions."""
+def test_rows_of_a_tape_fit_their_types(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert wrong_of_tape(small_paths[0]) == []
     assert wrong_of_tape(varied_runs(tmp_path)[0]) == []

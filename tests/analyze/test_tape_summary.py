@@ -30,8 +30,7 @@ def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert "0 digests are new on B, 4 are gone" in shown.output
 
 
-def test_every_analysis_has_rows(small_paths: tuple[Path, Path, Path]) -> None:
-    """One row or more of each; a run is no tape."""
+def test_every_analysis_of_a_tape_has_a_row_and_a_run_is_no_tape(small_paths: tuple[Path, Path, Path]) -> None:
     answers = summarise_tape(small_paths[0]).answers
     assert list(answers) == list(INSPECT)
     assert all(answers.values())
@@ -39,8 +38,7 @@ def test_every_analysis_has_rows(small_paths: tuple[Path, Path, Path]) -> None:
         summarise_tape(small_paths[1])
 
 
-def test_a_tape_against_itself(small_paths: tuple[Path, Path, Path]) -> None:
-    """The totals are equal, nothing is new or gone."""
+def test_a_tape_against_itself_has_equal_totals_and_nothing_new_or_gone(small_paths: tuple[Path, Path, Path]) -> None:
     changed = compare_tapes(small_paths[0], small_paths[0])
     assert changed.totals[0] == changed.totals[1]
     assert all(row["per_hour_a"] == row["per_hour_b"] for row in changed.digests)
@@ -89,7 +87,6 @@ def test_transactions(
     assert row["most_statements"] == most
 
 
-def test_a_transaction_without_begin_lasts_from_its_first_statement(tmp_path: Path) -> None:
-    """Not from SET autocommit = 0: from the first that reads or writes."""
+def test_a_transaction_without_begin_lasts_from_its_first_read_or_write(tmp_path: Path) -> None:
     row = transactions(tmp_path / "t.tape", OFF, "SET NAMES utf8mb4", READ, WRITE, "COMMIT")
     assert row["longest_ns"] == 3 * MS

@@ -38,8 +38,7 @@ def sentences(view: View) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("output", [terminal_text, as_markdown, as_html])
-def test_each_output_has_the_sentences(output: object, comparison: Report) -> None:
-    """Each of them, word for word."""
+def test_each_output_has_each_sentence_word_for_word(output: object, comparison: Report) -> None:
     assert callable(output)
     shown = plain(output(comparison))
     missing = [text for text in sentences(view_of(comparison)) if " ".join(text.split()) not in shown]
@@ -84,8 +83,7 @@ def test_results_events_and_lateness(small_report: Report) -> None:
     assert not view.results_same
 
 
-def test_a_run_alone_has_no_answer(small_paths: tuple[Path, Path, Path]) -> None:
-    """It is compared with the tape; nothing asks for an answer."""
+def test_one_run_is_compared_with_the_tape_and_has_no_answer(small_paths: tuple[Path, Path, Path]) -> None:
     view = view_of(build(small_paths[0], [small_paths[1]]))
     assert (view.reference, view.answer, view.question, view.parts, view.tasks, view.verdicts) == (
         *("the tape", None, ""),

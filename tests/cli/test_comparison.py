@@ -14,8 +14,7 @@ from querytape.servers.target import Target
 from tests.helpers.tapes import make_tape
 
 
-def test_a_slow_log_is_refused(tmp_path: Path) -> None:
-    """It would be measured with the server."""
+def test_the_slow_log_is_refused_as_a_measurement(tmp_path: Path) -> None:
     plan = ComparePlan(Path("t.tape"), {"a": "mysql://a@h"}, replay=("--target-slowlog",))
     with (
         pytest.raises(InputError, match="--target-slowlog: not in a comparison"),

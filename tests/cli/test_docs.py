@@ -24,14 +24,12 @@ def test_every_command_has_help_and_an_example(name: str, command: click.Command
         assert f"\n  {name}" in (command.epilog or "")
 
 
-def test_help_fits_the_terminal() -> None:
-    """No line of help is longer than 80 columns."""
+def test_no_line_of_help_is_longer_than_80_columns() -> None:
     assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line]
 
 
 @pytest.mark.slow
-def test_the_page_is_up_to_date(checkout: Path) -> None:
-    """docs/cli.md is what `make docs` would write now."""
+def test_docs_cli_md_is_up_to_date(checkout: Path) -> None:
     # In a process of its own: click keeps what other tests made of a command's help.
     command = [sys.executable, str(checkout / "docs" / "make_cli.py"), "--print"]
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout

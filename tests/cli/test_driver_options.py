@@ -12,8 +12,6 @@ from querytape.replay.drivers.shares import Drivers
 
 
 def parsed(*words: str) -> dict[str, object]:
-    """Return what click makes of these words."""
-
     @click.command()
     @DRIVERS.add
     def command(**options: object) -> None:
@@ -49,8 +47,7 @@ def test_what_is_asked_for() -> None:
         (["--drivers", "local:2", "--metrics", ":9464"], "--metrics: not with --drivers"),
     ],
 )
-def test_what_makes_no_sense(words: list[str], message: str) -> None:
-    """Exit code 2, and a sentence that says what was expected."""
+def test_options_that_make_no_sense_exit_with_2_and_what_was_expected(words: list[str], message: str) -> None:
     found = CliRunner().invoke(replay_command, ["t.set", "--target", "mysql://a@b", "-o", "r", *words])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())

@@ -69,7 +69,6 @@ EVERY = "QT_DAMAGES" in os.environ
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A tape, and a slow log."""
     folder = tmp_path_factory.mktemp("inputs")
     tape = make_tape(folder / "t.tape", [{"statement": f"SELECT {n}"} for n in range(20)])
     log = folder / "slow.log"

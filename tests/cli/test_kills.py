@@ -7,10 +7,10 @@ A sample here; `make fuzz` kills every command two hundred times (tests/fuzz/kil
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from querytape.cli.main import group
 
+from tests.helpers.command_line import commands_of
 from tests.helpers.forked_commands import ForkServer
 from tests.helpers.kills import Victim, kill_once, lasts
 from tests.helpers.victims import NEEDS_SERVER, victims
@@ -46,20 +46,8 @@ def test_no_command_is_forgotten(found: dict[str, Victim]) -> None:
     killed = {victim.arguments[0] for victim in found.values()}
     killed |= {" ".join(victim.arguments[:2]) for victim in found.values()}
     killed |= {name.replace("capture-", "capture ") for name in NEEDS_SERVER}
-    assert isinstance(group, click.Group)
     killed |= {"driver", "collect"}  # tests/replay/drivers kill drivers and leads; collect is not killed yet
-    assert not set(commands(group)) - killed
-
-
-def commands(parent: click.Group, name: str = "") -> Iterator[str]:
-    """Yield the name of every command."""
-    context = click.Context(parent)
-    for each in parent.list_commands(context):
-        command = parent.get_command(context, each)
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{each} ")
-        else:
-            yield name + each
+    assert not set(commands_of(group)) - killed
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -31,8 +31,7 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [["--version", "--libraries"], ["--libraries", "--version"]])
-def test_in_any_order(words: list[str]) -> None:
-    """The version first, then the libraries."""
+def test_the_version_comes_first_then_the_libraries_in_any_order_of_options(words: list[str]) -> None:
     done = CliRunner().invoke(group, words)
     assert done.exit_code == 0
     first, second, *_ = done.output.splitlines()
@@ -40,8 +39,7 @@ def test_in_any_order(words: list[str]) -> None:
     assert second.startswith("MariaDB Connector/C ")
 
 
-def test_libraries_alone() -> None:
-    """That is no command."""
+def test_libraries_alone_is_no_command() -> None:
     done = CliRunner().invoke(group, ["--libraries"])
     assert done.exit_code == 2
     assert "--libraries: only with --version" in done.output

@@ -48,7 +48,6 @@ def tape_of(folder: Path, seconds: int) -> Path:
 
 
 def replay_of(tape: Path, server: Server, *more: str) -> list[str]:
-    """Return the words of a replay."""
     words = ["replay", str(tape), "--target", server.url("shop"), "-o", str(tape.with_name("a.run")), "--lead", "100ms"]
     return [sys.executable, "-m", "querytape", *words, *more]
 
@@ -92,8 +91,7 @@ def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> No
     assert b"4711" not in terminal.raw.replace(b",", b"")
 
 
-def test_the_smallest_window(shop: Server, tmp_path: Path) -> None:
-    """Where there is no room for a view there are lines."""
+def test_a_window_too_small_for_the_view_has_lines(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 1), shop), 39, 24) as terminal:
         assert terminal.to_the_end() == 0
         assert b"\xe2\x96" not in terminal.raw
@@ -117,8 +115,7 @@ def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_killed(shop: Server, tmp_path: Path) -> None:
-    """kill -9 in the middle leaves a terminal that can be used: nothing of it was changed that must be set back."""
+def test_a_view_killed_with_9_leaves_a_usable_terminal(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
         terminal.process.kill()
@@ -128,8 +125,7 @@ def test_killed(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_resized(shop: Server, tmp_path: Path) -> None:
-    """A window that gets smaller, and larger again, shows one view of its size."""
+def test_a_resized_window_shows_one_view_of_its_size(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
         for columns, rows in ((50, 15), (44, 12), (100, 30), (80, 24)):
@@ -144,8 +140,7 @@ def test_resized(shop: Server, tmp_path: Path) -> None:
         terminal.assert_sane()
 
 
-def test_no_color(shop: Server, tmp_path: Path) -> None:
-    """NO_COLOR: the view without colours."""
+def test_no_color_shows_the_view_without_colours(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env={"NO_COLOR": "1"}) as terminal:
         assert terminal.to_the_end() == 0
         assert drawn(terminal.all)  # what it showed last stays
@@ -185,8 +180,7 @@ def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_ascii_terminal(shop: Server, tmp_path: Path) -> None:
-    """A terminal of a locale without Unicode gets none."""
+def test_a_terminal_without_unicode_gets_none(shop: Server, tmp_path: Path) -> None:
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env=env) as terminal:
         terminal.until(lambda seen: re.search(r"p95 +\d+ms +[_.:=+*#-]{2}", seen))
@@ -251,8 +245,7 @@ def test_time_left_until_a_stop() -> None:
     assert until_stop(8 * SECOND, 9 * SECOND, 0.1, 18 * SECOND)[1] == 0
 
 
-def test_troubles() -> None:
-    """Each counter of trouble has its sentence, and none without."""
+def test_each_counter_of_trouble_has_its_sentence() -> None:
 
     class Counters:
         def __getattr__(self, name: str) -> int:

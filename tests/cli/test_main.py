@@ -122,16 +122,14 @@ def test_an_option_that_cannot_be(words: list[str], tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_an_unknown_command() -> None:
-    """It is named, and the help is."""
+def test_an_unknown_command_is_named_with_the_help() -> None:
     done = querytape("rewind")
     assert done.returncode == 2
     assert "No such command 'rewind'" in done.stderr
     assert "querytape --help" in done.stderr
 
 
-def test_version() -> None:
-    """--version names the program and its release."""
+def test_version_names_the_program_and_its_release() -> None:
     assert querytape("--version").stdout.startswith("querytape, version ")
 
 

@@ -12,15 +12,13 @@ from querytape.metrics.names import Value
 from tests.helpers.scrapes import scrape
 
 
-def test_where_none_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the option nothing is served and nothing said."""
+def test_without_the_option_nothing_is_served(capsys: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
         MetricsPage(None, stack).put(lambda: [])
     assert capsys.readouterr().err == ""
 
 
-def test_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    """The address is told, and who can reach it where that is not this machine alone."""
+def test_the_address_and_who_can_reach_it_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
         page = MetricsPage(("127.0.0.1", 0), stack)
         page.put(lambda: [Value("querytape_replay_open_sessions", 5)])
@@ -32,7 +30,6 @@ def test_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
         assert "for whoever reaches this address" in capsys.readouterr().err
 
 
-def test_not_among_the_options_of_each_replay() -> None:
-    """Behind -- it would be for each run of its own: it is refused."""
+def test_metrics_behind_the_dashes_is_refused() -> None:
     with pytest.raises(click.UsageError, match="--metrics: before the --"):
         parse_replay_options(["--target", "mysql://a@b", "-o", "r", "--metrics", ":0"])

@@ -15,7 +15,6 @@ SECOND = Section("Second things", (option("--two", help="Option two."), option("
 @FIRST.add
 @SECOND.add
 def command(one: str | None, two: str | None, three: str | None) -> None:
-    """Do it."""
     click.echo(f"{one} {two} {three}")
 
 
@@ -29,8 +28,7 @@ def test_titles_are_in_the_order_of_the_decorators() -> None:
     assert [line for line in shown if line.endswith(":")] == ["First:", "Second things:", "Options:"]
 
 
-def test_values_arrive() -> None:
-    """Options of a section are ordinary options."""
+def test_options_of_a_section_are_ordinary_options() -> None:
     assert CliRunner().invoke(command, ["--one", "1", "--three", "3"]).output == "1 None 3\n"
 
 
@@ -38,7 +36,6 @@ def test_values_arrive() -> None:
 @FIRST.add
 @SECOND.add
 def long_command(one: str | None, two: str | None, three: str | None) -> None:
-    """Do it."""
     click.echo(f"{one} {two} {three}")
 
 
@@ -61,8 +58,7 @@ def test_all_options_are_shown_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("name", ["replay", "compare", "sweep"])
-def test_long_commands_show_ten_options(name: str) -> None:
-    """Each of them exists, and fits a page."""
+def test_the_ten_options_of_a_long_command_exist_and_fit_a_page(name: str) -> None:
     command = group.get_command(click.Context(group), name)
     assert isinstance(command, SectionedCommand)
     assert len(command.common) == 10

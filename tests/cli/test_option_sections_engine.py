@@ -19,8 +19,7 @@ def test_defaults_and_help_are_as_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "given"), [("timer_probes", "65"), ("connect_rate", "0"), ("max_errors", "-1")])
-def test_numbers_out_of_bounds(name: str, given: str) -> None:
-    """A number below the least or above the most is refused."""
+def test_numbers_out_of_bounds_are_refused(name: str, given: str) -> None:
     names, settings = engine_option(name)
     command = click.Command("x", params=[click.Option(list(names), **settings)])
     with pytest.raises(click.BadParameter, match="not in the range"):

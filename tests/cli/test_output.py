@@ -54,20 +54,17 @@ def test_a_finished_tape_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFix
         complete_tape(tmp_path / "no.tape")
 
 
-def test_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tape without problems prints nothing."""
+def test_a_tape_without_problems_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_problems(open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])))
     assert capsys.readouterr().out == ""
 
 
-def test_the_console_is_80_columns_wide() -> None:
-    """In a pipe or a file; here it is one."""
+def test_the_console_of_a_pipe_is_80_columns_wide() -> None:
     assert console().width == COLUMNS == 80
 
 
 @pytest.mark.parametrize("kind", [*LOSSES, *UNSURE, "unread_duration"])
-def test_one_problem_and_several(kind: str) -> None:
-    """A single one is told in the singular."""
+def test_one_problem_is_singular_and_several_are_plural(kind: str) -> None:
     one, two = (describe(kind, n).removeprefix(f"{n} ").split() for n in (1, 2))
     assert one != two
     assert not {"files", "places", "events", "packets", "jumps", "connections", "durations", "entries", "are"} & set(

@@ -10,13 +10,11 @@ def test_a_line_has_the_time_left() -> None:
     assert len(line(10**11, 10**12, 10**9, 3_600.0)) <= 80
 
 
-def test_a_line_without_an_end() -> None:
-    """Where the size is unknown, or nothing was read yet, there is no time left."""
+def test_a_line_of_unknown_size_has_no_time_left() -> None:
     assert line(50_000_000, None, 7, 2.0) == "capture: 50 MB  25 MB/s  7 events"
     assert "ETA" not in line(0, 100, 0, 0.0)
 
 
-def test_no_bar_without_a_terminal() -> None:
-    """In a test stderr is no terminal: lines come at most once a second, so none for a short capture."""
+def test_without_a_terminal_a_short_capture_prints_no_line() -> None:
     with CaptureProgress() as progress:
         assert progress._bar is None

@@ -9,12 +9,10 @@ from querytape.cli.replay_options import SECTIONS, sweep_sections
 
 
 def names(command: click.Command) -> set[str]:
-    """Return the names of a command's parameters."""
     return {str(param.name) for param in command.params}
 
 
-def test_each_section_is_in_the_help() -> None:
-    """Titles and first options, in order."""
+def test_sections_have_their_titles_and_first_options_in_order() -> None:
     output = CliRunner().invoke(replay_command, ["--help-all"]).output
     places = [output.index(f"\n{section.title}:\n") for section in SECTIONS]
     assert places == sorted(places)

@@ -26,18 +26,15 @@ REQUIRED = ["--target", "mysql://app@db", "-o", "x.run"]
 
 
 def parsed(*words: str) -> dict[str, Any]:
-    """Return what click makes of options."""
     return parse_replay_options([*REQUIRED, *words])
 
 
-def test_defaults_are_those_of_the_library() -> None:
-    """Without an option every field has ReplayOptions' own default."""
+def test_without_options_every_field_has_the_default_of_the_library() -> None:
     made = options_of(parsed(), TARGET, 0)
     assert made == ReplayOptions(TARGET, made.output)
 
 
-def test_pace() -> None:
-    """A speed, other speeds for sessions, or none at all; what contradicts it is refused."""
+def test_a_pace_is_one_speed_several_or_none_and_contradictions_are_refused() -> None:
     assert pace_of(parsed("--speed", "2", "--think-speed", "1/2")) == Pace(
         "schedule", Fraction(2), None, Fraction(1, 2)
     )
@@ -49,22 +46,19 @@ def test_pace() -> None:
             parsed(option, "max")
 
 
-def test_selection() -> None:
-    """Relative times begin at the tape's first event."""
+def test_relative_times_of_a_selection_begin_at_the_first_event() -> None:
     selection = selection_of(parsed("--from", "+1s", "--to", "1970-01-01 00:01", "--user", "a", "--user", "b"), 5)
     assert (selection.from_ns, selection.to_ns) == (1_000_000_005, 60_000_000_000)
     assert tuple(selection.users) == ("a", "b")
 
 
-def test_sessions() -> None:
-    """A share or a number of them."""
+def test_sessions_are_a_share_or_a_number() -> None:
     share, number = (selection_of(parsed("--sessions", text), 0) for text in ("10%", "500"))
     assert (share.sample, share.max_sessions) == (Fraction(1, 10), None)
     assert (number.sample, number.max_sessions) == (None, 500)
 
 
-def test_overrides() -> None:
-    """A user that is only renamed has the run's password."""
+def test_a_user_that_is_only_renamed_has_the_password_of_the_run() -> None:
     overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
     assert overrides.accounts["a"].user == "b"
     assert overrides.accounts["a"].password == "secret"
@@ -84,13 +78,11 @@ def test_every_option_sets_something() -> None:
     assert parsed().keys() - known - login == set()
 
 
-def test_settings_of_the_engine() -> None:
-    """Each option sets the field that is declared for it."""
+def test_each_engine_option_sets_its_declared_field() -> None:
     made = options_of(parsed("--statement-timeout", "2s", "--queue-memory", "1G", "--on-lost", "reopen"), TARGET, 0)
     assert (made.statement_timeout_ns, made.queue_bytes, made.on_lost) == (2_000_000_000, 1 << 30, "reopen")
 
 
-def test_a_wrong_option() -> None:
-    """Options given as words are refused as on the command line."""
+def test_options_given_as_words_are_refused_as_on_the_command_line() -> None:
     with pytest.raises(click.UsageError, match="No such option"):
         parsed("--haste", "9")

@@ -9,8 +9,7 @@ from querytape.servers.target import PASSWORD_VARIABLES
 from querytape.servers.tls import MODES
 
 
-def test_modes_are_those_of_the_servers() -> None:
-    """The list is repeated for a help that imports no driver; it is equal."""
+def test_the_repeated_list_of_tls_modes_equals_that_of_the_servers() -> None:
     assert TLS_MODES == MODES
 
 

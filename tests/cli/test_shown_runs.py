@@ -26,29 +26,25 @@ class Noting(MetricsPage):
         self.found: list[tuple[Labels | None, str]] = []
 
     def put(self, source: Source, labels: Labels | None = None, slot: str = "") -> None:
-        """Note it."""
         self.found.append((labels, slot))
 
 
 @pytest.mark.parametrize(
     ("name", "side", "number"), [("a1.run", "a", "1"), ("b12.run", "b", "12"), ("warm-a3.run", "a", "warm-3")]
 )
-def test_rounds(name: str, side: str, number: str) -> None:
-    """Side and round come of the name of the run; each side has one place."""
+def test_side_and_round_come_from_the_name_of_the_run(name: str, side: str, number: str) -> None:
     page = Noting()
     show_round(page, cast(LiveRun, Named(name)))
     assert page.found == [({"side": side, "round": number}, side)]
 
 
-def test_headings() -> None:
-    """Round and side, of how many; warm-ups count alone."""
+def test_a_heading_has_round_and_side_of_how_many() -> None:
     assert round_heading("b2.run", 5, 1) == "round 2 of 5, side b"
     assert round_heading("warm-a1.run", 5, 2) == "warm-up 1 of 2, side a"
     assert quick_heading("warm-b1.run") == "each statement once, side b"
 
 
-def test_levels() -> None:
-    """All levels have one place."""
+def test_all_levels_have_one_place() -> None:
     page = Noting()
     ShownLevels(page).running(cast(LiveRun, Named("16.run")))
     assert page.found == [({"sessions": "16"}, "")]

@@ -28,7 +28,6 @@ def full(number: int = 1523, ns: int = 1_200_000) -> Seen:
 
 
 def texts(seen: Seen, columns: int, rows: int, ascii_only: bool = False) -> list[str]:
-    """Return the lines of the view."""
     return [line.plain for line in frame(seen, columns, rows, ascii_only)]
 
 
@@ -107,8 +106,7 @@ def test_hostile_names() -> None:
     assert all(line.plain.isprintable() for line in lines)
 
 
-def test_ascii() -> None:
-    """A terminal without Unicode gets none."""
+def test_a_frame_for_a_terminal_without_unicode_has_none() -> None:
     seen = full()
     seen.slowest = [Digest("select `ä` from t", 1, 1_000, 85_000, True)] * 2
     seen.heading = "a.run -> ä"

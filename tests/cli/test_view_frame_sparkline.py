@@ -21,8 +21,7 @@ def test_heights() -> None:
 
 @pytest.mark.parametrize("width", [-1, 0, 1, 7, 60, 100])
 @pytest.mark.parametrize("ascii_only", [False, True])
-def test_any_values_any_width(width: int, ascii_only: bool) -> None:
-    """As wide as asked for, and a greater value is never lower."""
+def test_a_sparkline_has_the_width_asked_for_and_greater_values_are_never_lower(width: int, ascii_only: bool) -> None:
     levels = PLAIN if ascii_only else BLOCKS
     rng = random.Random(width)
     for most in (1, 2, 7, 8, 9, 10**3, 2**62):
@@ -40,8 +39,7 @@ def test_any_values_any_width(width: int, ascii_only: bool) -> None:
             assert all((height == 0) == (value == 0) for value, height in pairs)
 
 
-def test_bar() -> None:
-    """What is done and what is not fill the width, whatever the share."""
+def test_the_two_parts_of_a_bar_fill_its_width() -> None:
     assert bar(0.5, 10) == ("━━━━━", "─────")
     assert bar(0.5, 4, ascii_only=True) == ("##", "--")
     for share in (-1.0, 0.0, 0.001, 0.999, 1.0, 7.5):

@@ -72,8 +72,7 @@ def test_who_gets_the_view(
     assert (found[2] is otherwise) != drawn
 
 
-def test_headings_of_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Place and sessions of a level come of the name of its run."""
+def test_place_and_sessions_of_a_level_come_from_the_name_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     window(monkeypatch, 80, 24, "xterm")
     view = level_watcher(True, (1, 4, 16), Watcher())
     monkeypatch.undo()

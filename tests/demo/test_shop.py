@@ -11,8 +11,7 @@ from querytape.servers.sandbox import Server
 from ..conftest import ServerFactory
 
 
-def test_orders_are_ten_minutes_apart() -> None:
-    """The time of an order follows from its number."""
+def test_the_time_of_an_order_follows_from_its_number() -> None:
     assert order_time(2) - order_time(1) == timedelta(minutes=10)
     assert order_time(0).year == 2024
 

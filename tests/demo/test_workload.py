@@ -19,8 +19,7 @@ def test_the_same_seed_makes_the_same_session() -> None:
     assert list(Customer(1, 7).steps(20)) != list(Customer(2, 7).steps(20))
 
 
-def test_sessions_stay_inside_their_time_and_in_order() -> None:
-    """Steps come in order, none after the end."""
+def test_steps_of_a_session_come_in_order_and_none_after_the_end() -> None:
     times = [step.at_s for step in Customer(3, 1).steps(10)]
     assert times == sorted(times)
     assert times[-1] < 10

@@ -29,8 +29,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
             ComparePlan.read(tmp_path / "wrong.toml")
 
 
-def test_a_pause_that_is_no_duration_is_refused(tmp_path: Path) -> None:
-    """The message names the file and says what was expected."""
+def test_an_invalid_pause_names_the_file_and_what_was_expected(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('tape = "t"\npause = "soon"\n[target]\na = "mysql://a@h"\nb = "mysql://b@h"\n')
     with pytest.raises(InputError, match=r"plan\.toml: .* expected a duration such as 500ms"):

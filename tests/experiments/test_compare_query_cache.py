@@ -26,7 +26,6 @@ class Server(MadeTarget):
         self.rows = () if self.kind is None else (("query_cache_type", self.kind), ("query_cache_size", self.size))
 
     def fetchall(self) -> Any:
-        """Return the rows."""
         return self.rows
 
     def close(self) -> None:
@@ -61,8 +60,7 @@ def test_sessions_begin_without_the_cache(kind: str | None, size: str, init: tup
     ("first", "second", "is_off"),
     [("ON", "OFF", True), ("OFF", "ON", True), ("OFF", "OFF", False), (None, None, False)],
 )
-def test_two_servers(first: str | None, second: str | None, is_off: bool) -> None:
-    """Target and read target begin their sessions in the same way."""
+def test_target_and_read_target_begin_their_sessions_alike(first: str | None, second: str | None, is_off: bool) -> None:
     assert (OFF in without_query_cache(given(Server(first), Server(second))).init) == is_off
 
 

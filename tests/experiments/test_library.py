@@ -30,8 +30,7 @@ def test_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
     assert first.report().content.compares
 
 
-def test_no_round(tmp_path: Path) -> None:
-    """A comparison without rounds is refused before anything is written."""
+def test_a_comparison_without_rounds_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     options = ReplayOptions(parse_target("mysql://app@127.0.0.1/"), tmp_path)
     with pytest.raises(InputError, match="expected at least one round"):
         compare(tmp_path / "t.tape", options, options, tmp_path / "c", CompareOptions(rounds=0))

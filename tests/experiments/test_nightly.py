@@ -18,7 +18,6 @@ NOW = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 
 
 def night_of(folder: Path, name: str, good: bool = True) -> Path:
-    """Make a night's folder."""
     night = folder / name
     (night / "a1.run").mkdir(parents=True)
     (night / PLAN_FILE).touch()
@@ -39,8 +38,7 @@ def test_names(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_two_nights_at_once(tmp_path: Path) -> None:
-    """The second is refused; after the first it may run."""
+def test_a_second_night_at_once_is_refused(tmp_path: Path) -> None:
     with one_night(tmp_path), pytest.raises(InputError, match="still running"), one_night(tmp_path):
         pass
     with one_night(tmp_path):

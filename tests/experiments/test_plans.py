@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two servers asked for plans: what is in the folder, what a report makes of it, what can't be asked."""
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from querytape.experiments import plans
 from querytape.experiments.plans import PlanOptions, ask_plans
 from querytape.replay import Target, parse_target
 from querytape.servers.sandbox import Server
-from rich.console import Console
 
 from tests.helpers.duck import database
+from tests.helpers.reports import printed
 from tests.helpers.tapes import MS, make_tape
 
 KEYED, SORTED, BROKEN, SAME = (f"{n:016x}" for n in (1, 2, 3, 4))
@@ -72,13 +71,12 @@ def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
     assert report.digests[0]["share"] == pytest.approx(6 / 11)
     assert report.digests[2]["changes"] == ["EXPLAIN fails in B: error 1054"]
     assert {"B lacks index k_u on o (u)", "B lacks column gone on o"} <= {each.text for each in report.servers.shown}
-    file = io.StringIO()
-    show_plans(report, Console(file=file, width=80))
-    for text in (file.getvalue(), plans_markdown(report), plans_page(report), plans_json(report)):
+    shown = printed(show_plans, report)
+    for text in (shown, plans_markdown(report), plans_page(report), plans_json(report)):
         assert "3 of 4 digests have other plans in B" in text
         assert text.index("B lacks index k") < text.index("3 of 4") or text[0] == "{"
         assert "select * from o where u =" in text
-    assert max(map(len, file.getvalue().splitlines())) <= 80
+    assert max(map(len, shown.splitlines())) <= 80
     assert json.loads(plans_json(report))["classes"] == {"fails": 1, "now a scan": 1, "other access": 1, "same": 1}
 
 
@@ -94,8 +92,7 @@ def test_what_was_not_asked_is_said(mariadb: Server, tmp_path: Path) -> None:
     assert not report.digests
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    """A sentence, and no folder is left."""
+def test_a_server_that_is_not_there_leaves_no_folder(tmp_path: Path) -> None:
     target = parse_target("mysql://root@/x?socket=/nowhere/s", environ={})
     with pytest.raises(TargetError, match="cannot connect"):
         ask_plans(tape_of(tmp_path / "t.tape"), {"a": target, "b": target}, tmp_path / "p")
@@ -153,9 +150,8 @@ def test_counters_where_plans_agree(server: Server, tmp_path: Path) -> None:
     ((entry, sentence),) = report.other_work
     assert entry["digest"] == SORTED
     assert re.fullmatch(r"plans agree; for each execution B reads 2,00[0-3] rows, A 2[0-3]", sentence)
-    file = io.StringIO()
-    show_plans(report, Console(file=file, width=80))
-    for text in (file.getvalue(), plans_markdown(report), plans_page(report), plans_json(report)):
+    shown = printed(show_plans, report)
+    for text in (shown, plans_markdown(report), plans_page(report), plans_json(report)):
         assert sentence in text
     assert server.execute("SELECT sum(d) FROM qt_work_a.o") == ((sum(range(20)),),)
     nothing = ask_plans(tape, {"a": target, "b": target}, tmp_path / "n", PlanOptions(schemas=schemas))

@@ -86,8 +86,7 @@ def test_costs_of_the_first_round(tmp_path: Path) -> None:
     assert probed(tmp_path) == ({f"{1:016x}": 50.0, f"{2:016x}": 50.0}, {f"{2:016x}"})
 
 
-def test_nothing_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tape without reads is refused with the reasons, and leaves no folder."""
+def test_a_tape_without_reads_is_refused_with_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick_compare, "stored_functions", lambda targets: frozenset())
     tape = make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     with pytest.raises(InputError, match="there is nothing to ask: writes"):

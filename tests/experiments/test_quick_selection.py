@@ -67,8 +67,7 @@ def test_reads_alone_are_asked(tmp_path: Path) -> None:
         assert f"{reason} {n} (" in second
 
 
-def test_a_tape_without_times(tmp_path: Path) -> None:
-    """Shares are then of the statements."""
+def test_a_tape_without_times_has_shares_of_statements(tmp_path: Path) -> None:
     events = [{"statement": f"SELECT {n}", "digest": f"{1:016x}"} for n in range(3)]
     events.append({"statement": "DELETE FROM t", "class": "write", "digest": f"{2:016x}"})
     questions = choose(open_folder("tape", make_tape(tmp_path / "t.tape", events)), ())

@@ -43,14 +43,12 @@ def test_what_failed_newly_comes_first(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("digest", "said"), [("0", "2 digests begin so"), ("f", "no digest"), ("x", "hexadecimal")])
-def test_which_digest(folder: Path, digest: str, said: str) -> None:
-    """One that is not there, is several, or is none."""
+def test_a_missing_or_ambiguous_digest_is_refused(folder: Path, digest: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         show_statement(folder / "t.tape", {}, digest)
 
 
-def test_what_the_tape_does_not_know(tmp_path: Path) -> None:
-    """A tape without error numbers did not see 0 failures: it does not know."""
+def test_a_tape_without_error_numbers_has_unknown_failures(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1 FROM t", "digest": D1}])
     run = make_run(tmp_path / "a.run", tape, [{"errno": 1146, "error": "no such table"}])
     shown = show_statement(tape, {"a": [run]}, D1)
@@ -58,8 +56,7 @@ def test_what_the_tape_does_not_know(tmp_path: Path) -> None:
     assert shown.why == "failed in A"
 
 
-def test_rows_of_a_write(tmp_path: Path) -> None:
-    """Those that it changed, not the none that it sent."""
+def test_a_write_shows_the_rows_it_changed(tmp_path: Path) -> None:
     insert = {"statement": "INSERT INTO t VALUES (1), (2)", "digest": D1, "class": "write", "rows_affected": 2}
     tape = make_tape(tmp_path / "t.tape", [{**insert, "errno": 0, "rows_sent": 0}])
     run = make_run(tmp_path / "a.run", tape, [{"rows_sent": 0, "rows_affected": 2}])

@@ -18,8 +18,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 
-def test_dots_go_on() -> None:
-    """The dots continue by the factor before them, up to the number behind."""
+def test_dots_continue_by_the_factor_before_them() -> None:
     assert expand_levels("1,2,4,...,64") == (1, 2, 4, 8, 16, 32, 64)
     assert expand_levels("1,3,...,30,50") == (1, 3, 9, 27, 30, 50)
     assert expand_levels("5") == (5,)

@@ -5,10 +5,12 @@ import io
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from unittest.mock import patch
 
+import click
 from querytape.cli.main import main
 
 # What no user may ever see.
@@ -42,3 +44,15 @@ def run_here(*arguments: str) -> Ended:
             signal.signal(number, handler)
     said = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
     return Ended(code if isinstance(code, int) else int(code is not None), *said)
+
+
+def commands_of(parent: click.Command, whole: tuple[str, ...] = (), name: str = "") -> Iterator[str]:
+    """Yield the name of every command; a group that is in `whole` counts as one."""
+    assert isinstance(parent, click.Group)
+    context = click.Context(parent)
+    for each in parent.list_commands(context):
+        command = parent.get_command(context, each)
+        if isinstance(command, click.Group) and each not in whole:
+            yield from commands_of(command, whole, f"{each} ")
+        else:
+            yield name + each

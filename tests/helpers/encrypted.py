@@ -11,10 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pymysql
+import pytest
 from pymysql.connections import Connection
 from querytape.native.bindings.parsers import open_packets
-from querytape.servers.sandbox import Server
+from querytape.servers.programs import find_program, missing_sentence
+from querytape.servers.sandbox import Server, start_server
 
+from ..conftest import skip_loudly
 from .binary_client import Prepared
 from .reading import Read, read_all
 from .relay import Relay
@@ -39,6 +42,17 @@ def certificates() -> Iterator[dict[str, str]]:
         for path in paths.values():
             path.chmod(0o644)
         yield {name: str(path) for name, path in paths.items()}
+
+
+@contextmanager
+def encrypting(kind: str, request: pytest.FixtureRequest, config: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Start a server with a certificate of its own; skip loudly where this machine has none of its kind."""
+    if find_program(kind) is None:
+        skip_loudly(request, missing_sentence(kind))
+    with certificates() as given:
+        server = start_server(kind, config={**given, **(config or {})})
+        yield server
+        server.remove()
 
 
 def context(keys: Path, version: str, ciphers: str = "DEFAULT@SECLEVEL=0") -> "Resuming":

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from querytape.common.leaving import leave_at_once
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from querytape.common.signals import ENDING
 
 
 class Forked:

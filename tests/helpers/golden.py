@@ -19,10 +19,10 @@ def keep_if_asked(path: Path, answers: dict[str, Any], sort: bool) -> None:
 
 
 def as_lines(value: Any, sort: bool, indent: str = "", is_row: bool = False) -> str:
-    """Return JSON in which a row, an object or a list inside a list that has none itself, is a line; so is a text of a list."""
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    texts = isinstance(value, list) and any(isinstance(one, str) for one in inner)
-    if not any(isinstance(one, dict | list) for one in inner) and (is_row or not texts):
+    """Return JSON with a line for each row, each text of a list, and each object that has values and flat lists or objects."""
+    inner = _parts(value)
+    is_record = isinstance(value, dict) and any(not isinstance(one, dict | list) for one in inner)
+    if _is_line(value, is_row) or (is_record and all(_is_line(one) for one in inner)):
         return json.dumps(value, sort_keys=sort, ensure_ascii=False)
     deeper = indent + " "
     if isinstance(value, dict):
@@ -30,6 +30,17 @@ def as_lines(value: Any, sort: bool, indent: str = "", is_row: bool = False) -> 
         lines = [f"{deeper}{json.dumps(name)}: {as_lines(one, sort, deeper)}" for name, one in items]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     return "[\n" + ",\n".join(deeper + as_lines(one, sort, deeper, True) for one in value) + f"\n{indent}]"
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def _is_line(value: Any, is_row: bool = False) -> bool:
+    """Whether a value has no lists or objects inside it; a list of texts only where it is a row."""
+    inner = _parts(value)
+    is_texts = isinstance(value, list) and any(isinstance(one, str) for one in inner)
+    return not any(isinstance(one, dict | list) for one in inner) and (is_row or not is_texts)
 
 
 def check_one(path: Path, key: str, got: Any) -> None:

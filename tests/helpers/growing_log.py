@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 60
+PATIENCE_S = 90
 PAUSE_S = 0.005
 
 

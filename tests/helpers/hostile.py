@@ -8,12 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from .dialogue import packet as packet
+
 CAPABILITIES = 0x000FA68D | 0x00080000  # protocol 4.1, secure connection, transactions, plugin auth
-
-
-def packet(number: int, payload: bytes) -> bytes:
-    """Return a packet of the protocol."""
-    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
 
 
 def greeting(version: bytes = b"8.0.36", plugin: bytes = b"mysql_native_password", more: int = 0) -> bytes:

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from querytape.common.signals import ENDING
+
 from .command_line import RAW, run_here
 from .forked_commands import ForkServer
-from .processes import ENDING, left_of, start
+from .processes import left_of, start
 
 GIVE_UP_S = 90
 STOPPED = 130

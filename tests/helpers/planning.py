@@ -21,11 +21,10 @@ def planned(
     parts: int = 1,
     max_rows: int | None = None,
     catalog: Catalog | None = None,
-    precision_ns: int = 1000,
-    source: str = "slowlog",
+    **tape_json: Any,
 ) -> Plan:
-    """Make a tape and plan it."""
-    tape = make_tape(tmp_path / "t.tape", events, parts, precision_ns=precision_ns, source=source)
+    """Make a tape and plan it. `tape_json` replaces keys of tape.json."""
+    tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
     for name in ("spill", "outcomes"):
         (tmp_path / name).mkdir()
     folder = open_folder("tape", tape)

@@ -3,12 +3,23 @@
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from querytape.common.signals import ENDING
+
+QUERYTAPE = (sys.executable, "-m", "querytape")
+
+
+def run_command(
+    *words: object, check: bool = True, timeout_s: int = 300, **more: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command of querytape to its end, in a process of its own."""
+    command = [*QUERYTAPE, *map(str, words)]
+    return subprocess.run(command, check=check, capture_output=True, text=True, timeout=timeout_s, **more)
 
 
 @contextmanager

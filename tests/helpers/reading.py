@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.native.bindings.reader import Reader
 
-from . import arrow_rows
 from .duck import database
 
 
@@ -39,8 +39,8 @@ def read_all(reader: Reader) -> Read:
 
 
 def read_quickly(reader: Reader) -> Read:
-    """Read a reader as read_all does, without DuckDB: for those who read thousands of small inputs."""
-    return _read(reader, arrow_rows.rows)
+    """Read a reader as read_all does, without DuckDB: for tests that read thousands of small inputs."""
+    return _read(reader, arrow_rows)
 
 
 def _read(reader: Reader, rows: Callable[[Any], list[dict[str, Any]]]) -> Read:
@@ -51,6 +51,14 @@ def _read(reader: Reader, rows: Callable[[Any], list[dict[str, Any]]]) -> Read:
     description, lost = reader.describe(), reader.stats().not_understood
     reader.close()
     return Read(events, sorted(problems, key=lambda row: (row["file"], row["line"], row["offset"])), description, lost)
+
+
+def arrow_rows(stream: Any) -> list[dict[str, Any]]:
+    """Return a stream's rows."""
+    with pyarrow.RecordBatchReader.from_stream(stream) as batches:
+        rows: list[dict[str, Any]] = batches.read_all().to_pylist()
+    stream.close()
+    return rows
 
 
 def _rows(con: duckdb.DuckDBPyConnection, stream: Any) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, Segment, write_pcap
+from tests.helpers.processes import run_command
 
 PATIENCE_S = 30
 
@@ -48,6 +49,11 @@ class Relay:
         """Write what passed, in its order, all that clients and servers had sent included."""
         self._settle()
         return write_pcap(path, self._segments, stamps_us=self._stamps_us)
+
+    def capture(self, tape: Path, *more: object) -> Path:
+        """Write what passed next to the tape, and capture it; return the tape."""
+        run_command("capture", "packets", self.write(tape.with_suffix(".pcap")), "--port", 3306, *more, "-o", tape)
+        return tape
 
     @property
     def segments(self) -> list[tuple[Dialogue, Segment]]:

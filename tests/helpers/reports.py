@@ -2,6 +2,7 @@
 """Tapes, runs and reports that tests of several outputs share."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,13 @@ def small_runs(folder: Path) -> tuple[Path, Path, Path]:
     return tape, make_run(folder / "a.run", tape, a), make_run(folder / "b.run", tape, b)
 
 
+def printed(show: Callable[..., object], what: object, *more: object, width: int = 80) -> str:
+    """Return what `show(what, console, *more)` prints on a console."""
+    out = io.StringIO()
+    show(what, Console(file=out, width=width, highlight=False), *more)
+    return out.getvalue()
+
+
 def terminal_text(report: Report) -> str:
     """Return what the terminal shows, 80 columns wide."""
-    out = io.StringIO()
-    show_report(report, Console(file=out, width=80, highlight=False), 20)
-    return out.getvalue()
+    return printed(show_report, report, 20)

@@ -7,12 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import duckdb
 from querytape.common.duck import sql_text
-from querytape.schemas import FORMAT_VERSION, columns, select_list
+from querytape.schemas import FORMAT_VERSION, columns
 
 from .duck import database
-from .tables import insert_rows
+from .tables import fill
 
 MS = 1_000_000
 
@@ -41,19 +40,6 @@ def complete(outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _fill(con: duckdb.DuckDBPyConnection, outcomes: Sequence[dict[str, Any]] | str) -> None:
-    """Create the table `outcomes` from rows, or from a SELECT that names the columns it gives."""
-    if isinstance(outcomes, str):
-        have = {row[0] for row in con.execute(f"DESCRIBE {outcomes}").fetchall()}
-        con.execute(f"CREATE TABLE outcomes AS SELECT {select_list('run', 'outcomes', have)} FROM ({outcomes})")
-        return
-    names = [name for name, _ in columns("run", "outcomes")]
-    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("run", "outcomes"))
-    con.execute(f"CREATE TABLE outcomes AS SELECT {listed} WHERE false")
-    rows = [[row.get(name) for name in names] for row in complete(outcomes)]
-    insert_rows(con, "outcomes", rows)
-
-
 def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = (), **json_overrides: Any) -> Path:
     """Write a run folder and return its path.
 
@@ -62,7 +48,7 @@ def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = 
     """
     (path / "outcomes").mkdir(parents=True)
     with database() as con:
-        _fill(con, outcomes)
+        fill(con, "run", "outcomes", outcomes if isinstance(outcomes, str) else complete(outcomes))
         file = path / "outcomes" / "part-00000.parquet"
         con.execute(f"COPY outcomes TO {sql_text(file)} (FORMAT parquet)")
         counts = dict(con.execute("SELECT status, count(*) FROM outcomes GROUP BY status").fetchall())

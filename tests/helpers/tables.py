@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Python into a table of DuckDB, all at once."""
+"""Tables of DuckDB filled from rows of Python, all at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow
+from querytape.schemas import columns, select_list
 
 
 def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -24,3 +25,14 @@ def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Seque
     con.register("inserted", pyarrow.table(arrays, [f"c{number}" for number in range(len(arrays))]))
     con.execute(f"INSERT INTO {table} FROM inserted")
     con.unregister("inserted")
+
+
+def fill(con: duckdb.DuckDBPyConnection, kind: str, table: str, rows: Sequence[Mapping[str, Any]] | str) -> None:
+    """Create a table of a tape or run from rows, or from a SELECT that names the columns it gives; all else is NULL."""
+    if isinstance(rows, str):
+        have = {row[0] for row in con.execute(f"DESCRIBE {rows}").fetchall()}
+        con.execute(f"CREATE TEMP TABLE {table} AS SELECT {select_list(kind, table, have)} FROM ({rows})")
+        return
+    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns(kind, table))
+    con.execute(f"CREATE TEMP TABLE {table} AS SELECT {listed} WHERE false")
+    insert_rows(con, table, [[row.get(name) for name, _ in columns(kind, table)] for row in rows])

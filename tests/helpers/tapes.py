@@ -10,11 +10,11 @@ import duckdb
 from querytape.common.duck import sql_text
 from querytape.common.files import file_entry
 from querytape.native.bindings.statements import Normalizer
-from querytape.schemas import DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
+from querytape.schemas import DANGERS, FLAGS, FORMAT_VERSION
 from querytape.schemas.names import SHIFT_DANGER
 
 from .duck import database
-from .tables import insert_rows
+from .tables import fill, insert_rows
 
 # An arbitrary moment; a whole second, so that offsets are easy to read.
 T0 = 1_700_000_000_000_000_000
@@ -77,19 +77,6 @@ def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str) -> None:
-    """Create the table `events` from rows, or from an SELECT that names the columns it gives."""
-    if isinstance(events, str):
-        have = {row[0] for row in con.execute(f"DESCRIBE {events}").fetchall()}
-        con.execute(f"CREATE TEMP TABLE events AS SELECT {select_list('tape', 'events', have)} FROM ({events})")
-        return
-    names = [name for name, _ in columns("tape", "events")]
-    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("tape", "events"))
-    con.execute(f"CREATE TEMP TABLE events AS SELECT {listed} WHERE false")
-    rows = [[row.get(name) for name in names] for row in complete(events)]
-    insert_rows(con, "events", rows)
-
-
 def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
     """Create the table `names`: what each statement names and calls, and how it is written."""
     con.execute("CREATE TEMP TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[], properties BIGINT)")
@@ -108,7 +95,7 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
     """
     (path / "events").mkdir(parents=True)
     with database() as con:
-        _fill(con, events)
+        fill(con, "tape", "events", events if isinstance(events, str) else complete(events))
         total, sessions, *times = con.execute(
             f"SELECT count(*), count(DISTINCT session), {TIMES} FROM events"
         ).fetchall()[0]

@@ -20,17 +20,12 @@ from querytape.servers.sandbox import Server, private_folder, start_server
 
 from .growing_log import GrowingLog, wait_until
 from .kills import ANY, Victim, judge_nothing, judge_run, judge_runs, judge_tape, sentence
+from .logs import mariadb_entry, write_mariadb
 from .processes import start
 from .rds import emulated_aws, entries, write
 from .tapes import MS, T0, make_tape
 
 FOLLOWED_S = 2.5
-ENTRY = (
-    "# User@Host: app[app] @ localhost []\n# Thread_id: {thread}  Schema: shop  QC_hit: No\n"
-    "# Query_time: 0.001000  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 1\n"
-    "SET timestamp={second};\nSELECT {number};\n"
-)
-FOLLOWED = ENTRY.replace("Schema: shop", "Schema: ")  # the null server has no schema: a replay would be refused
 TEXTS = (
     "SELECT COUNT(*), MAX(note) FROM t WHERE customer = {n}",
     "SELECT note FROM t WHERE id = {n}",
@@ -102,7 +97,9 @@ def _grow(log: GrowingLog, ended: threading.Event) -> None:
     while not ended.wait(0.02):
         for _ in range(20):
             number += 1
-            log.write(FOLLOWED.format(thread=number % 9, second=1_718_000_000 + number // 1000, number=number).encode())
+            second = 1_718_000_000 + number // 1000
+            # The null server has no schema: a replay would be refused.
+            log.write(mariadb_entry(second, number % 9, 0.001, f"SELECT {number}", schema="").encode())
         if number % 4000 == 0:
             log.remove(b"")
     log.close()
@@ -215,7 +212,7 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
     url = server.url("shop")
     sides = ("--target", f"a={url}", "--target", f"b={url}")
     log = server.folder / "any.log"
-    log.write_text("".join(ENTRY.format(thread=n % 9, second=1_718_000_000, number=n) for n in range(3000)))
+    write_mariadb(log, [(1_718_000_000, n % 9, 0.001, f"SELECT {n}") for n in range(3000)])
     rounds = ("--rounds", "1", "--pause", "0s", "--no-query-cache")
     compare = ("compare", str(tape), *sides, *rounds, "-o", "{out}", "--", "--speed", "2")
 

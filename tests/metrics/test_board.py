@@ -20,13 +20,11 @@ LABELS = {"side", "round", "sessions", "job", "le"} | {label for name in NAMES f
 
 @pytest.fixture
 def board(checkout: Path) -> dict[str, Any]:
-    """The board as it is in the repository."""
     found: dict[str, Any] = json.loads((checkout / "docs" / "grafana" / "querytape.json").read_text(encoding="utf-8"))
     return found
 
 
 def queries(board: dict[str, Any]) -> list[str]:
-    """Return every query of the board."""
     return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
 
 

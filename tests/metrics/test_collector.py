@@ -24,7 +24,6 @@ def of_read(n: float) -> Iterator[Value]:
 
 
 def openmetrics(sources: Sources) -> bytes:
-    """Return the text in OpenMetrics."""
     text: bytes = generate_openmetrics(sources.registry())  # type: ignore[no-untyped-call]
     return text
 
@@ -60,8 +59,7 @@ def test_sources_side_by_side(request: pytest.FixtureRequest) -> None:
     }
 
 
-def test_nothing_yet() -> None:
-    """Without a source there is the version alone, in both formats."""
+def test_without_a_source_both_formats_have_only_the_version() -> None:
     for text in (generate_latest(Sources().registry()), openmetrics(Sources())):
         assert next(line for line in text.decode().splitlines() if not line.startswith("#")).startswith(
             'querytape_build_info{version="'

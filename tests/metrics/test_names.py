@@ -24,21 +24,18 @@ def test_names_follow_the_conventions(name: Name) -> None:
     assert not SECRET & set(name.labels)
 
 
-def test_each_once() -> None:
-    """No name is there twice, also not as what the formats make of another one."""
+def test_each_name_is_there_once_in_both_formats() -> None:
     assert len({name.name for name in NAMES}) == len(NAMES)
     assert len({name.shown for name in NAMES}) == len(NAMES)
 
 
-def test_the_page_is_up_to_date(checkout: Path) -> None:
-    """docs/metrics.md has the tables that `make docs` would write now."""
+def test_docs_metrics_md_is_up_to_date(checkout: Path) -> None:
     command = [sys.executable, str(checkout / "docs" / "make_metrics.py"), "--print"]
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert (checkout / "docs" / "metrics.md").read_text(encoding="utf-8") == page, "run make docs"
 
 
-def test_queries_of_the_page_name_what_there_is(checkout: Path) -> None:
-    """Every metric that docs/metrics.md names in a query is one."""
+def test_every_query_of_docs_metrics_md_names_existing_metrics(checkout: Path) -> None:
     text = (checkout / "docs" / "metrics.md").read_text(encoding="utf-8")
     there = {name.shown for name in NAMES} | {
         f"{name.name}_{end}" for name in NAMES if name.kind == HISTOGRAM for end in ("sum", "count")

@@ -26,7 +26,6 @@ class Scraped(Watcher):
         self._thread = threading.Thread(target=self._ask)
 
     def running(self, live: LiveRun) -> None:
-        """Show it."""
         self._sources.put(lambda: run_values(live))
         self._thread.start()
 

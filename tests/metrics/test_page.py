@@ -35,8 +35,7 @@ def talk(page: Page, data: bytes) -> socket.socket:
     return connection
 
 
-def test_both_formats_on_request(page: Page) -> None:
-    """The format is what the request asks for."""
+def test_the_request_chooses_the_format(page: Page) -> None:
     assert fetch(page.url)[0].startswith("text/plain")
     assert scrape(page.url).get("querytape_replay_open_sessions") == 3
 
@@ -60,8 +59,7 @@ def test_garbage_is_forgotten(page: Page, garbage: bytes, capfd: pytest.CaptureF
     assert capfd.readouterr().err == ""
 
 
-def test_who_hangs_up_midway(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
-    """A connection that is reset before its answer is forgotten."""
+def test_a_connection_reset_before_its_answer_is_forgotten(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(20):
         connection = talk(page, b"GET /metrics HTTP/1.1\r\n\r\n")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -108,8 +106,7 @@ def test_the_end_waits_for_nobody(page: Page) -> None:
     waiting.close()
 
 
-def test_a_value_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where values can't be read the request fails, and the page goes on."""
+def test_a_value_that_cannot_be_read_fails_the_request_and_not_the_page(capfd: pytest.CaptureFixture[str]) -> None:
     sources = Sources()
     sources.put(lambda: [Value("querytape_replay_open_sessions", 1 / 0)])
     with Page("127.0.0.1", 0, sources.registry()) as served:
@@ -134,8 +131,7 @@ def test_addresses(page: Page) -> None:
         assert not served.is_local
 
 
-def test_ipv6() -> None:
-    """An IPv6 address is in brackets."""
+def test_an_ipv6_address_is_in_brackets() -> None:
     try:
         served = Page("::1", 0, Sources().registry())
     except InputError:

@@ -27,8 +27,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert last_calibration() is None
 
 
-def test_the_null_server_ends_with_its_input() -> None:
-    """It runs in a process of its own, which is gone afterwards."""
+def test_the_null_server_has_a_process_of_its_own_that_ends_with_its_input() -> None:
     with null_server(delay_ns=1_000_000) as port:
         assert 0 < port < 65536
     with NullServer() as server:

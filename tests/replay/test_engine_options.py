@@ -14,8 +14,7 @@ from querytape.schemas import DANGERS
 HERE = Target("app", "db", "10.0.0.7", 3307)
 
 
-def test_defaults_are_the_same_on_both_sides(tmp_path: Path) -> None:
-    """A replay with defaults gives the engine its defaults."""
+def test_default_options_of_a_replay_are_the_defaults_of_the_engine(tmp_path: Path) -> None:
     everything = frozenset(DANGERS.keys() - {"none"})
     made = engine_options(ReplayOptions(HERE, tmp_path, allow_writes=True, allow_statements=everything))
     assert replace(made, allowed_dangers=0, allowed_classes=0) == EngineOptions(host="10.0.0.7", port=3307, user="app")
@@ -36,8 +35,7 @@ def test_what_may_be_sent(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_given_arrives(tmp_path: Path) -> None:
-    """What is done about failures, the pace, and the read target's address."""
+def test_failure_rules_pace_and_read_target_arrive_in_the_engine(tmp_path: Path) -> None:
     options = ReplayOptions(
         HERE,
         tmp_path,

@@ -30,7 +30,6 @@ class Live:
 
 
 def options(folder: Path, **more: Any) -> ReplayOptions:
-    """Return options of a replay."""
     return ReplayOptions(Target("app", "db", "10.0.0.7", 3307), folder, **more)
 
 
@@ -54,8 +53,7 @@ def plan_of(folder: Path, events: list[dict[str, Any]], **info: Any) -> Plan:
         {"allow_statements": frozenset({"kill"})},
     ],
 )
-def test_what_needs_the_whole_tape_is_refused(more: dict[str, Any], tmp_path: Path) -> None:
-    """Each is a sentence that says what to do; the original pace, or less, and whole sessions pass."""
+def test_selections_that_need_the_whole_tape_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--follow: not with .*tape cut"):
         check_follow(options(tmp_path, **more))
     check_follow(options(tmp_path, selection=Selection(users=("app",)), allow_writes=True))

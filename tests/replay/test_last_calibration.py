@@ -9,8 +9,7 @@ import pytest
 from querytape.replay.last_calibration import cache_file, last_calibration
 
 
-def test_only_a_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file, no JSON, another machine's, or one without levels: there is none."""
+def test_missing_damaged_and_foreign_calibrations_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_file() == tmp_path / "querytape" / "calibration.json"
     assert last_calibration() is None

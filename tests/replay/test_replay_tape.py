@@ -15,8 +15,7 @@ from tests.helpers.tapes import make_tape
 from tests.helpers.whole import options
 
 
-def test_refusals_are_one_error() -> None:
-    """All that refuse are in one message; warnings refuse nothing."""
+def test_all_refusals_are_in_one_error_and_warnings_refuse_nothing() -> None:
     refuse([Finding("info", "a"), Finding("warning", "b")])
     with pytest.raises(RefusedError) as raised:
         refuse([Finding("refuse", "first"), Finding("warning", "b"), Finding("refuse", "second")])
@@ -58,8 +57,7 @@ def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_broken_tape(shop: Server, tmp_path: Path) -> None:
-    """A tape with a damaged part is an error that names it, and leaves no run."""
+def test_a_damaged_part_is_named_and_leaves_no_run(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
     part = tape / "events" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-20])

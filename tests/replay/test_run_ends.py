@@ -36,7 +36,6 @@ class Stopper(Watcher):
         self.times = times
 
     def tick(self, *args: Any) -> None:
-        """Press Ctrl-C."""
         if self.times:
             self.times -= 1
             os.kill(os.getpid(), signal.SIGINT)
@@ -188,8 +187,7 @@ def test_stop_before_the_start(shop: Server, tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from querytape.replay import ReplayOptions, Watcher, parse_target, replay
-from tests.helpers.tiers import mostly_long
+from querytape.replay import ReplayOptions, parse_target, replay
 replay(Path(sys.argv[1]), ReplayOptions(parse_target(sys.argv[2]), Path(sys.argv[3]), slice_ns=500_000_000))
 """
 

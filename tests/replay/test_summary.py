@@ -45,8 +45,7 @@ def ended(**values: Any) -> Any:
         ({"drain_timeout": 1}, "1 event cut off without an answer at the end of --drain, 3 events not sent"),
     ],
 )
-def test_why_partial(values: dict[str, Any], sentence: str) -> None:
-    """One sentence with the first reason."""
+def test_a_partial_run_has_one_sentence_with_the_first_reason(values: dict[str, Any], sentence: str) -> None:
     accounting = {"not_sent": 3, "reasons": {"not_sent": {"drain_timeout": 3}}}
     assert str(why_partial(ended(**values), accounting, CLEAN)).startswith(sentence)
 
@@ -71,14 +70,12 @@ def test_which_unsent_events_make_a_run_partial(reason: str, sentence: str | Non
     assert why_partial(ended(), accounting, CLEAN) == sentence
 
 
-def test_a_run_that_sent_everything_is_not_partial() -> None:
-    """A lost session is no reason if all its events were sent."""
+def test_a_lost_session_whose_events_were_all_sent_makes_no_partial_run() -> None:
     accounting = {"not_sent": 0, "reasons": {}}
     assert why_partial(ended(), accounting, {**CLEAN, "lost": 1}) is None
 
 
-def test_complete() -> None:
-    """A run is complete when it is not partial and its accounting balances."""
+def test_a_run_is_complete_if_it_is_not_partial_and_balances() -> None:
     run = RunSummary(Path("a.run"), {"partial": None, "accounting": {"balanced": True}})
     assert run.complete
     assert not replace(run, info={**run.info, "partial": "stopped"}).complete

@@ -12,8 +12,7 @@ from querytape.schemas import open_folder
 from tests.helpers.tapes import MS, T0, make_tape
 
 
-def test_alone() -> None:
-    """Nothing is changed."""
+def test_a_replay_alone_keeps_its_plan() -> None:
     assert ALONE.span(5, 9) == (5, 9)
     assert not ALONE.holds
 

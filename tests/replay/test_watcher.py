@@ -18,23 +18,18 @@ class Listener(Watcher):
         self.calls: list[str] = []
 
     def planning(self, events: int) -> None:
-        """Note it."""
         self.calls.append(f"planning {events}")
 
     def finding(self, finding: Finding) -> None:
-        """Note it."""
         self.calls.append("finding")
 
     def planned(self, plan: Plan) -> None:
-        """Note it."""
         self.calls.append(f"planned {plan.planned}")
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Note it."""
         self.calls.append(f"tick {done}")
 
     def ended(self) -> None:
-        """Note it."""
         self.calls.append("ended")
 
 
@@ -54,13 +49,11 @@ class Failing(Listener):
     """Fails at a tick."""
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Fail."""
         raise ZeroDivisionError
 
 
 @pytest.mark.server
-def test_the_end_is_told_of_a_run_that_fails(shop: Server, tmp_path: Path) -> None:
-    """Whatever breaks a run off, its end comes last."""
+def test_the_end_of_a_failed_run_is_reported_last(shop: Server, tmp_path: Path) -> None:
     listener = Failing()
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(ZeroDivisionError):

@@ -69,7 +69,6 @@ def write_night(folder: Path, ratio: float, **more: object) -> None:
 
 
 def build(root: Path) -> None:
-    """Make one of everything."""
     statements = [{"statement": f"SELECT '{MARKUP}' FROM t{n % 3}"} for n in range(60)]
     tape = make_tape(root / "shop.tape", statements)
     for name in ("x.run", "y.run", "u.compare/a1.run", "u.compare/b1.run"):
@@ -103,5 +102,4 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]
 
 @pytest.fixture
 def site(everything: Everything) -> Served:
-    """The server of one of everything."""
     return everything.server

@@ -22,15 +22,13 @@ def request(scheme: str = "http", **headers: str) -> Request:
     )
 
 
-def test_tokens_are_long_and_new() -> None:
-    """Two are never the same."""
+def test_two_tokens_are_long_and_never_the_same() -> None:
     assert len(new_token()) >= 43
     assert new_token() != new_token()
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o660, 0o601])
-def test_a_file_that_others_reach_is_refused(tmp_path: Path, mode: int) -> None:
-    """Whoever reads it could stop a replay."""
+def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(mode)
@@ -75,8 +73,7 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
         ({"sec_fetch_site": "cross-site", "origin": "http://127.0.0.1:8741"}, False),
     ],
 )
-def test_where_a_request_is_from(headers: dict[str, str], good: bool) -> None:
-    """From a page of this server, or from no page."""
+def test_a_request_is_from_a_page_of_this_server_or_from_none(headers: dict[str, str], good: bool) -> None:
     assert is_same_origin(request(**headers)) is good
     assert Access(TOKEN, False).may_change(request(authorization=f"Bearer {TOKEN}", **headers)) is good
 
@@ -99,8 +96,7 @@ def test_what_may_be_changed() -> None:
         assert not access.may_change(request(authorization=given)), given
 
 
-def test_what_may_be_read() -> None:
-    """All, or what has the token or a session."""
+def test_everything_may_be_read_or_only_with_the_token_or_a_session() -> None:
     access, closed = Access(TOKEN, reads_need_token=False), Access(TOKEN, reads_need_token=True)
     name, _ = closed.begin()
     assert access.may_read(request())
@@ -111,8 +107,7 @@ def test_what_may_be_read() -> None:
     assert not closed.may_read(request(cookie=f"querytape-session={name}"))
 
 
-def test_sessions_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After their time; and the oldest goes where there are many."""
+def test_sessions_end_after_their_time_and_the_oldest_of_many_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     access = Access(TOKEN, reads_need_token=True)
     first, _ = access.begin()
     for _ in range(MAX_SESSIONS - 1):

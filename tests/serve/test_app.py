@@ -50,8 +50,7 @@ def test_every_answer_has_the_headers(site: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_there_are_pages(site: Served, path: str) -> None:
-    """Each kind has its page, in HTML; no name of the folder's place on the machine is in it."""
+def test_each_kind_has_its_html_page_without_paths_of_the_machine(site: Served, path: str) -> None:
     answer = site.made(path)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<!doctype html>" in answer.text
@@ -94,13 +93,11 @@ def test_another_host_is_refused(site: Served, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}", "127.0.0.1:1"])
-def test_its_own_names_are_served(site: Served, host: str) -> None:
-    """The loopback's names, whatever the port: a tunnel has another."""
+def test_loopback_names_are_served_at_any_port(site: Served, host: str) -> None:
     assert site.ask("/", {"Host": host.format(port=site.port)}).status == 200
 
 
-def test_large_bodies_and_heads_are_refused(site: Served) -> None:
-    """What nobody needs to send is not read to its end."""
+def test_too_large_a_body_or_head_is_not_read_to_its_end(site: Served) -> None:
     token = {"Authorization": f"Bearer {site.token}", "Content-Type": "application/json"}
     assert site.ask("/live/live.run/control", token, "POST", b"x" * 5000).status == 413
     with suppress(ConnectionError):  # it closed before it had read all of that
@@ -109,8 +106,7 @@ def test_large_bodies_and_heads_are_refused(site: Served) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_methods_change_nothing(site: Served, method: str) -> None:
-    """Pages are only shown."""
+def test_pages_refuse_other_methods(site: Served, method: str) -> None:
     for path in ("/", "/tape/shop.tape", "/live/live.run", "/live/live.run/ticks"):
         assert site.ask(path, {}, method).status == 405
 

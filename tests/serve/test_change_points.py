@@ -26,8 +26,7 @@ def by_hand(series: list[float]) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_best_split_is_the_papers(seed: int) -> None:
-    """With sums of sums as by hand."""
+def test_the_best_split_equals_sums_of_sums_by_hand(seed: int) -> None:
     random = np.random.default_rng(seed)
     series = random.normal(size=int(random.integers(4, 14))) + (np.arange(4)[seed % 4] > 2)
     quality, at = best_split(series)
@@ -46,8 +45,7 @@ def test_a_new_level_is_found_at_its_first_value(n: int, at: int, direction: int
     assert [point.at for point in change_points(list(series))] == [at]
 
 
-def test_a_level_for_a_while_is_two_changes() -> None:
-    """Its begin and its end, although both outer levels are the same."""
+def test_a_level_for_a_while_has_a_begin_and_an_end() -> None:
     series = np.random.default_rng(1).normal(0, 0.02, 30)
     series[10:17] += 0.4
     assert [point.at for point in change_points(list(series))] == [10, 17]

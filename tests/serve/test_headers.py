@@ -9,8 +9,7 @@ from querytape.analyze import SweepLevel, sweep_page
 from querytape.serve.headers import hashes, made_policy
 
 
-def test_a_hash_is_of_the_text() -> None:
-    """As the Content Security Policy writes it."""
+def test_a_script_hash_is_written_as_the_content_security_policy_does() -> None:
     assert hashes(["alert('Hello, world.');"]) == ["'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"]
 
 

@@ -46,8 +46,7 @@ def test_the_night_is_named(tmp_path: Path, factor: float) -> None:
     assert (told["digests"][0]["stake"] > 0) is (factor > 1)
 
 
-def test_a_level_that_is_over_says_until_when(tmp_path: Path) -> None:
-    """The first night of the next."""
+def test_a_level_that_is_over_names_the_first_night_of_the_next(tmp_path: Path) -> None:
     ratios = [1 + number % 4 / 200 + (1.0 if 8 <= number < 16 else 0) for number in range(24)]
     told = history(nights(tmp_path, ratios))
     assert [(change["at"], change["until"]) for change in sorted(told["digests"], key=lambda each: each["at"])] == [
@@ -57,14 +56,12 @@ def test_a_level_that_is_over_says_until_when(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ratios", [[1.0] * 20, [1 + n % 5 / 100 for n in range(20)], [1.0] * 10 + [1.08] * 10])
-def test_nothing_changed(tmp_path: Path, ratios: list[float]) -> None:
-    """Equal nights, noise, and a difference of less than 10 %."""
+def test_equal_nights_noise_and_differences_below_10_percent_are_no_change(tmp_path: Path, ratios: list[float]) -> None:
     told = history(nights(tmp_path, ratios))
     assert (told["whole"], told["digests"]) == ([], [])
 
 
-def test_few_nights_tell_nothing(tmp_path: Path) -> None:
-    """However large the difference."""
+def test_few_nights_have_no_change_however_large_the_difference(tmp_path: Path) -> None:
     told = history(nights(tmp_path, [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 6)))
     assert (told["whole"], told["digests"], told["known"]) == ([], [], LEAST_NIGHTS - 1)
     told = history(nights(tmp_path / "more", [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 5)))

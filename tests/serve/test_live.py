@@ -41,8 +41,7 @@ def test_parts_are_read_as_they_come(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["link", "folder", "bytes", "columns"])
-def test_damaged_parts_are_sentences(tmp_path: Path, how: str) -> None:
-    """A link, a linked folder, no Parquet, Parquet without the columns."""
+def test_links_damaged_files_and_missing_columns_are_sentences(tmp_path: Path, how: str) -> None:
     write_ticks(tmp_path, 0, 0, 3)
     part = tmp_path / "ticks" / "part-00000.parquet"
     if how == "link":

@@ -22,7 +22,6 @@ LEVEL = {"sessions": 1, "statements": 9, "errors": 0, "elapsed_ns": 10**9, "p50_
 
 
 def orders(root: Path) -> dict[str, Order]:
-    """Return an order of each kind."""
     tape = make_tape(root / "a.tape", [{"statement": "SELECT '<b>'"} for _ in range(40)])
     runs = [str(make_run(root / f"{name}.run", tape, [{}] * 40)) for name in "xy"]
     (root / "s.sweep").mkdir()
@@ -63,8 +62,7 @@ def test_each_kind_is_made(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_sweep_that_is_none(tmp_path: Path, said: object) -> None:
-    """A sentence for whatever else sweep.json is."""
+def test_a_sweep_json_of_any_other_shape_is_a_sentence(tmp_path: Path, said: object) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(said))
     with pytest.raises(FolderError, match="not what a sweep writes"):
         sweep(tmp_path)

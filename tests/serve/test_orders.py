@@ -60,8 +60,7 @@ def test_a_stamp_is_of_all_that_is_read(shelf: Shelf) -> None:
     assert len(seen) == 5
 
 
-def test_what_is_not_over_has_no_report(shelf: Shelf) -> None:
-    """Under way, killed, without a round: a sentence each."""
+def test_runs_under_way_killed_or_without_a_round_have_a_sentence_instead_of_a_report(shelf: Shelf) -> None:
     root = shelf.root
     for name, sentence in (("a.tape", "its capture is under way"), ("x.run", "the replay is under way")):
         with hold(root / name), pytest.raises(QuerytapeError, match=sentence):
@@ -105,7 +104,6 @@ def test_nothing_outside_is_read(shelf: Shelf, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [None, 1, "x", [], {"path": 1, "id": []}])
-def test_what_a_run_says_of_its_tape_may_be_anything(tmp_path: Path, said: object) -> None:
-    """Only texts are taken."""
+def test_only_text_is_taken_as_the_tape_of_a_run(tmp_path: Path, said: object) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "tape": said}))
     assert tape_said(tmp_path) == {}

@@ -32,8 +32,7 @@ def test_every_script_that_a_page_names_is_there() -> None:
     assert named == ASSETS.keys()
 
 
-def test_another_text_has_another_address() -> None:
-    """So it may be kept forever."""
+def test_a_changed_script_has_another_address() -> None:
     urls = {static_url(name) for name in ASSETS}
     assert len(urls) == len(ASSETS)
     for url in urls:

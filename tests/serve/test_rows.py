@@ -23,8 +23,7 @@ from .conftest import Everything
         ("x?password=secret", "x"),
     ],
 )
-def test_a_target_is_shown_without_its_account(target: str, shown: str) -> None:
-    """No name, no password."""
+def test_a_target_is_shown_without_user_and_password(target: str, shown: str) -> None:
     assert host_of(target) == shown
 
 
@@ -63,8 +62,7 @@ def test_a_row_says_what_it_is(everything: Everything, tmp_path: Path) -> None:
     assert url_of("run", "a b/<c>?#%") == "/run/a%20b/%3Cc%3E%3F%23%25"
 
 
-def test_states_of_a_tape(tmp_path: Path) -> None:
-    """Captured now, cut off, whole."""
+def test_a_tape_is_under_capture_cut_off_or_whole(tmp_path: Path) -> None:
     folder = tmp_path / "a.tape"
     folder.mkdir()
     (folder / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False}))
@@ -75,8 +73,7 @@ def test_states_of_a_tape(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [{"a": 1}], {"counts": 1, "name": ["<b>"]}])
-def test_keys_may_hold_anything(tmp_path: Path, value: object) -> None:
-    """A row is made of whatever a JSON says."""
+def test_a_row_is_made_of_whatever_the_json_has(tmp_path: Path, value: object) -> None:
     for kind in ("tape", "run"):
         folder = tmp_path / f"a.{kind}"
         folder.mkdir()

@@ -46,8 +46,7 @@ def test_by_which_names_it_is_called(host: str, options: Options, names: list[st
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_every_address_needs_a_name(host: str) -> None:
-    """Else nothing would tell a request for this server from one that a page of another sends here."""
+def test_listening_on_every_address_needs_a_name(host: str) -> None:
     with pytest.raises(InputError, match="say with --name"):
         names_of(host, Options((host, 1)))
 
@@ -69,8 +68,7 @@ def test_what_is_said_at_the_beginning(tmp_path: Path) -> None:
     assert not any("WARNING" in line for line in secure)
 
 
-def test_an_address_that_cannot_be_had(tmp_path: Path) -> None:
-    """Taken, not this machine's, no name: a sentence."""
+def test_an_unusable_address_is_a_sentence(tmp_path: Path) -> None:
     with bound("127.0.0.1", 0) as taken:
         for host, port in (
             ("127.0.0.1", taken.getsockname()[1]),

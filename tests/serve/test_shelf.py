@@ -57,8 +57,7 @@ def test_every_kind_is_found(tmp_path: Path) -> None:
         *("a\0b", "a\\..\\b", "\udcff", "x" * 5000, "a/" * 3000, "file", "missing"),
     ],
 )
-def test_no_name_leads_out(tmp_path: Path, name: str) -> None:
-    """Whatever is asked for, what is not a folder inside is not there."""
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     root = tmp_path / "root"
     for folder in (root / "a", root / ".hidden", root / "a" / ".x", tmp_path / "x"):
         folder.mkdir(parents=True)
@@ -86,8 +85,7 @@ def test_links_are_neither_found_nor_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["events/part-9.parquet", "events", "deep/er/x"])
-def test_a_link_inside_is_refused(tmp_path: Path, place: str) -> None:
-    """Wherever in a tape it is, file or folder."""
+def test_a_link_anywhere_in_a_tape_is_refused(tmp_path: Path, place: str) -> None:
     tape = make_tape(tmp_path / "a.tape", [{"statement": "SELECT 1"}])
     refuse_links(tape)
     link = tape / place
@@ -150,8 +148,7 @@ def test_a_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "file"])
-def test_what_is_no_folder_is_refused(tmp_path: Path, kind: str) -> None:
-    """Nothing there, or a file."""
+def test_a_missing_folder_or_a_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
     if kind == "file":
         path.write_text("")

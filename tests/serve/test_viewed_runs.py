@@ -16,7 +16,6 @@ from .conftest import write_ticks
 
 
 def make(run: Path, **more: Any) -> dict[str, Any]:
-    """Write a run.json of a run that has begun."""
     info = {"format_version": 1, "finished": False, "parameters": {"pace": "schedule", "speed": "2"}, **more}
     (run / "run.json").write_text(json.dumps(info))
     write_ticks(run, 0, 0, 3)
@@ -67,10 +66,9 @@ def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
         ("pause", "", {}, False, "has ended"),
     ],
 )
-def test_what_makes_no_sense(
+def test_a_request_that_makes_no_sense_is_a_sentence_and_writes_nothing(
     tmp_path: Path, act: str, factor: str, more: dict[str, Any], held: bool, sentence: str
 ) -> None:
-    """A sentence, and nothing is written."""
     info = make(tmp_path, **more)
     before = sorted(tmp_path.rglob("*"))
     if held:
@@ -82,8 +80,7 @@ def test_what_makes_no_sense(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_few_runs_are_remembered() -> None:
-    """The one that was asked for longest ago is forgotten."""
+def test_the_run_asked_for_longest_ago_is_forgotten() -> None:
     watched = Watched()
     first = watched.reader(Path("0"))
     watched.before[Path("0")] = "1"

@@ -60,8 +60,7 @@ def test_pages_run_their_own_scripts_alone(site: Served) -> None:
         ("/run/nights", "/nights/nights"),
     ],
 )
-def test_a_wrong_kind_leads_to_the_right_one(site: Served, path: str, to: str) -> None:
-    """A page has one address."""
+def test_a_page_asked_for_by_a_wrong_kind_redirects(site: Served, path: str, to: str) -> None:
     answer = site.ask(path)
     assert (answer.status, answer.headers["location"]) == (307, to)
 
@@ -81,8 +80,7 @@ def test_a_wrong_kind_leads_to_the_right_one(site: Served, path: str, to: str) -
         *("/pair?a=x.run&b=x.run", "/pair?a=x.run&b=shop.tape", "/pair?a=x.run&b=live.run", "/tape/" + "a/" * 3000),
     ],
 )
-def test_no_path_leads_out(site: Served, path: str) -> None:
-    """A sentence, whatever is asked for."""
+def test_no_path_leads_out_of_the_folder(site: Served, path: str) -> None:
     answer = site.made(path)
     assert answer.status in (400, 404, 422), answer.text[:500]
     assert "root:" not in answer.text
@@ -158,8 +156,7 @@ def test_a_session_is_begun_with_the_token_and_ended(site: Served) -> None:
         {"Authorization": "Bearer {token}", "Sec-Fetch-Site": "cross-site"},
     ],
 )
-def test_no_session_without_the_token(site: Served, headers: dict[str, str]) -> None:
-    """Nor from a page of another server."""
+def test_no_session_begins_without_the_token_or_from_another_server(site: Served, headers: dict[str, str]) -> None:
     answer = site.ask("/session", {name: value.format(token=site.token) for name, value in headers.items()}, "POST")
     assert answer.status == 403
     assert "set-cookie" not in answer.headers

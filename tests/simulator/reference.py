@@ -42,12 +42,10 @@ class Seen:
 
     @property
     def table(self) -> int:
-        """The table of its statement."""
         return self.event.statement.table
 
     @property
     def kind(self) -> str:
-        """The kind of its statement."""
         return self.event.statement.kind
 
     @property

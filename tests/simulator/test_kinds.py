@@ -84,8 +84,7 @@ def test_how_often_a_guess_is_wrong(mix: str, source: str, tmp_path: Path) -> No
         ("tables whole", "alter"),
     ],
 )
-def test_the_histories_have_what_they_are_for(mix: str, kind: str) -> None:
-    """Each kind comes in most histories."""
+def test_each_kind_of_statement_is_in_most_histories(mix: str, kind: str) -> None:
     made = [make_history(seed, MIXES[mix] if mix in MIXES else GUESSED[mix][0]) for seed in range(20)]
     assert sum(any(event.statement.kind == kind for event in history.events) for history in made) > len(made) / 2
 

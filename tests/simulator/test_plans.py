@@ -27,8 +27,7 @@ MIXES = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_the_plan_is_that_of_the_rules(mix: str, source: str, tmp_path: Path) -> None:
-    """Each event waits for as many of each kind, and has the same numbers."""
+def test_each_event_waits_for_the_commits_of_the_reference(mix: str, source: str, tmp_path: Path) -> None:
     alone = MIXES[mix].user_locks > 0  # all of a tape share the user-level locks
     histories = [make_history(seed, MIXES[mix]) for seed in range(6 if alone else 25)]
     together = 1 if alone else len(histories)

@@ -62,15 +62,13 @@ def test_nobody_overtakes() -> None:
 
 
 @pytest.mark.parametrize("beyond", [False, True])
-def test_a_range_may_lock_the_row_behind_it(beyond: bool) -> None:
-    """Servers before MySQL 8.0.18 lock it."""
+def test_a_range_locks_the_row_behind_it_before_mysql_8_0_18(beyond: bool) -> None:
     found = server(2, 4, 8, beyond=beyond)
     found.attempt(1, on("update", 2, 4), 1)
     assert (found.attempt(2, on("update", 8), 2) == {1}) is beyond
 
 
-def test_a_rollback_leaves_nothing() -> None:
-    """Neither rows nor locks."""
+def test_a_rollback_leaves_neither_rows_nor_locks() -> None:
     found = server(2, 4)
     for number, statement in enumerate((on("update", 2), on("delete", 4), on("insert", 6))):
         found.attempt(1, statement, number)
@@ -90,8 +88,7 @@ def test_a_snapshot_is_of_the_first_read() -> None:
     assert found.attempt(1, on("read", 4), 5) != (1,)
 
 
-def test_the_order_of_two_writes_is_in_the_row() -> None:
-    """A row tells in which order it was written."""
+def test_a_row_shows_the_order_of_its_writes() -> None:
     rows = []
     for order in ((1, 2), (2, 1)):
         found = server(2)

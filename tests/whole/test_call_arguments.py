@@ -27,7 +27,6 @@ SCHEMA = (
 
 
 def fresh_schema(server: Server) -> None:
-    """Make the schema, empty."""
     for statement in SCHEMA:
         server.execute(statement, db="shop" if " shop." in statement else None)
 

@@ -47,7 +47,6 @@ def work(port: int, collations: tuple[int, ...]) -> None:
 
 
 def fresh(server: Server) -> None:
-    """Make the table and the account anew."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     server.execute("CREATE TABLE shop.noted (id INT AUTO_INCREMENT PRIMARY KEY, place VARCHAR(40), names VARCHAR(200))")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tape that was cut or filtered sends a target what a replay of the whole tape with the same selection sends."""
 
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -44,12 +42,10 @@ class Script:
         self._port = port
 
     def client(self, user: str, db: str) -> Any:
-        """Return a new connection."""
         given: dict[str, Any] = {"password": "pw", "database": db, "autocommit": True, "ssl_disabled": True}
         return pymysql.connect(host="127.0.0.1", port=self._port, user=user, **given)
 
     def mark(self) -> None:
-        """Let some time pass."""
         time.sleep(STEP_S)
         self.marks.append(time.time_ns())
         time.sleep(STEP_S)
@@ -123,11 +119,7 @@ def recorded(server: Server, tmp_path: Path, name: str) -> tuple[Path, list[int]
     with Relay(server.port) as relay:
         script = Script(relay.port)
         script.run()
-    packets = relay.write(tmp_path / f"{name}.pcap")
-    tape = tmp_path / f"{name}.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return tape, script.marks
+    return relay.capture(tmp_path / f"{name}.tape"), script.marks
 
 
 def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[tuple[str, bytes]]]:

@@ -10,15 +10,14 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.servers.programs import find_program, missing_sentence
-from querytape.servers.sandbox import Server, start_server
+from querytape.servers.sandbox import Server
 
-from ..conftest import skip_loudly
 from ..helpers.dialogue import CLIENT, SERVER, SSL
 from ..helpers.encrypted import (
     certificates,
     connect,
     context,
+    encrypting,
     frames,
     pcapng,
     preloaded,
@@ -50,12 +49,8 @@ SUITES_12 = (
 @pytest.fixture(scope="module", params=["mariadb", "mysql-8.0"])
 def tls_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server that takes every cipher suite."""
-    if find_program(request.param) is None:
-        skip_loudly(request, missing_sentence(request.param))
-    with certificates() as config:
-        server = start_server(request.param, config={**config, "ssl-cipher": "ALL:@SECLEVEL=0"})
+    with encrypting(request.param, request, {"ssl-cipher": "ALL:@SECLEVEL=0"}) as server:
         yield server
-        server.remove()
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +113,7 @@ def test_every_cipher_suite_of_tls_12(tls_server: Server, plain: Read, tmp_path:
 
 
 @pytest.mark.parametrize("suite", ["AES128-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA384"])
-def test_cbc_with_the_mac_inside(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
-    """CBC as it was before encrypt-then-MAC."""
+def test_cbc_before_encrypt_then_mac_is_read(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
     keys = tmp_path / "keys"
     tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
     tls.options |= 0x80000  # OP_NO_ENCRYPT_THEN_MAC

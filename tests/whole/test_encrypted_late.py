@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 from querytape.capture import SOURCES
 from querytape.native.bindings.parsers import open_packets
-from querytape.servers.programs import find_program, missing_sentence
-from querytape.servers.sandbox import Server, start_server
+from querytape.servers.sandbox import Server
 
 from tests.helpers.tiers import mostly_long
 
-from ..conftest import skip_loudly
 from ..helpers.dialogue import CLIENT
 from ..helpers.encrypted import (
-    certificates,
     connect,
     context,
+    encrypting,
     frames,
     pcapng,
     preloaded,
@@ -38,12 +36,8 @@ from ..helpers.relay import Relay
 @pytest.fixture(scope="module")
 def mysql(request: pytest.FixtureRequest) -> Iterator[Server]:
     """MySQL 8.0, whose OpenSSL lets clients renegotiate."""
-    if find_program("mysql-8.0") is None:
-        skip_loudly(request, missing_sentence("mysql-8.0"))
-    with certificates() as config:
-        server = start_server("mysql-8.0", config=config)
+    with encrypting("mysql-8.0", request) as server:
         yield server
-        server.remove()
 
 
 @pytest.fixture(scope="module")

@@ -107,8 +107,7 @@ def test_what_is_said_without_keys(conversation: tuple[Path, Path], tmp_path: Pa
         assert ("1 without keys" in said) == bool(words)
 
 
-def test_files_that_are_no_key_logs(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """A sentence with the file's name for each: a folder, a pipe, a device, a binary file, one that is not there."""
+def test_a_file_that_is_no_key_log_is_a_sentence_with_its_name(conversation: tuple[Path, Path], tmp_path: Path) -> None:
     path, _ = conversation
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 5000)

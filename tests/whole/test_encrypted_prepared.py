@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.servers.programs import find_program, missing_sentence
-from querytape.servers.sandbox import Server, start_server
+from querytape.servers.sandbox import Server
 
 from tests.helpers.tiers import mostly_long
 
-from ..conftest import skip_loudly
 from ..helpers.dialogue import Dialogue, Segment, write_pcap
-from ..helpers.encrypted import certificates, preloaded, read, told
+from ..helpers.encrypted import encrypting, preloaded, read, told
 from ..helpers.reading import Read
 from ..helpers.relay import Relay
 from .test_prepared import FILE, compiled, fresh_schema
@@ -68,14 +66,10 @@ class Recorder:
 )
 def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
     """The client, and a server that takes every cipher suite that it knows."""
-    if find_program(request.param) is None:
-        skip_loudly(request, missing_sentence(request.param))
     folder = tmp_path_factory.mktemp("prepared")
-    with certificates() as config:
-        ciphers = {} if request.param == "mysql-9" else {"ssl-cipher": "ALL:@SECLEVEL=0"}
-        server = start_server(request.param, config={**config, **ciphers})
+    ciphers = {} if request.param == "mysql-9" else {"ssl-cipher": "ALL:@SECLEVEL=0"}
+    with encrypting(request.param, request, ciphers) as server:
         yield Recorder(server, compiled(request, folder), folder)
-        server.remove()
 
 
 @pytest.fixture(scope="module")

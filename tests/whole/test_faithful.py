@@ -39,10 +39,7 @@ def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
         given = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True, **connect}
         with closing(pymysql.connect(host="127.0.0.1", port=relay.port, **given)) as connection:
             talk(connection)
-    packets, tape = relay.write(tmp_path / "f.pcap"), tmp_path / "f.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return tape
+    return relay.capture(tmp_path / "f.tape")
 
 
 def say(connection: Any, *statements: str) -> None:
@@ -236,8 +233,7 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-def test_slow_statements_are_killed(any_shop: Server, tmp_path: Path) -> None:
-    """After --statement-timeout the target ends the statement, and its session goes on."""
+def test_a_statement_beyond_its_timeout_is_ended_and_its_session_goes_on(any_shop: Server, tmp_path: Path) -> None:
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
     given = options(any_shop, tmp_path / "a.run", statement_timeout_ns=3 * SECOND, pace=Pace("none"))
@@ -268,8 +264,7 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
     assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)
 
 
-def test_too_many_errors_end_the_run(shop: Server, tmp_path: Path) -> None:
-    """--max-errors: the run is partial, and says why."""
+def test_max_errors_ends_the_run_as_partial_with_its_reason(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT nothing_{n}"} for n in range(10)])
     summary = replay(tape, options(shop, tmp_path / "a.run", max_errors=3, pace=Pace("none")))
     assert accounting(summary) == (4, 0, 0, 6)
@@ -360,8 +355,7 @@ def test_a_sandbox_is_a_target(shop: Server, tmp_path: Path) -> None:
         parse_target(f"mysql://root@127.0.0.1:{target['port']}", environ={}).connect(2)
 
 
-def test_options_are_kept(shop: Server, tmp_path: Path) -> None:
-    """run.json says how the run was made."""
+def test_run_json_has_the_options_of_the_run(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "db": "shop"}])
     given = ReplayOptions(
         parse_target(shop.url("shop"), environ={}), tmp_path / "a.run", pace=Pace("think"), verify=True

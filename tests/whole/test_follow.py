@@ -43,7 +43,6 @@ class Work:
                 self.done += 1
 
     def close(self) -> None:
-        """Quit."""
         for client in self._clients:
             client.close()
 

@@ -92,7 +92,6 @@ class Scene:
         return start([*command, "-o", str(self.run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def info(self) -> dict[str, Any]:
-        """Return run.json."""
         return open_folder("run", self.run).info
 
 

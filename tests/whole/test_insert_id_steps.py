@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--insert-id original` where the source numbers rows by other steps than the target: equal rows, or exit code 4."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +65,6 @@ def start(server: Server, first: int, steps: tuple[int, int]) -> None:
 
 
 def rows(server: Server) -> list[Any]:
-    """Return every row of every table."""
     return [server.execute(f"SELECT * FROM shop.{table} ORDER BY 1") for table in TABLES]
 
 
@@ -82,11 +79,7 @@ def recorded(server: Server, folder: Path, texts: Sequence[str], source: bool = 
             while con._result.has_next:
                 con.next_result()
         con.close()
-    packets = relay.write(folder / "t.pcap")
-    known = ["--source", server.url()] if source else []
-    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306"]
-    subprocess.run([*command, *known, "-o", str(folder / "t.tape")], check=True, capture_output=True, timeout=300)
-    return folder / "t.tape"
+    return relay.capture(folder / "t.tape", *(["--source", server.url()] if source else []))
 
 
 def replayed(server: Server, tape: Path) -> RunSummary:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--insert-id original`: each INSERT of one command gets the id that it had; a source that knows none says so."""
 
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,7 +44,6 @@ def fresh_schema(server: Server, first: int) -> None:
 
 
 def contents(server: Server) -> list[Any]:
-    """Return every row of every table."""
     return [server.execute(f"SELECT * FROM shop.{table} ORDER BY 1, 2") for table in ("a", "b", "plain")]
 
 
@@ -66,11 +63,7 @@ def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
     """Run the texts through a relay; return the tape."""
     with Relay(server.port) as relay:
         run_texts(relay.port, texts)
-    packets = relay.write(tmp_path / "ids.pcap")
-    tape = tmp_path / "ids.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return tape
+    return relay.capture(tmp_path / "ids.tape")
 
 
 @pytest.mark.sampled

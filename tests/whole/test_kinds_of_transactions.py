@@ -162,7 +162,6 @@ def create(server: Server) -> None:
 
 
 def rows(server: Server) -> dict[str, Any]:
-    """Return what the tables hold."""
     return {name: server.execute(f"SELECT * FROM shop.{name} ORDER BY id") for name in TABLES}
 
 

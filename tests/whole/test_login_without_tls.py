@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logins of caching_sha2_password and sha256_password without TLS, by both clients, on real servers."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from querytape.servers.sandbox import Server
 from querytape.servers.target import Target
 from querytape.servers.tls import Tls
 
+from tests.helpers.processes import run_command
 from tests.helpers.tapes import make_tape
 from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
@@ -131,13 +130,8 @@ def test_every_command_that_connects(command: str, mysql80_factory: Any, tmp_pat
     for number, more in enumerate(([], ["--get-server-public-key"])):
         server.execute("FLUSH PRIVILEGES")
         filled = [word.format(out=tmp_path / f"{number}.out") for word in words]
-        done = subprocess.run(
-            [sys.executable, "-m", "querytape", *filled, *more],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env={"QUERYTAPE_PASSWORD": PASSWORD, "PATH": "/usr/bin:/bin"},
-        )
+        environ = {"QUERYTAPE_PASSWORD": PASSWORD, "PATH": "/usr/bin:/bin"}
+        done = run_command(*filled, *more, check=False, env=environ)
         said = done.stderr + done.stdout
         assert PASSWORD not in said
         assert all(way in " ".join(said.split()) for way in WAYS) == (not more), said

@@ -117,8 +117,7 @@ def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_levels(mariadb: Server, tmp_path: Path) -> None:
-    """A sweep shows the level that goes on, by its sessions."""
+def test_a_sweep_shows_the_level_under_way_by_its_sessions(mariadb: Server, tmp_path: Path) -> None:
     events = [
         {"session": s, "statement": f"SELECT {n}", "start_ns": T0 + n * MS} for s in range(1, 4) for n in range(50)
     ]
@@ -134,8 +133,7 @@ def test_levels(mariadb: Server, tmp_path: Path) -> None:
     assert ["2"] in levels
 
 
-def test_not_with_quick(mariadb: Server, tmp_path: Path) -> None:
-    """--quick has runs of a second each: it says that there is no page."""
+def test_quick_has_no_metrics_page(mariadb: Server, tmp_path: Path) -> None:
     words = arguments_of("compare", tmp_path / "t.tape", mariadb, tmp_path / "c")
     ended = run_here(*words, "--quick", "--metrics", ":0")
     assert ended.code == 2

@@ -20,7 +20,6 @@ REPEATS, TOLERATED = 3, 1  # comparisons, and how many of them what else the mac
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[list[Server]]:
-    """Two equal servers."""
     with equal_servers() as made:
         yield made
 

@@ -81,8 +81,7 @@ def test_each_statement_is_on_the_tape(server: str, end: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_packets_know_what_failed(server: str, tmp_path: Path) -> None:
-    """The statement that fails has its error, the others succeeded."""
+def test_packets_have_the_error_of_the_failed_statement_and_no_other(server: str, tmp_path: Path) -> None:
     rows = tape_of(server, "pcap", tmp_path)
     found = {(text[4], int(text[6:8])): errno for text, _, errno in rows if text.startswith("/* s")}
     sessions = [str(1 + number) for number in range(SESSIONS)]

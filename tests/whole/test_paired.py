@@ -82,8 +82,7 @@ def test_two_sources_one_tape(samples: Path, kind: str) -> None:
         assert extra == expected_extra, thread
 
 
-def test_texts_of_queries_are_the_same_bytes(samples: Path) -> None:
-    """What a COM_QUERY said is byte for byte in the slow and the general log."""
+def test_slow_and_general_log_have_each_query_byte_for_byte(samples: Path) -> None:
     packets, slow, general = (executed(samples, kind) for kind in ("packets", "slowlog", "general"))
     for thread in (516, *range(517, 523)):
         plain = [text for _, text in packets[thread] if b"?" not in text]

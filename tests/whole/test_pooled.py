@@ -74,7 +74,6 @@ class Pool:
                     cursor.execute(WRITE.format(number))
 
     def close(self) -> None:
-        """End it."""
         for con, *_ in self.clients:
             con.close()
 

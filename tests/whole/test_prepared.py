@@ -4,7 +4,6 @@
 import dataclasses
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,6 @@ def fresh_schema(server: Server) -> None:
 
 
 def contents(server: Server) -> list[Any]:
-    """Return every row of every table."""
     return [server.execute(f"SELECT * FROM shop.{t} ORDER BY 1") for t in ("types", "blobs", "numbers", "loaded")]
 
 
@@ -87,12 +85,8 @@ def record(server: Server, client: Path, tmp_path: Path, mariadb: bool) -> Path:
     with Relay(server.port) as relay:
         command = [str(client), "127.0.0.1", str(relay.port), "preparer", "pw", "shop", str(tmp_path / "rows.csv")]
         subprocess.run([*command, *(["mariadb"] if mariadb else [])], check=True, timeout=60)
-    packets = relay.write(tmp_path / "prepared.pcap")
     (tmp_path / "rows.csv").unlink()  # what is loaded again is the tape's copy
-    tape = tmp_path / "prepared.tape"
-    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return tape
+    return relay.capture(tmp_path / "prepared.tape")
 
 
 @pytest.fixture

@@ -42,7 +42,6 @@ def await_logging(server: Server, process: "subprocess.Popen[str]") -> None:
 
 
 def settings(server: Server) -> dict[str, str]:
-    """Return the variables that a capture may change."""
     rows = server.execute("SHOW GLOBAL VARIABLES")
     words = ("slow", "long_query", "log_output", "general_log", "min_examined")
     return {name: value for name, value in rows if any(word in name for word in words)}

@@ -29,7 +29,6 @@ TEXTS = {
 
 
 def prepare(server: Server) -> None:
-    """Make the data, the same on both."""
     digits = "(SELECT 0 AS i UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6)"
     server.execute("CREATE DATABASE shop DEFAULT CHARSET utf8")
     with closing(server.connect("shop")) as con, con.cursor() as cursor:

@@ -103,8 +103,7 @@ def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.sampled
-def test_the_reader_is_another_server(any_shop: Server, tmp_path: Path) -> None:
-    """The target itself is no second target."""
+def test_the_target_itself_is_no_read_target(any_shop: Server, tmp_path: Path) -> None:
     tape = recorded(any_shop, tmp_path, lambda con: say(con, "SELECT 1"))
     with pytest.raises(RefusedError, match="--reads-to is the target itself"):
         replay(tape, split(any_shop, any_shop, tmp_path / "a.run"))

@@ -32,7 +32,6 @@ FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD
 
 
 def prepare(server: Server) -> None:
-    """Make the data, the same on every server."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")
     server.execute(
@@ -237,8 +236,7 @@ def test_equal_servers_compared(pair: tuple[Server, Server], tape: Path, tmp_pat
     assert len(json.loads(shown.output)["rounds"]) == 8
 
 
-def test_what_is_compared_settles_the_margin(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """A wide margin calls nothing slower."""
+def test_a_wide_margin_calls_nothing_slower(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
     pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
     report = judged(pair, tape, tmp_path, lambda found: words(found).get(KEYED) == "slower")
     assert words(report)[KEYED] == "slower"

@@ -99,7 +99,6 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
 
 
 def class_of(statement: str) -> str:
-    """Return a statement's class."""
     word = statement.partition(" ")[0]
     return {"SELECT": "read", "BEGIN": "transaction", "ROLLBACK": "transaction"}.get(word, "write")
 

@@ -138,7 +138,6 @@ class Listening(Watcher):
         self._found = found
 
     def finding(self, finding: Finding) -> None:
-        """Keep it."""
         self._found.append(finding)
 
 

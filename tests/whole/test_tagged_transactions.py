@@ -5,8 +5,6 @@ Recorded from each server as packets through a relay and by its slow log. A tag 
 statements that belong together: of a group all statements are sent, or none.
 """
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -25,6 +23,7 @@ from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
 from tests.conftest import KINDS, skip_loudly
+from tests.helpers.processes import run_command
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import make_tape
 from tests.helpers.tiers import mostly_long
@@ -92,18 +91,15 @@ class Taped:
 
 
 def set_up(server: Server) -> None:
-    """Give the server what it had before."""
     for statement in TABLES:
         server.execute(statement)
 
 
 def contents(server: Server) -> tuple[Any, ...]:
-    """Return all rows."""
     return tuple(server.execute(f"SELECT * FROM shop.{name} ORDER BY 1") for name in ("account", "hot", "totals"))
 
 
 def connect(port: int, user: str) -> Any:
-    """Connect to the schema."""
     given: dict[str, Any] = {
         "user": user,
         "password": "x",
@@ -164,14 +160,11 @@ def tape_of(server: Server, source: str, folder: Path) -> Path:
     if source == "packets":
         with Relay(server.port) as relay:
             drive(relay.port, lambda group: None)
-        given = ["packets", str(relay.write(folder / "t.pcap")), "--port", "3306"]
-    else:
-        server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
-        drive(server.port, partial(wait_for_the_log, server.slow_log))
-        server.execute("SET GLOBAL slow_query_log = OFF")
-        given = ["slowlog", str(server.slow_log)]
-    command = [sys.executable, "-m", "querytape", "capture", *given, "-o", str(tape)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+        return relay.capture(tape)
+    server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
+    drive(server.port, partial(wait_for_the_log, server.slow_log))
+    server.execute("SET GLOBAL slow_query_log = OFF")
+    run_command("capture", "slowlog", server.slow_log, "-o", tape)
     return tape
 
 
@@ -222,8 +215,7 @@ def spoken_groups() -> list[tuple[str, ...]]:
     return [statements for _, said in SPOKEN for statements in said]
 
 
-def test_all_is_recorded(taped: Taped) -> None:
-    """Every statement is on the tape, as it was said."""
+def test_every_statement_is_on_the_tape_as_it_was_sent(taped: Taped) -> None:
     rows = query(f"SELECT count(*) FROM '{taped.tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'group:')")
     assert rows == [(sum(map(len, spoken_groups())) + ROUNDS * 4,)]
 

@@ -2,8 +2,6 @@
 """A set of tapes on the whole way: what is replayed, inspected and reported is what one tape gives."""
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
 
 from tests.helpers.mixed import mixed_tape
+from tests.helpers.processes import run_command
 from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, query
 
@@ -28,7 +27,6 @@ def shop(any_shop: Server) -> Server:
 
 
 def fresh(server: Server) -> None:
-    """Give the server what it had before."""
     for statement in (
         "DROP TABLE IF EXISTS shop.account, shop.log",
         "CREATE TABLE shop.account (id INT PRIMARY KEY, v BIGINT)",
@@ -39,14 +37,7 @@ def fresh(server: Server) -> None:
 
 
 def contents(server: Server) -> tuple[Any, ...]:
-    """Return all rows."""
     return tuple(server.execute(f"SELECT * FROM shop.{table} ORDER BY 1, 2") for table in ("account", "log"))
-
-
-def cli(*arguments: object) -> str:
-    """Run a command; return what it prints."""
-    command = [sys.executable, "-m", "querytape", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 def sent(run: Path) -> list[Any]:
@@ -80,23 +71,18 @@ def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
         given = options(shop, tmp_path / f"of-{name}.run", pace=Pace("none"), partial_ok=True)
         replay(tmp_path / name, given)
     said = []
+    runs = [tmp_path / f"of-{name}.run" for name in ("m.tape", "m.set")]
     for name in ("m.tape", "m.set"):
-        cli(
-            "report",
-            tmp_path / name,
-            tmp_path / "of-m.tape.run",
-            tmp_path / "of-m.set.run",
-            "--json",
-            tmp_path / "r.json",
-        )
+        run_command("report", tmp_path / name, *runs, "--json", tmp_path / "r.json")
         said.append((tmp_path / "r.json").read_text().replace(str(tmp_path / name), "TAPE"))
     assert said[0] == said[1]
-    inspected = [json.loads(cli("inspect", tmp_path / name, "--json")) for name in ("m.tape", "m.set")]
+    inspected = [json.loads(run_command("inspect", tmp_path / name, "--json").stdout) for name in ("m.tape", "m.set")]
     for each in inspected:
         for own in ("path", "parts", "tables", "tapes", "set_of"):
             each.pop(own, None)
     assert inspected[0] == inspected[1]
-    assert "a set of 3 tapes" in " ".join(cli("inspect", tmp_path / "m.set").split())  # a long path wraps the line
+    shown = run_command("inspect", tmp_path / "m.set").stdout
+    assert "a set of 3 tapes" in " ".join(shown.split())  # a long path wraps the line
 
 
 @pytest.mark.long

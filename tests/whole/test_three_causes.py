@@ -34,7 +34,6 @@ CAUSES = (
 
 
 def prepare(server: Server) -> None:
-    """Make the data, the same on both."""
     server.execute("CREATE DATABASE shop")
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, customer INT, name VARCHAR(40) COLLATE utf8mb4_bin, hash VARCHAR(128),"

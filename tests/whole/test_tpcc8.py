@@ -124,19 +124,16 @@ def expected(kind: str, part: str) -> dict[str, int]:
 
 
 def load(server: Server, samples: Path) -> None:
-    """Load the data before the run."""
     for schema in ("tpcc", "shop"):  # the second is where the replay connects to
         server.execute(f"CREATE DATABASE {schema}")
     run_sql(server, lzma.decompress((samples / "tpcc8" / "before.sql.xz").read_bytes()))
 
 
 def run_sql(server: Server, text: bytes) -> None:
-    """Execute a dump."""
     subprocess.run(["mariadb", "-uroot", f"-S{server.socket}", "tpcc"], input=text, check=True)
 
 
 def checksums(server: Server) -> dict[str, int]:
-    """Return CHECKSUM TABLE of each table."""
     names = [f"tpcc.{name}" for (name,) in server.execute("SHOW TABLES FROM tpcc")]
     return dict(server.execute("CHECKSUM TABLE " + ", ".join(names)))
 

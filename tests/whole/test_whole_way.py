@@ -2,8 +2,6 @@
 """The whole way on real servers: 7 connections, 23 statements, 3 errors, counted at every stage, in every direction."""
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from querytape.common.duck import sql_text
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
+from tests.helpers.processes import run_command
 from tests.helpers.tiers import mostly_long
 
 CONNECTIONS, STATEMENTS, ERRORS = 7, 23, 3
@@ -90,15 +89,13 @@ def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
 
 def run(*arguments: Any, status: int = 0) -> str:
     """Run the command line and return what it printed; it must not show a traceback."""
-    command = [sys.executable, "-m", "querytape", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = run_command(*arguments, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
 def record(server: Server, tape: Path) -> tuple[dict[int, list[bytes]], dict[int, float]]:
-    """Record the workload on a tape."""
     prepare(server)
     driven = drive(server)
     server.execute("SET GLOBAL slow_query_log = OFF")

@@ -29,7 +29,6 @@ SETUP = (
 
 
 def started(factory: ServerFactory, kind: str, config: Mapping[str, str] | None = None) -> Server:
-    """Return a server with the tables."""
     server = factory(kind, dict(config or {}))
     for statement in SETUP:
         server.execute(statement)
@@ -53,7 +52,6 @@ def variables(server: Server) -> dict[str, str]:
 
 
 def settable(value: str) -> str:
-    """Return a variable's value as SET takes it."""
     return value if value.isdigit() or value in ("ON", "OFF") else repr(value)
 
 

@@ -65,8 +65,7 @@ def test_what_explains_a_change_comes_first() -> None:
     assert reason_text(found[2]) == "t"
 
 
-def test_what_changes_results_alone_makes_nothing_slower() -> None:
-    """A digest that is slower and returns something else: the setting explains the one, the index the other."""
+def test_a_setting_that_changes_only_results_explains_no_slowdown() -> None:
     zone = ServerDifference("setting", "time_zone", "zone", "UTC", "SYSTEM")
     made = report(servers=Servers((zone,)))
     made.digests[0]["text"] = "select now() from o"
@@ -80,8 +79,7 @@ def test_what_changes_results_alone_makes_nothing_slower() -> None:
     assert getattr(difference, "text", None) == "index"
 
 
-def test_what_durability_costs_explains_slower_writes() -> None:
-    """Writes, commits and DDL that became slower; no read, and nothing that fails or changes other rows."""
+def test_durability_settings_explain_slower_writes_commits_and_ddl_only() -> None:
     made = report(servers=Servers((ServerDifference("setting", "log_bin", "l"),)))
     made.digests[0] |= {"class": "write"}
     made.digests[1] |= {"class": "read"}
@@ -286,8 +284,7 @@ def test_statistics_explain_no_lookup_of_one_row(text: str, named: bool) -> None
     assert with_causes(made).differences[0].changed == ("slow",)
 
 
-def test_the_setting_that_counters_speak_for_comes_first() -> None:
-    """Of what durability costs, that which the servers counted; the others may still be it."""
+def test_the_durability_setting_that_counters_show_comes_first() -> None:
     rows = tuple(ServerDifference("setting", name, name) for name in ("innodb_flush_method", "log_bin"))
     counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
     made = report(servers=Servers(rows), write_counters=counted)
@@ -300,8 +297,7 @@ def test_the_setting_that_counters_speak_for_comes_first() -> None:
     assert slower_because([reason_of(made, made.digests[0])]) == "innodb_flush_method"
 
 
-def test_counters_of_a_read_name_the_buffer_pool() -> None:
-    """A smaller pool is the cause only if B reads more pages from disk."""
+def test_a_smaller_buffer_pool_is_a_cause_only_if_b_reads_more_pages_from_disk() -> None:
     difference = ServerDifference("setting", "innodb_buffer_pool_size", "pool")
     sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": pages}})} for pages in (0, 225)]
     for pages, words in ((1, "pool; for each execution B reads 225 pages from disk, A 0"), (0, "")):
@@ -315,8 +311,7 @@ def test_counters_of_a_read_name_the_buffer_pool() -> None:
     assert slower_because([reason_of(report(), report().digests[0])]) == ""
 
 
-def test_another_plan_of_a_write_is_its_cause() -> None:
-    """Then what the server counts for each write says nothing of it."""
+def test_another_plan_of_a_write_comes_before_the_counters_of_writes() -> None:
     counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
     plan = {"class": "now a scan", "changes": ["o: ref by k -> a full scan"], "a": {}, "b": {}}
     made = report(write_counters=counted, query_plans={"slow": plan})
@@ -454,6 +449,5 @@ def test_values_that_are_compared(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "select", ")", "((", "select status", "status", "select status as"])
-def test_pieces_of_statements(text: str) -> None:
-    """What is cut or no statement at all raises nothing."""
+def test_cut_or_broken_statements_raise_no_error(text: str) -> None:
     compares(text, "status")

@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 from querytape.analyze.cause_table import lines
-from querytape.analyze.database import open_analysis
-from querytape.analyze.findings.servers import Side, compare_servers, setting_differences
+from querytape.analyze.findings.servers import Side, setting_differences
 from querytape.replay import parse_target
 from querytape.replay.observe.schema_facts import keep_schema_facts
 from querytape.servers.sandbox import Server
 
+from tests.analyze.findings.made_sides import compared
 from tests.analyze.findings.on_servers import explaining, rows_of, settable, started, variables
 from tests.conftest import ServerFactory
 from tests.helpers.tapes import make_tape
@@ -121,15 +121,11 @@ def test_default_collations(mysql80: Server, mariadb: Server, tmp_path: Path) ->
             keep_schema_facts(con, there, {"shop": "shop"}, file)
         sides.append(Side({}, f"read_parquet('{file}')"))
     assert rows_of(mysql80, statement) != rows_of(mariadb, statement)
-    database = open_analysis()
-    database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM '{tape}/digests.parquet'")
-    found = list(compare_servers(database, *sides).quiet)
-    database.close()
+    found = list(compared(tape, *sides).quiet)
     assert "utf8mb4 collation" in explaining(statement, "results", found)
 
 
-def test_no_line_of_answers_is_left_out() -> None:
-    """Of each line about answers one setting is tried above on a server."""
+def test_each_line_about_answers_has_a_setting_that_is_tried_on_a_server() -> None:
     tried = {row[0] for rows in RESULTS.values() for row in rows} | {"time_zone_tables"}
     for line in lines():
         if "results" in line.symptoms and line.topic == "answers" and line.by:

@@ -173,7 +173,6 @@ def measure(server: Server, case: Case) -> tuple[int, dict[str, str]]:
 
 
 def with_tables(factory: ServerFactory, kind: str, config: dict[str, str]) -> Server:
-    """Return a server with all tables."""
     server = started(factory, kind, config)
     for statement in MORE_TABLES:
         server.execute(statement)
@@ -255,8 +254,7 @@ PLANS = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PLANS)
-def test_settings_that_change_plans(kind: str, server_factory: ServerFactory) -> None:
-    """The plans differ, and the setting is the one that explains it."""
+def test_a_setting_that_changes_plans_explains_it(kind: str, server_factory: ServerFactory) -> None:
     server = with_tables(server_factory, kind, {})
     for statement in PLANNED:
         server.execute(statement)
@@ -317,8 +315,7 @@ UNTRIED = {
 }
 
 
-def test_no_setting_is_left_out() -> None:
-    """Each setting that explains slower statements is tried above on a server, or has a reason why not."""
+def test_each_setting_that_explains_slowdowns_is_tried_or_has_a_reason_why_not() -> None:
     tried = {case.name for cases in SLOWER.values() for case in cases} | {"innodb_stats_persistent"}
     tried |= {row[0] for rows in PLANS.values() for row in rows}
     of_slower = {

@@ -68,7 +68,6 @@ def left_out(compared: Compared, status: str, reason: str, source: str = "packet
 
 
 def answer(report: Report) -> str:
-    """Return the word of the headline."""
     found = headline(report)
     assert found is not None
     return found.answer
@@ -77,8 +76,7 @@ def answer(report: Report) -> str:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (150, "cannot tell")])
-def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
-    """Up to one percent may fail on both sides; above it the answer is not yes."""
+def test_more_than_one_percent_failing_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
     report = compared([REFUSED] * failed, [REFUSED] * failed)
     assert answer(report) == expected
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
@@ -149,8 +147,7 @@ def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, exp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", sorted(LOST_REASONS))
-def test_what_can_not_be_sent_counts_too(compared: Compared, reason: str) -> None:
-    """An event that the tape does not have whole is not tried either."""
+def test_an_incomplete_event_counts_as_not_tried(compared: Compared, reason: str) -> None:
     assert answer(left_out(compared, "skipped", reason)) == "cannot tell"
 
 
@@ -206,8 +203,7 @@ def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
 
 
 @pytest.mark.slow
-def test_one_run_has_its_own_sentence(compared: Compared) -> None:
-    """Without a comparison there is no answer, but the trust section says what failed."""
+def test_one_run_has_no_answer_but_its_trust_section_names_what_failed(compared: Compared) -> None:
     texts = [finding.text for finding in compared([REFUSED] * 20, None).trust]
     assert texts[0].startswith("20 events of 1 digest failed in the run (error 1792 most often) and had succeeded")
 

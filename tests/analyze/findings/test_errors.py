@@ -23,13 +23,11 @@ def test_events_are_counted_by_digest() -> None:
     assert set(NEW_ERRORS) <= set(WORDS)
 
 
-def test_what_the_tape_knows() -> None:
-    """Unknown is not success."""
+def test_an_unknown_error_number_is_not_success() -> None:
     assert [on_tape(errno) for errno in (None, 0, 1062)] == ["unknown", "succeeded", "1062"]
 
 
 def error(digest: str, errno: int, what: str = NEW) -> Any:
-    """Return a row of the errors."""
     (row,) = rows_of("errors", {"digest": digest, "after": errno, "what": what})
     return row
 

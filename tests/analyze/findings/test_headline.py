@@ -69,8 +69,7 @@ def empty(tmp_path: Path) -> Report:
 
 
 @pytest.mark.slow
-def test_no_names_what_is_against_it(report: Report) -> None:
-    """A slower digest, and the statement that lost most."""
+def test_no_names_a_slower_digest_and_the_statement_that_lost_most(report: Report) -> None:
     answer = headline(report)
     assert answer is not None
     assert answer.answer == "no"
@@ -94,7 +93,6 @@ def test_errors_and_results_are_counted(empty: Report) -> None:
 
 
 def answered(report: Report) -> Headline:
-    """Return the headline of a comparison."""
     found = headline(report)
     assert found is not None
     return found
@@ -119,14 +117,12 @@ def test_yes_and_cannot_tell(empty: Report) -> None:
 
 
 @pytest.mark.slow
-def test_one_run_has_no_answer(empty: Report) -> None:
-    """Nothing is compared, so nothing is answered."""
+def test_one_run_has_no_question_and_no_answer(empty: Report) -> None:
     assert headline(Report(empty.tape, empty.a, [], Settings())) is None
 
 
 @pytest.mark.slow
-def test_the_question_names_both(comparison: Report) -> None:
-    """With name and version of each server."""
+def test_the_question_has_name_and_version_of_each_server(comparison: Report) -> None:
     asked = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306, 8.0.42)?"
     assert question(comparison) == asked
 
@@ -252,8 +248,7 @@ def test_what_it_saves_against_what_it_costs(
 
 
 @pytest.mark.slow
-def test_what_breaks_is_not_worth_it(tmp_path: Path) -> None:
-    """However much is saved."""
+def test_ddl_that_breaks_something_is_not_worth_any_saving(tmp_path: Path) -> None:
     found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
     assert found is not None
     assert found.answer == NO
@@ -262,8 +257,7 @@ def test_what_breaks_is_not_worth_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_folder_knows_what_was_tried(tmp_path: Path) -> None:
-    """`querytape report` of a folder of `try` asks the same question."""
+def test_a_report_of_the_folder_of_try_asks_the_same_question(tmp_path: Path) -> None:
     planted(tmp_path)
     targets = {"a": "sandbox", "b": "sandbox"}
     ComparePlan(tmp_path / "t.tape", targets, rounds=1, kind="try", ddl=(DDL,)).write(tmp_path / PLAN_FILE)

@@ -31,14 +31,14 @@ from querytape.analyze.findings.plans import (
 
 from tests.helpers.shapes import plan_of
 
-HERE = Path(__file__).parent / "explain"
+PLANS = json.loads(Path(__file__).with_name("recorded_plans.json").read_text(encoding="utf-8"))
 KINDS = ("mysql57", "mysql80", "mysql9v1", "mysql9v2", "mariadb", "mariadb118", "mariadbanalyze")
 T, U = ("t", "ref", "k", 50), ("u", "eq_ref", "PRIMARY", 1)
 
 
 def recorded_plan(kind: str, name: str) -> Plan:
     """Return one of the plans that were recorded on the same data."""
-    return read_plan((HERE / f"{kind}_{name}.json").read_text())
+    return read_plan(json.dumps(PLANS[f"{kind}_{name}"]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,8 +57,7 @@ def test_every_server_says_the_same(kind: str) -> None:
     assert (joined.cost is None) == (kind in ("mariadb", "mariadbanalyze", "mysql9v2"))
 
 
-def test_what_was_measured() -> None:
-    """MariaDB's ANALYZE tells rows and time."""
+def test_analyze_of_mariadb_has_rows_and_time() -> None:
     measured = recorded_plan("mariadbanalyze", "join")
     assert [each.measured for each in measured.accesses] == [300, 20]
     assert measured.time_ms is not None
@@ -77,8 +76,7 @@ def test_what_was_measured() -> None:
         '{"query_block": {"table": {"table_name": "t", "access_type": "ALL", "rows": 1e999}, "cost": "nan"}}',
     ],
 )
-def test_hostile_plans(text: str) -> None:
-    """Whatever a server gives, nothing is raised, and numbers are finite."""
+def test_hostile_plans_raise_nothing_and_give_finite_numbers(text: str) -> None:
     found = read_plan(text)
     assert found.cost is None
     assert all(each.rows is None for each in found.accesses)
@@ -125,20 +123,17 @@ def plan(*tables: tuple[str, str, str | None, int], **more: Any) -> str:
         (plan(T), plan(message="Impossible WHERE"), [ACCESS]),
     ],
 )
-def test_classes(before: str, after: str, words: list[str]) -> None:
-    """Each thing has its word; the worst comes first."""
+def test_each_class_of_change_has_its_word_and_the_worst_comes_first(before: str, after: str, words: list[str]) -> None:
     assert [change.word for change in plan_changes(before, after)] == words
     assert worst(words) == (words or [SAME])[0]
 
 
-def test_sentences() -> None:
-    """Tables by name, what was and what is; why no table is read."""
+def test_a_sentence_names_tables_before_and_after_and_why_no_table_is_read() -> None:
     assert changes(plan(T), plan(("t", "ALL", None, 5000))) == ["t: ref by k, 50 rows -> a full scan, 5,000 rows"]
     assert changes(plan(T), plan(message="Impossible WHERE")) == ["t: ref by k, 50 rows -> Impossible WHERE"]
 
 
-def test_costs() -> None:
-    """Where both servers tell one."""
+def test_costs_are_shown_if_both_servers_have_one() -> None:
     assert cost_text(plan(T, cost=0.25), plan(T, cost=1234.0)) == "cost 0.25 -> 1,234"
     assert cost_text(plan(T), plan(T, cost=1.0)) is None
 
@@ -174,8 +169,7 @@ def test_plans_are_compared() -> None:
     assert changes("no plan", json.dumps(mysql)) == ["t: not read -> ref by b, 3 rows"]
 
 
-def test_what_is_no_plan_has_no_accesses() -> None:
-    """Broken JSON, other JSON and a nest too deep to read give nothing."""
+def test_broken_json_other_json_and_deep_nests_have_no_accesses() -> None:
     assert accesses("{") == accesses("[1, {}]") == accesses("[" * 100_000) == []
 
 

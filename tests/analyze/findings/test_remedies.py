@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes of errors, and what is to be done: cause and remedy by group, in the order of what matters."""
 
-import io
 import json
 import re
 from copy import deepcopy
@@ -9,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from querytape.analyze import Report, as_html, as_json, as_markdown, show_report
+from querytape.analyze import Report, as_html, as_json, as_markdown
 from querytape.analyze.findings.headline import BREAKS, ELSE, SLOW
 from querytape.analyze.findings.plans import FAILS, SCAN, UNKNOWN
 from querytape.analyze.findings.remedies import A_MODES, cause_of, of_result, rules_between, to_do
 from querytape.analyze.lint.rules import parse_version
 from querytape.analyze.model import ServerDifference, Servers
 from querytape.schemas.result_names import RESULT_REASONS
-from rich.console import Console
 
+from tests.helpers.reports import terminal_text
 from tests.helpers.shapes import plan_of, rows_of
 
 from .planted import DIGESTS, REPEATS, planted
@@ -63,8 +62,7 @@ def test_the_text_says_more_than_the_number(comparison: Report) -> None:
 
 
 @pytest.mark.slow
-def test_rules_are_of_the_way_from_a_to_b(tmp_path: Path) -> None:
-    """Between equal versions nothing new is reserved; where B's version is unknown there are none."""
+def test_equal_and_unknown_versions_reserve_no_new_words(tmp_path: Path) -> None:
     for number, versions in enumerate((("8.0.42", "8.0.42"), ("8.0.42", "?"))):
         report = planted(tmp_path / str(number), versions)
         assert not [rule for rule in rules_between(report, "fails") if rule.name == "reserved-word-rank"]
@@ -163,8 +161,7 @@ def test_what_differs_is_in_the_cause(errno: int, difference: ServerDifference, 
 
 
 @pytest.mark.parametrize("errno", [1264, 1265, 1292, 1365, 1366, 1406])
-def test_equal_modes_are_no_remedy(errno: int) -> None:
-    """Where the modes are known to be the same on both servers, what else helps is the remedy."""
+def test_equal_sql_modes_are_not_offered_as_a_remedy(errno: int) -> None:
     known, unknown = cause_of(errno, "insert", compared=True), cause_of(errno, "insert")
     assert unknown.remedy.startswith(A_MODES)
     assert known.remedy == unknown.remedy.partition(", or ")[2]
@@ -244,7 +241,7 @@ def test_counters_speak_where_plans_agree(comparison: Report) -> None:
         report.query_plans[DIGESTS[name]] = plan_of({"class": "same", "a": sides[0], "b": sides[1]})
     words = "plans agree; for each execution B reads 225 to 9,000 pages from disk, A 0.2"
     assert [task.cause for task in to_do(report) if task.part == SLOW] == [words]
-    for text in (as_json(report), as_markdown(report), as_html(report), shown(report)):
+    for text in (as_json(report), as_markdown(report), as_html(report), terminal_text(report)):
         assert "plans agree; for each execution B reads 225" in " ".join(text.split())
     found = json.loads(as_json(report))["query_plans"][DIGESTS["slow"]]
     assert found["work"] == "plans agree; for each execution B reads 225 pages from disk, A 0.2"
@@ -254,13 +251,6 @@ def test_counters_speak_where_plans_agree(comparison: Report) -> None:
         "plans agree; for each execution B reads 225 pages from disk, A 0.2",
         "nothing that differs explains it",
     ]
-
-
-def shown(report: Report) -> str:
-    """Return a report as a terminal shows it."""
-    file = io.StringIO()
-    show_report(report, Console(file=file, width=80))
-    return file.getvalue()
 
 
 def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
@@ -292,8 +282,7 @@ def test_other_results_by_another_column(comparison: Report) -> None:
         assert any("column t.g" in cause for cause in causes) == found
 
 
-def test_an_unknown_error_is_named_by_its_message(comparison: Report) -> None:
-    """As the server of B answered."""
+def test_an_unknown_error_is_named_by_the_message_of_b(comparison: Report) -> None:
     report = deepcopy(comparison)
     row = next(row for row in report.answers["errors"] if row["after"] == 1055)
     row |= {"after": 4711, "error": "Unknown or incorrect time zone: '?'"}

@@ -370,8 +370,7 @@ def crossed(server: Server) -> int | None:
 
 
 @pytest.mark.parametrize("kind", ALONE)
-def test_without_a_setting(kind: str, request: pytest.FixtureRequest) -> None:
-    """The remedy has what to run."""
+def test_causes_without_a_setting_have_something_to_run(kind: str, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue(kind)
     for statement, errno, word in ALONE[kind]:
         assert outcome(server, statement) == errno
@@ -427,11 +426,9 @@ def outcome(
 
 
 def setting(server: Server, name: str) -> str:
-    """Return a global variable as SET takes it."""
     value = variables(server)[name]
     return value if value.replace(".", "").isdigit() or value in ("ON", "OFF") else f"'{value}'"
 
 
 def variables(server: Server) -> dict[str, str]:
-    """Return the global variables."""
     return {str(name): str(value) for name, value in server.execute("SHOW GLOBAL VARIABLES")}

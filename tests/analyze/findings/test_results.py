@@ -20,16 +20,14 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_every_kind_has_words(checkout: Path) -> None:
-    """The kinds that prelude.sql names, and no others."""
+def test_every_kind_of_result_in_sql_has_words_and_no_other(checkout: Path) -> None:
     text = (checkout / "analyze" / "sql" / "prelude.sql").read_text()
     (kinds,) = re.findall(r"CREATE TYPE result_kind AS ENUM \(([^)]*)\)", text)
     assert set(re.findall(r"'(\w+)'", kinds)) == set(RESULT_KINDS)
     assert set(re.findall(r"THEN '(\w+)'", text)) >= set(RESULT_KINDS)
 
 
-def test_only_what_has_no_reason(small_report: Report) -> None:
-    """The row that the small run changed is unexplained, one with a reason is not."""
+def test_a_result_with_a_reason_is_not_unexplained(small_report: Report) -> None:
     (row,) = unexplained(small_report)
     assert row["kind"] == "rows"
     known = Report(small_report.tape, [], [], answers=answers_of(results=[{**row, "known": "chance"}]))
@@ -187,8 +185,7 @@ def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_wri
     assert row["known"] is None
 
 
-def test_a_set_that_failed_explains_what_its_session_reads(tmp_path: Path) -> None:
-    """Only what follows in the same session."""
+def test_a_failed_set_explains_later_reads_of_its_session_only(tmp_path: Path) -> None:
     setting = {"statement": "SET time_zone = 'Europe/Berlin'", "class": "session", "errno": 0}
     reads = [
         {"statement": "SELECT FROM_UNIXTIME(1)", "errno": 0, "session": session, "digest": f"{session:016x}"}

@@ -30,10 +30,10 @@ from querytape.analyze.model import ServerDifference, Servers
 from querytape.native.bindings.statements import Normalizer
 from querytape.replay import parse_target
 from querytape.replay.observe.schema_facts import keep_schema_facts
-from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 from querytape.servers.target import Target
 
+from tests.analyze.findings.made_sides import compared, facts_of, knowing
 from tests.conftest import ServerFactory
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
@@ -148,6 +148,9 @@ FACTS = (
 )
 
 
+SCHEMA = ("schema", "shop", "", "", "{}")
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
     """A database that knows a tape on which users and orders are read."""
@@ -155,11 +158,8 @@ def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
         {"statement": "SELECT * FROM orders o JOIN users u ON u.id = o.user_id", "db": "shop", "duration_ns": 900},
         {"statement": "SELECT * FROM shop.events", "db": "shop", "duration_ns": 100},
     ]
-    tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
-    made = open_analysis()
-    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
-    yield made
-    made.close()
+    with knowing(make_tape(tmp_path / "t.tape", events)) as made:
+        yield made
 
 
 def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
@@ -180,7 +180,6 @@ def side(server: Server, name: str, file: Path, **variables: str) -> Side:
 
 
 def texts(servers: Servers) -> list[str]:
-    """Return the sentences that are shown."""
     return [each.text for each in servers.shown]
 
 
@@ -240,11 +239,8 @@ def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -
 
 def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
     """Each problem once, whatever the others are; one that costs nothing has no text and keeps from nothing."""
-    rows = ["('schema', 'shop', '', '', '{}')"]
-    rows += [f"('problem', '', '', '{text}', '{{\"unknown\": \"trigger\"}}')" for text in ("zzz", "aaa", "")]
-    side, silent = (
-        Side({}, f"(FROM (VALUES {', '.join(some)}) AS v(kind, db, tbl, name, facts))") for some in (rows, rows[::3])
-    )
+    rows = [SCHEMA, *(("problem", "", "", text, '{"unknown": "trigger"}') for text in ("zzz", "aaa", ""))]
+    side, silent = facts_of(*rows), facts_of(*rows[::3])
     said = "The schemas were compared only in part: "
     assert compare_servers(database, side, silent).problem == f"{said}A: aaa; zzz."
     assert compare_servers(database, side, side).problem == f"{said}A and B: aaa; zzz."
@@ -253,16 +249,14 @@ def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
 
 def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -> None:
     """Indexes that could not be read are said to be unknown; a table that the server does not list is lacking."""
-    rows = [("schema", "", ""), ("table", "orders", ""), ("table", "users", ""), ("index", "orders", "k_user")]
-    told = [f"('{kind}', 'shop', '{tbl}', '{name}', '{{}}')" for kind, tbl, name in rows]
-    refused = "('problem', '', '', 'STATISTICS: 1038 Out of sort memory', '{\"unknown\": \"index\"}')"
-    for hostile in ("", ", ('problem', '', '', 'x', '{')"):
-        a, b = (
-            f"(FROM (VALUES {', '.join(some)}{hostile}) AS v(kind, db, tbl, name, facts))"
-            for some in (told, [told[0], told[1], refused])
-        )
+    orders, users = (("table", "shop", name, "", "{}") for name in ("orders", "users"))
+    index = ("index", "shop", "orders", "k_user", "{}")
+    refused = ("problem", "", "", "STATISTICS: 1038 Out of sort memory", '{"unknown": "index"}')
+    for hostile in ([], [("problem", "", "", "x", "{")]):
+        a = facts_of(SCHEMA, orders, users, index, *hostile)
+        b = facts_of(SCHEMA, orders, refused, *hostile)
         for sides, lacking in (((a, b), "B"), ((b, a), "A")):
-            found = compare_servers(database, *(Side({}, side) for side in sides))
+            found = compare_servers(database, *sides)
             assert texts(found) == [f"{lacking} lacks the table users"]
             assert "1038" in (found.problem or "")
 
@@ -281,13 +275,6 @@ def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Serve
     for path, statement in zip(tapes, ("SELECT k FROM a", "SELECT a.k FROM a JOIN b ON b.a = a.id"), strict=True):
         make_tape(path, [{"statement": statement, "db": "shop"}])
 
-    def compared(*sides: Side, tape: Path = tapes[1]) -> Servers:
-        made = open_analysis()
-        made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {open_folder('tape', tape).source('digests')}")
-        found = compare_servers(made, *sides)
-        made.close()
-        return found
-
     for statement in (
         "CREATE TABLE shop.a (id INT PRIMARY KEY, k INT, KEY (k)) PARTITION BY HASH (id) PARTITIONS 2",
         "CREATE TABLE shop.b (id INT PRIMARY KEY, a INT)",
@@ -304,15 +291,15 @@ def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Serve
 
     try:
         whole = by(parse_target(any_shop.url(), environ={}), "whole")
-        found = compared(whole, by(account, "narrow"))
+        found = compared(tapes[1], whole, by(account, "narrow"))
         told = "the account may not see all tables of shop: GRANT SELECT ON `shop`.* TO 'narrow'@'%'"
         assert texts(found) == []
         assert told in (found.problem or "")
-        seen = compared(whole, by(account, "narrow"), tape=tapes[0])
+        seen = compared(tapes[0], whole, by(account, "narrow"))
         assert texts(seen) == []
         assert (told in (seen.problem or "")) == (narrow != ONLY_A)
         any_shop.execute(told[told.index("GRANT") :])
-        found = compared(whole, by(account, "granted"))
+        found = compared(tapes[1], whole, by(account, "granted"))
         assert texts(found) == []
         assert told not in (found.problem or "")
     finally:
@@ -320,42 +307,28 @@ def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Serve
 
 
 @pytest.mark.parametrize("called", [False, True])
-def test_routines_that_an_account_may_not_see(called: bool, tmp_path: Path) -> None:
-    """They are unknown, which is said where the tape calls one."""
-    rows = ["('schema', 'shop', '', '', '{}')", "('routine', 'shop', '', 'tax', '{\"is\": \"FUNCTION\"}')"]
-    unseen = ("problem", "", "", "", '{"unknown": "routine", "said": "no routines of shop: GRANT EXECUTE"}')
-    a, b = (
-        Side({}, f"(FROM (VALUES {', '.join(some)}) AS v(kind, db, tbl, name, facts))")
-        for some in (rows, [rows[0], str(unseen)])
-    )
+def test_hidden_routines_are_unknown_if_the_tape_calls_one(called: bool, tmp_path: Path) -> None:
+    a = facts_of(SCHEMA, ("routine", "shop", "", "tax", '{"is": "FUNCTION"}'))
+    unseen = '{"unknown": "routine", "said": "no routines of shop: GRANT EXECUTE"}'
     statement = f"SELECT {'tax' if called else 'max'}(1) FROM orders"
-    tape = open_folder("tape", make_tape(tmp_path / "called.tape", [{"statement": statement}]))
-    made = open_analysis()
-    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
-    found = compare_servers(made, a, b)
-    made.close()
+    tape = make_tape(tmp_path / "called.tape", [{"statement": statement}])
+    found = compared(tape, a, facts_of(SCHEMA, ("problem", "", "", "", unseen)))
     said = "The schemas were compared only in part: B: no routines of shop: GRANT EXECUTE."
     assert (texts(found), found.problem) == ([], said if called else None)
 
 
 def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase) -> None:
     """Without its table a view has none: the table is lacking; a view whose definition is unknown is compared by them."""
-    shared = [("schema", "", "", "{}"), ("table", "seen", "", '{"type": "VIEW"}')]
+    shared = [SCHEMA, ("table", "shop", "seen", "", '{"type": "VIEW"}')]
     for definition, said in (('{"definition": "select x"}', []), ("{}", ["B lacks column x on seen"])):
-        b = [*shared, ("view", "seen", "", definition)]
-        a = [*b, ("table", "base", "", "{}"), ("column", "seen", "x", "{}")]
-        told = [
-            ", ".join(f"('{kind}', 'shop', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in rows)
-            for rows in (a, b)
-        ]
-        sides = [f"(FROM (VALUES {some}) AS v(kind, db, tbl, name, facts))" for some in told]
-        found = compare_servers(database, *(Side({}, side) for side in sides))
+        b = [*shared, ("view", "shop", "seen", "", definition)]
+        a = [*b, ("table", "shop", "base", "", "{}"), ("column", "shop", "seen", "x", "{}")]
+        found = compare_servers(database, facts_of(*a), facts_of(*b))
         assert texts(found) == ["B lacks the table base", *said]
 
 
 @pytest.mark.parametrize("facts", ["{", "[]", "[" * 100_000, None])
-def test_hostile_facts_are_none(facts: Any) -> None:
-    """What is no object has no facts."""
+def test_facts_that_are_no_json_object_are_empty(facts: Any) -> None:
     assert loaded(facts) == {}
 
 
@@ -378,16 +351,14 @@ def test_an_empty_value_is_its_meaning() -> None:
     assert [each.text for each in found] == ["innodb_flush_method: empty in A, O_DIRECT in B"]
 
 
-def test_limits_of_the_largest_number_are_none() -> None:
-    """Each family writes it in another width."""
+def test_limits_of_the_largest_number_are_equal_in_any_width() -> None:
     largest, larger = str(2**32 - 1), str(2**64 - 1)
     assert setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": larger}) == []
     (lower,) = setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": "1"})
     assert lower.name == "max_seeks_for_key"
 
 
-def test_modes_are_sets() -> None:
-    """Another order of modes is no difference."""
+def test_the_order_of_sql_modes_is_no_difference() -> None:
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": ""})[0].text == "sql_mode: only A has A, B"
 
@@ -421,10 +392,9 @@ def test_variables_that_only_one_server_has_come_last() -> None:
         ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
     ],
 )
-def test_what_a_server_writes_itself(
+def test_an_event_or_trigger_of_one_side_is_named(
     any_shop: Server, before: list[str], after: list[str], schedulers: tuple[str, str], said: list[str], tmp_path: Path
 ) -> None:
-    """An event that only one side runs, and a trigger that only one side has, by name."""
     any_shop.execute("CREATE TABLE shop.cart (id INT PRIMARY KEY, made DATETIME)")
     any_shop.execute("CREATE TABLE IF NOT EXISTS shop.log (id INT)")
     any_shop.execute("CREATE PROCEDURE shop.note() INSERT INTO log VALUES (1)")
@@ -437,10 +407,7 @@ def test_what_a_server_writes_itself(
         with duckdb.connect() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
             keep_schema_facts(con, server, {"shop": "shop"}, file)
         sides.append(Side({"variables": {"event_scheduler": schedulers[place]}}, f"read_parquet('{file}')"))
-    database = open_analysis()
-    database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM '{tape}/digests.parquet'")
-    found = [each for each in compare_servers(database, *sides).differences if each.kind in ("event", "trigger")]
-    database.close()
+    found = [each for each in compared(tape, *sides).differences if each.kind in ("event", "trigger")]
     assert [each.text for each in found] == said
     assert [each.table for each in found] == ["cart"] * len(said)
     assert all(each.is_on(frozenset({"log"})) == (each.kind == "trigger") for each in found)
@@ -457,16 +424,9 @@ def other_results(folder: Path) -> Report:
 @pytest.mark.parametrize(("scheduler", "said"), [("ON", []), ("OFF", ["event shop.sweep runs in B only"])])
 def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) -> None:
     """A side whose events are unknown lacks none; where its scheduler is off, it runs none."""
-    unseen = "('problem', '', '', 'the account may not see events', '{\"unknown\": \"event\"}')"
-    event = "('event', 'shop', '', 'sweep', '{\"status\": \"ENABLED\", \"does\": \"DELETE FROM cart\"}')"
-    rows = [
-        f"FROM (VALUES ('schema', 'shop', '', '', '{{}}'), {row}) AS v(kind, db, tbl, name, facts)"
-        for row in (unseen, event)
-    ]
-    sides = [
-        Side({"variables": {"event_scheduler": value}}, f"({row})")
-        for value, row in zip((scheduler, "ON"), rows, strict=True)
-    ]
+    unseen = ("problem", "", "", "the account may not see events", '{"unknown": "event"}')
+    event = ("event", "shop", "", "sweep", '{"status": "ENABLED", "does": "DELETE FROM cart"}')
+    sides = [facts_of(SCHEMA, row, event_scheduler=value) for value, row in ((scheduler, unseen), ("ON", event))]
     database = open_analysis()
     database.con.execute(
         "CREATE TEMP VIEW tape_digest AS SELECT NULL::VARCHAR[] AS tables, 0 AS duration_ns, '' AS digest"
@@ -552,8 +512,7 @@ def test_what_a_definition_writes(definition: str | None, names: set[str]) -> No
     assert written_by(definition) == names
 
 
-def test_what_is_written_through_a_routine() -> None:
-    """The tables that both servers have, of the body and of what it calls."""
+def test_a_routine_writes_the_tables_of_its_body_and_of_its_calls() -> None:
     database = with_facts()
     objects = Objects.of(database)
     database.close()

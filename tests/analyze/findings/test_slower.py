@@ -45,13 +45,11 @@ CACHE = {"before": {"qcache_hits": 0, "com_select": 0}, "after": {"qcache_hits":
 
 
 def plan(a: Any, b: Any, word: str = "same") -> Any:
-    """Return a digest's plans with their counters."""
     sides = [{"counters": json.dumps({"executions": 4, "counters": counters})} for counters in (a, b)]
     return plan_of({"class": word, "a": sides[0], "b": sides[1]})
 
 
 def report_of_work(**more: Any) -> Report:
-    """Return a report without digests."""
     return Report(Folder("tape", Path("t"), {}), [], [], **more)
 
 
@@ -87,8 +85,7 @@ def test_what_tells_most_comes_first() -> None:
     assert settings_of(differences(a, b))[:2] == ["innodb_buffer_pool_size", "tmp_table_size"]
 
 
-def test_several_digests_are_one_range() -> None:
-    """Of the same kind, from the least to the most."""
+def test_several_digests_are_one_range_from_least_to_most() -> None:
     works = [*differences({"Sort_rows": 0}, {"Sort_rows": 400}), *differences({"Sort_rows": 1.5}, {"Sort_rows": 9000})]
     assert work_text(works) == "for each execution B sorts 400 to 9,000 rows, A 0 to 1.5"
 
@@ -121,8 +118,7 @@ def test_writes_by_the_servers_counters() -> None:
     assert differences(b, a, WRITES)[0].a == 1.0
 
 
-def test_numbers() -> None:
-    """Small ones have a decimal or two, whole ones none."""
+def test_small_numbers_have_up_to_two_decimals_whole_ones_none() -> None:
     assert [number(value) for value in (0, 1, 0.2, 0.04, 1.98, 9.96, 225.4, 12345)] == [
         "0", "1", "0.2", "0.04", "2", "10", "225", "12,345",
     ]  # fmt: skip
@@ -143,7 +139,6 @@ def run_of(folder: Path, con: duckdb.DuckDBPyConnection, writes: int, before: An
 
 @pytest.fixture
 def con() -> Any:
-    """A database."""
     with database() as made:
         yield made
 
@@ -190,7 +185,6 @@ def side(version: str, *counted: tuple[int, int, int, int] | None, read_target: 
 
 
 def report(a: list[Folder], b: list[Folder]) -> Report:
-    """Return a comparison of them."""
     return Report(Folder("tape", Path("t.tape"), {}), a, b)
 
 
@@ -210,8 +204,7 @@ def test_shares(rounds: list[Folder], use: tuple[int, int]) -> None:
     assert found == {"a": use}
 
 
-def test_what_is_said() -> None:
-    """Who, how much, and what to do; nothing where no cache answered."""
+def test_the_sentence_says_who_answered_from_the_cache_how_much_and_what_to_do() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100); B answered less than 1 % of its SELECTs from its"
@@ -275,8 +268,7 @@ def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_query_cache_is_named(tmp_path: Path) -> None:
-    """Where one answered a good part, it may be the reason."""
+def test_a_query_cache_that_answered_some_is_named_in_the_note(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, cache=CACHE).digests
     assert (entry["note"] or "").endswith("; the query cache of A answered some at once, which queries can't do")
 
@@ -284,8 +276,7 @@ def test_a_query_cache_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
-def test_what_agrees_needs_no_reason(tmp_path: Path, heavy_ns: int) -> None:
-    """Ratio and sum in the same direction."""
+def test_ratio_and_sum_in_one_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
     (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
     assert lost_ns(entry) > 0
     assert entry["note"] is None
@@ -316,8 +307,7 @@ def stall(at_s: float, long_s: float) -> Any:
     return {"run": "a", "round": 1, "at_ns": int(at_s * SECOND), "long_ns": int(long_s * SECOND)}
 
 
-def test_sentences() -> None:
-    """Each kind of observation, with its run."""
+def test_each_kind_of_observation_names_its_run() -> None:
     (warm,) = observations(parts((4, 2.0), (16, 1.0)), [])
     assert warm == (
         "b",
@@ -342,8 +332,7 @@ def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
             assert int(re.findall(r"were (-?\d+)% slower", text)[0]) >= 10, text
 
 
-def test_stalls_are_counted() -> None:
-    """One stall, several, and those that come evenly."""
+def test_one_stall_several_and_regular_ones_have_their_own_sentences() -> None:
     assert observations([], [stall(3, 0.5)]) == [("a", "had 1 stall, 500ms in all.")]
     assert observations([], [stall(3, 0.5), stall(4, 1)])[0].text == "had 2 stalls, 1.50s in all, the longest 1.00s."
     even = [stall(10 * n, 0.2) for n in range(5)]

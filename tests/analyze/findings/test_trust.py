@@ -111,16 +111,14 @@ def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_clock_steps() -> None:
-    """Drift below half a second is none; the largest step counts, with its sign."""
+def test_the_largest_clock_step_counts_and_drift_below_half_a_second_does_not() -> None:
     assert clock_step_s([]) is None
     assert clock_step_s([[0, 0], [SECOND, SECOND + 400 * MS]]) is None
     assert clock_step_s([[0, 0], [SECOND, 2 * SECOND], [2 * SECOND, -SECOND]]) == pytest.approx(-4.0)
 
 
 @pytest.mark.slow
-def test_sound_runs(report: Report) -> None:
-    """Their claim holds; they are named by side."""
+def test_sound_runs_carry_a_claim_and_are_named_by_side(report: Report) -> None:
     assert why_no_claim(report) is None
     assert [name for name, _ in named_runs(report)] == ["A", "B"]
 
@@ -170,8 +168,7 @@ def test_one_line_for_six_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_old_runs_say_it_in_their_own_words(tmp_path: Path) -> None:
-    """Runs of an earlier release, too; a replayer in time has no line."""
+def test_lateness_is_reported_once_for_runs_of_an_earlier_release(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     old = "the replayer itself was up to {}.0 ms late (p99); calibration had 3.46 ms. Put less load on this machine"
     texts = [finding.text for finding in rounds(tmp_path / "old", [{}, {}], old).trust]
@@ -181,8 +178,7 @@ def test_old_runs_say_it_in_their_own_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_limits_of_the_replayer(tmp_path: Path) -> None:
-    """What several runs say alike is said once, with their names."""
+def test_a_limit_that_several_runs_report_is_shown_once_with_their_names(tmp_path: Path) -> None:
     texts = [finding.text for finding in rounds(tmp_path, [{}, {}], "the replayer used 9{}% of 2 cores").trust]
     (said,) = [text for text in texts if "cores" in text]
     assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (the first of them is shown)."
@@ -193,8 +189,7 @@ def said(report: Report, disturbance: Disturbance) -> str:
     return " ".join(finding.text for finding in interference(replace(report, disturbance=disturbance)))
 
 
-def test_findings(report: Report) -> None:
-    """What others took, which blocks are left out, and the command that would tell; nothing of a quiet machine."""
+def test_other_programs_are_named_with_the_blocks_left_out_and_the_next_command(report: Report) -> None:
     text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
     assert "during B other programs took 3.6 of 4 cores (A: 0.1)" in text
     assert "Of 9 blocks of time, 4 are left out of what says slower, 0" in text
@@ -205,8 +200,7 @@ def test_findings(report: Report) -> None:
     assert "left no processor over" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
-def test_conditions(report: Report) -> None:
-    """What holds for all verdicts."""
+def test_conditions_hold_for_all_verdicts(report: Report) -> None:
     found = conditions(replace(report, disturbance=UNKNOWN))
     assert (found.no_claim, found.disturbed, found.rounds) == (None, None, 1)
     assert found.unseen is not None
@@ -214,16 +208,14 @@ def test_conditions(report: Report) -> None:
 
 
 @pytest.mark.parametrize(("info", "said"), CASES)
-def test_what_exit_code_4_stands_for(info: dict[str, Any], said: str) -> None:
-    """Each reason for it is said, and nothing else is."""
+def test_each_reason_for_exit_code_4_has_its_sentence(info: dict[str, Any], said: str) -> None:
     info = {"plan": {}, "accounting": {}, **info}
     assert other_data("B", info) == f"The data of run B may differ from the tape's: {said}."
     summary: Any = SimpleNamespace(info=info, complete=True)
     assert exit_code(summary) == EXIT_LOST
 
 
-def test_nothing_to_say() -> None:
-    """Of a run whose data is the tape's, of one that was killed, and of an older one."""
+def test_a_run_with_the_data_of_the_tape_has_no_sentence_about_data() -> None:
     for info in (
         {},
         {"plan": None, "accounting": None},
@@ -233,8 +225,7 @@ def test_nothing_to_say() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_says_it(tmp_path: Path) -> None:
-    """Of each run, in one sentence, also where there is only one."""
+def test_a_report_has_one_sentence_for_each_run_with_other_data(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2)
     keys: dict[str, Any] = {"plan": {"ids_unknown": 60}, "prepared": {"rolled_back": ["a"], "left": []}}
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}], **more) for n, more in enumerate(({}, keys))]
@@ -249,13 +240,11 @@ def test_a_report_says_it(tmp_path: Path) -> None:
     ("point", "words"),
     [("server", "in the server"), ("wire", "on the wire"), ("proxy", "at the proxy"), ("client", "in the client")],
 )
-def test_each_point_has_words(point: str, words: str) -> None:
-    """What tape.json names."""
+def test_each_measuring_point_has_words(point: str, words: str) -> None:
     assert where_measured({"measuring_point": point}) == words
 
 
-def test_an_unknown_point_is_elsewhere() -> None:
-    """A tape of a later version, or one without the key."""
+def test_an_unknown_or_missing_measuring_point_is_elsewhere() -> None:
     assert where_measured({"measuring_point": "moon"}) == where_measured({}) == "elsewhere"
 
 

@@ -4,10 +4,8 @@
 from pathlib import Path
 
 import pytest
-from querytape.analyze.database import open_analysis
-from querytape.analyze.findings.servers import Side, compare_servers
-from querytape.schemas import open_folder
 
+from tests.analyze.findings.made_sides import compared, facts_of
 from tests.helpers.tapes import make_tape
 
 
@@ -30,15 +28,8 @@ def test_tables_that_an_account_may_not_see(statement: str, b: tuple[str, ...], 
         ("problem", "shop", "", "not all tables of shop", f'{{"unknown": "{kind}"}}') for kind in ("table", "view")
     ]
     narrow = [*(row for row in whole if row[2] in ("", *b)), *unseen]
-    sides = [
-        Side({}, f"(FROM (VALUES {', '.join(map(str, some))}) AS v(kind, db, tbl, name, facts))")
-        for some in (whole, narrow)
-    ]
-    tape = open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": statement, "db": "shop"}]))
-    made = open_analysis()
-    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
-    problem = compare_servers(made, *sides).problem
-    neither = compare_servers(made, sides[1], sides[1]).problem
-    made.close()
+    tape = make_tape(tmp_path / "t.tape", [{"statement": statement, "db": "shop"}])
+    problem = compared(tape, facts_of(*whole), facts_of(*narrow)).problem
+    neither = compared(tape, facts_of(*narrow), facts_of(*narrow)).problem
     assert problem == ("The schemas were compared only in part: B: not all tables of shop." if said else None)
     assert (neither is None) == (statement in ("SELECT id FROM orders", "SELECT id FROM recent"))

@@ -30,8 +30,7 @@ def found(result: LintResult) -> dict[str, int]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("way", ["mysql-5.7 mysql-9.x", "mysql-8.0 mariadb-10.11", "mariadb-11.8 mysql-9.x"])
-def test_each_example_is_found(tmp_path: Path, way: str) -> None:
-    """By its own rule, on a tape of all of them."""
+def test_each_example_is_found_by_its_own_rule(tmp_path: Path, way: str) -> None:
     source, target = map(parse_version, way.split())
     mine = [rule for rule in RULES if rule.to == target.family and rule.source in ("any", source.family)]
     rows: list[dict[str, object]] = [
@@ -53,8 +52,7 @@ def test_each_example_is_found(tmp_path: Path, way: str) -> None:
     assert missed == []
 
 
-def test_names_that_are_quoted(tmp_path: Path) -> None:
-    """Reserved words in backticks, strings and comments, behind a table's name or as variables are none."""
+def test_quoted_reserved_words_are_no_finding(tmp_path: Path) -> None:
     fine = (
         "SELECT `rank` FROM t",
         "SELECT 'rank', \"rank\", t.rank, @rank FROM t",
@@ -67,8 +65,7 @@ def test_names_that_are_quoted(tmp_path: Path) -> None:
     assert found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-5.7"))) == {}
 
 
-def test_words_in_their_own_place(tmp_path: Path) -> None:
-    """Syntax that both families have is no name."""
+def test_syntax_that_both_families_have_is_no_name(tmp_path: Path) -> None:
     fine = (
         "SELECT a FROM t LIMIT 5 OFFSET 10",
         "SELECT RANK() OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
@@ -82,8 +79,7 @@ def test_words_in_their_own_place(tmp_path: Path) -> None:
         assert found(result) == {}
 
 
-def test_what_failed_before_does_not_count(tmp_path: Path) -> None:
-    """Only statements that succeeded are told, with their own counts and time."""
+def test_only_statements_that_succeeded_count(tmp_path: Path) -> None:
     text = "SELECT PASSWORD('x')"
     rows: list[dict[str, object]] = [
         {"statement": text, "errno": 1305, "duration_ns": 9},
@@ -97,8 +93,7 @@ def test_what_failed_before_does_not_count(tmp_path: Path) -> None:
     assert result.count("fails") == 1
 
 
-def test_values_are_looked_for_in_every_statement(tmp_path: Path) -> None:
-    """A zero date need not be in the sample of its digest."""
+def test_a_zero_date_is_found_outside_the_sample_of_its_digest(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"statement": "INSERT INTO t (d) VALUES ('2020-01-01')"},
         {"statement": "INSERT INTO t (d) VALUES ('0000-00-00')"},
@@ -109,16 +104,14 @@ def test_values_are_looked_for_in_every_statement(tmp_path: Path) -> None:
     assert found(result) == {"zero-date": 2}
 
 
-def test_the_tapes_own_version_counts(tmp_path: Path) -> None:
-    """A tape says where it comes from."""
+def test_the_version_of_the_tape_is_the_source(tmp_path: Path) -> None:
     tape = tape_of(tmp_path, [{"statement": "SELECT rank FROM t"}])
     assert "reserved-word-rank" in found(lint_tape(tape, parse_version("mysql-8.0")))
     assert "reserved-word-rank" not in found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-8.0")))
 
 
 @pytest.mark.long
-def test_words_of_mariadb_12(tmp_path: Path) -> None:
-    """They are found as names, not as the functions or clauses that they are for."""
+def test_new_words_of_mariadb_12_are_found_as_names_only(tmp_path: Path) -> None:
     for number, (text, expected) in enumerate(
         [
             ("SELECT to_date FROM t", {"reserved-word-to-date"}),

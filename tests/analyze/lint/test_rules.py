@@ -37,8 +37,7 @@ TABLE = (
 DEPRECATED = (1287, 1681, 3719, 3778)
 
 
-def test_versions() -> None:
-    """They are read as users write them, and as servers say them."""
+def test_versions_are_read_as_users_and_as_servers_write_them() -> None:
     assert parse_version("mysql-9.x").numbers > parse_version("MySQL-9.7").numbers > parse_version("mysql-8.4").numbers
     assert str(parse_version("mysql-9")) == "mysql-9.x"
     assert tape_version("5.5.5-10.11.6-MariaDB-log") == Version("mariadb", (10, 11, 6))
@@ -66,8 +65,7 @@ def test_versions() -> None:
         ("mariadb-13.1", "mariadb-11.8"),
     ],
 )
-def test_versions_that_the_rules_do_not_know(text: str, known: str | None) -> None:
-    """They have the newest known one of their family."""
+def test_an_unknown_version_has_the_newest_known_one_of_its_family(text: str, known: str | None) -> None:
     found = parse_version(text).known
     assert (None if found is None else str(found)) == known
 
@@ -80,14 +78,12 @@ def test_calendar_versions_are_newer() -> None:
     assert "function-password" in names("mysql-5.7", "mysql-26.7")
 
 
-def test_who_sorts_groups() -> None:
-    """MariaDB, and MySQL before 8.0."""
+def test_mariadb_and_mysql_before_8_0_sort_groups() -> None:
     texts = ("mysql-5.7", "mysql-8.0", "mysql-9.x", "mariadb-10.11", "mariadb-11.8")
     assert [sorts_groups(parse_version(text)) for text in texts] == [True, False, False, True, True]
 
 
-def test_lines() -> None:
-    """Each line is whole, named once, and its expressions can be compiled."""
+def test_each_rule_is_whole_named_once_and_its_expressions_compile() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES) > 200
     for rule in RULES:
         assert rule.effect in EFFECTS, rule.name
@@ -109,8 +105,7 @@ def names(source: str | None, target: str) -> set[str]:
     return {rule.name for rule in applicable(start, parse_version(target))}
 
 
-def test_what_a_server_refused_already_is_no_rule() -> None:
-    """Rules depend on where the traffic comes from."""
+def test_a_rule_needs_a_source_that_does_not_refuse_it_already() -> None:
     assert "function-password" in names("mysql-5.7", "mysql-8.0")
     assert "function-password" not in names("mysql-8.0", "mysql-9.x")
     assert "reserved-word-rank" in names("mysql-5.7", "mysql-8.4")

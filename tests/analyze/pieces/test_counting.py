@@ -60,8 +60,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize("keys", ["", "digest, ", "number % 2 AS odd, ", "digest, number % 2 AS odd, "])
-def test_parts_are_as_all(con: duckdb.DuckDBPyConnection, keys: str) -> None:
-    """However rows are dealt, the table is the same, group by group."""
+def test_partitions_give_the_table_of_the_whole_group_by_group(con: duckdb.DuckDBPyConnection, keys: str) -> None:
     text = TEXT.format(keys=keys)
     (step,) = parse("found", text).steps
     usual = sorted(con.execute(step.query).fetchall(), key=str)
@@ -138,8 +137,7 @@ def test_nothing_is_read_for_what_a_partition_has_not(con: duckdb.DuckDBPyConnec
 
 
 @pytest.mark.parametrize("share", ["0.5", "0.9", "0.95", "0.99", "0.999"])
-def test_ranks_are_those_of_quantile_disc(share: str) -> None:
-    """The rank that is looked for is the one that DuckDB takes, for every number of values."""
+def test_ranks_equal_those_of_quantile_disc_for_every_number_of_values(share: str) -> None:
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT n, quantile_disc(i, {share}), greatest(1, n - floor(n - {share} * n))::BIGINT"

@@ -41,8 +41,7 @@ def test_jobs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXECUTORS)
-def test_what_fails_is_raised(name: str, tmp_path: Path) -> None:
-    """By its own kind, so that it can be said what is lacking; nothing half is left."""
+def test_a_failed_job_raises_its_own_kind_of_error_and_leaves_no_half_file(name: str, tmp_path: Path) -> None:
     with EXECUTORS[name](2) as run, pytest.raises(duckdb.BinderException):
         run([job(f"{tmp_path}/x.parquet", "SELECT nothing FROM t")])
     assert list(tmp_path.iterdir()) == []

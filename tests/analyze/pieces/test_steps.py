@@ -58,8 +58,7 @@ def test_steps() -> None:
         ),
     ],
 )
-def test_what_has_no_pieces(step: str, said: str) -> None:
-    """What cannot be computed of pieces is refused, not computed falsely."""
+def test_what_cannot_be_computed_of_pieces_is_refused(step: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse("x", f"{step};\nSELECT 1")
 
@@ -76,6 +75,5 @@ def test_every_analysis_has_steps(name: str, text: str) -> None:
         assert step in views or step.name.startswith(name.removeprefix("report/"))
 
 
-def test_statements() -> None:
-    """A semicolon in quotes or a comment ends nothing."""
+def test_a_semicolon_in_quotes_or_a_comment_ends_no_statement() -> None:
     assert statements("SELECT ';' -- a; b\n; SELECT 2;") == ["SELECT ';'", "SELECT 2"]

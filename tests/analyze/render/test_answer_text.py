@@ -44,8 +44,7 @@ def test_the_order_on_a_terminal(comparison: Report) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_everywhere(comparison: Report) -> None:
-    """The same question, parts and tasks in each output."""
+def test_each_output_has_the_same_question_parts_and_tasks(comparison: Report) -> None:
     page, shown, lines = as_html(comparison), json.loads(as_json(comparison)), as_markdown(comparison)
     assert (
         page.index('id="question"') < page.index('id="answer"') < page.index("What to do") < page.index("Statements ")
@@ -65,16 +64,14 @@ def test_everywhere(comparison: Report) -> None:
     assert "1. 1 digest, 100 errors: RANK is a reserved word; quote the name" in plain
 
 
-def test_one_run_has_no_question(small_paths: tuple[Path, Path, Path]) -> None:
-    """Nothing is compared: no question, no parts."""
+def test_one_run_has_no_question_and_no_parts(small_paths: tuple[Path, Path, Path]) -> None:
     alone = build(small_paths[0], [small_paths[1]])
     assert "May this traffic" not in terminal_text(alone) + as_html(alone) + as_markdown(alone)
     shown = json.loads(as_json(alone))
     assert (shown["question"], shown["parts"], shown["to_do"]) == (None, None, None)
 
 
-def test_names_of_servers_are_texts(tmp_path: Path) -> None:
-    """What a server calls itself comes from outside."""
+def test_markup_in_the_name_of_a_server_stays_text(tmp_path: Path) -> None:
     report = planted(tmp_path, ("5.7", HOSTILE))
     for text in (terminal_text(report), as_html(report), as_markdown(report)):
         assert "\x1b" not in text

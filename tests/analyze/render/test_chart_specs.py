@@ -16,8 +16,7 @@ from tests.helpers.shapes import answers_of
 pytestmark = pytest.mark.slow
 
 
-def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
-    """As SVG and PNG; a folder that exists is refused."""
+def test_every_chart_is_written_as_svg_and_png_into_a_new_folder(report: Report, tmp_path: Path) -> None:
     write_charts(report, tmp_path / "charts")
     for name in ("digests", "throughput", "p95", "heat-a", "heat-b"):
         assert (tmp_path / "charts" / f"{name}.svg").read_text().startswith("<svg")
@@ -27,8 +26,7 @@ def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_files_title_is_not_cut(report: Report, tmp_path: Path) -> None:
-    """A bold letter takes at most 10 points in any font: no line of a title is wider than its picture."""
+def test_no_line_of_a_title_is_wider_than_its_picture(report: Report, tmp_path: Path) -> None:
     write_charts(report, tmp_path / "charts")
     for file in (tmp_path / "charts").glob("*.svg"):
         text = file.read_text(encoding="utf-8")
@@ -98,8 +96,7 @@ def test_the_longest_stalls_are_marked(small_report: Report) -> None:
     assert shown == [float(n) for n in range(3_000) if n % 10 == 9][:MAX_STALLS]
 
 
-def test_counters_have_their_unit(small_report: Report) -> None:
-    """Percent of the processors, bytes as MB, everything else a second."""
+def test_counters_are_percent_megabytes_or_per_second(small_report: Report) -> None:
     rows = [{"run": "a", "name": name, "bin": 0, "value": 2e6} for name in ("cpu user", "disk read", "pages flushed")]
     answers = answers_of(small_report.answers, series=rows)
     report = Report(small_report.tape, small_report.a, [], answers=answers, details=small_report.details)

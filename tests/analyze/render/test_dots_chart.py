@@ -99,8 +99,7 @@ def test_the_worst_are_on_top_and_no_small_one_is_hidden(report: Report) -> None
     assert rows[-1]["verdict"] == "slower"
 
 
-def test_nothing_to_draw(report: Report, runs: tuple[Path, Path, Path]) -> None:
-    """One run alone has no dots; nor have two in which nothing has a time."""
+def test_one_run_and_runs_without_times_have_no_dots(report: Report, runs: tuple[Path, Path, Path]) -> None:
     assert dots_spec(build(runs[0], [runs[1]])) is None
     assert dots_spec(replace(report, digests=[{**entry, "a": None, "b": None} for entry in report.digests])) is None
 

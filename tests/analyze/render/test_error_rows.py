@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of errors: each row names its statement, and says how often it failed on the tape, in A and in B."""
 
-import io
 from dataclasses import replace
 from typing import Any
 
 from querytape.analyze import Report, as_html, as_markdown
 from querytape.analyze.render.error_rows import apart, error_rows, show_errors
-from rich.console import Console
 
-from tests.helpers.reports import terminal_text
+from tests.helpers.reports import printed, terminal_text
 from tests.helpers.shapes import answers_of, entry_of
 
 LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_some_length where " * 3
@@ -34,17 +32,15 @@ def failing(report: Report, *whats: dict[str, Any]) -> Report:
     return replace(report, digests=digests, answers=answers_of(report.answers, errors=rows))
 
 
-def test_no_two_rows_are_alike(report: Report) -> None:
-    """Three statements that fail alike and begin alike are three rows that a reader can tell apart, in every output."""
+def test_three_errors_that_begin_alike_are_three_different_rows_in_every_output(report: Report) -> None:
     changed = failing(report, {}, {}, {})
     rows = error_rows(changed, 90)
     assert len({row.statement for row in rows}) == 3
     assert [row.statement[-6:] for row in rows] == ["x0 = ?", "x1 = ?", "x2 = ?"]
-    out = io.StringIO()
-    show_errors(changed, Console(file=out, width=80, highlight=False), 10)
-    for text in (out.getvalue(), as_markdown(changed), as_html(changed)):
+    shown = printed(show_errors, changed, 10)
+    for text in (shown, as_markdown(changed), as_html(changed)):
         assert all(f"x{n} = ?" in text for n in range(3))
-    assert max(map(len, out.getvalue().splitlines())) <= 80
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_counts_of_each_side(report: Report) -> None:
@@ -71,8 +67,7 @@ def test_apart() -> None:
     assert len(first) <= 60
 
 
-def test_statements_that_changed_are_told_apart(report: Report) -> None:
-    """So are those of the list of statements, on a terminal and in Markdown."""
+def test_statements_that_begin_alike_are_shown_where_they_differ(report: Report) -> None:
     changed = [entry_of(entry, {"verdict": "unstable"}) for entry in failing(report).digests[:3]]
     report = replace(report, digests=changed)
     for text in (terminal_text(report), as_markdown(report)):

@@ -15,7 +15,6 @@ SWITCHES = [f"switch_{number}=on" for number in range(30)]
 
 
 def variables(report: Report, **values: tuple[str | None, str | None]) -> str:
-    """Return what is printed of these variables."""
     rows: list[Variable] = [{"name": name, "a": a, "b": b} for name, (a, b) in values.items()]
     lines = list(variable_lines(replace(report, variables=rank_variables(rows, list(TOPICS)))))
     assert max(map(len, lines)) <= 80
@@ -41,8 +40,7 @@ def test_variables_wrap_as_text(report: Report) -> None:
     assert lines[-1] == "    and 181 more: --html or --json show them"
 
 
-def test_plans_name_their_statement(report: Report) -> None:
-    """A plan that differs stands under its statement, without its digest."""
+def test_a_changed_plan_is_under_its_statement_without_the_digest(report: Report) -> None:
     digest = report.digests[0]["digest"]
     plans = {digest: plan_of({"changes": ["orders: now a scan " + "of everything " * 12]})}
     lines = list(plan_lines(replace(report, query_plans=plans)))
@@ -62,8 +60,7 @@ def test_counters(report: Report) -> None:
     assert "Sort_scan" not in "".join(lines)
 
 
-def test_long_reasons_have_lines_of_their_own(report: Report) -> None:
-    """A verdict's reason is whole on a terminal, however long it is."""
+def test_a_long_reason_is_whole_on_a_terminal(report: Report) -> None:
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
     digests = [entry_of(report.digests[0], {"verdict": "cannot tell", "why": why})]
     text = terminal_text(replace(report, digests=digests))

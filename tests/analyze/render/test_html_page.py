@@ -175,8 +175,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_on_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Printed on A4, no column of a table is cut off at the side."""
+def test_printed_on_a4_no_column_is_cut_off(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     file = tmp_path / "page.html"

@@ -21,8 +21,7 @@ def test_the_json_schema(small_report: Report, small_paths: tuple[Path, Path, Pa
         jsonschema.validate(json.loads(as_json(each)), schema)
 
 
-def test_the_headline_and_the_findings_are_named(small_report: Report) -> None:
-    """Answer and sentence, severity and text, run and text: no positions to remember."""
+def test_the_headline_and_the_findings_are_json_objects_with_named_keys(small_report: Report) -> None:
     shown = json.loads(as_json(small_report))
     assert set(shown["headline"]) == {"answer", "sentence"}
     assert {frozenset(finding) for finding in shown["trust"]} == {frozenset({"severity", "text"})}

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `querytape lint` prints."""
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 from querytape.analyze import lint_json, lint_tape, show_lint
 from querytape.analyze.lint.rules import parse_version
-from rich.console import Console
 
+from tests.helpers.reports import printed
 from tests.helpers.tapes import make_tape
 
 pytestmark = pytest.mark.slow
@@ -18,10 +17,8 @@ pytestmark = pytest.mark.slow
 def shown(tape: Path, target: str, source: str | None = None) -> str:
     """Return the text of 80 columns."""
     result = lint_tape(tape, parse_version(target), parse_version(source) if source else None)
-    console = Console(file=io.StringIO(), width=80, highlight=False)
-    show_lint(result, console, 2)
     assert json.loads(lint_json(result))["counts"]["fails"] == result.count("fails")
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(show_lint, result, 2)
 
 
 def test_the_answer_comes_first(tmp_path: Path) -> None:
@@ -38,8 +35,7 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_nothing_found(tmp_path: Path) -> None:
-    """It does not promise more than rules can."""
+def test_a_report_without_findings_promises_no_more_than_rules_can(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
     assert "No rule speaks against it. Replay the tape to be sure." in text
     assert "no durations" in text
@@ -60,8 +56,7 @@ def test_whether_statements_failed_is_not_always_known(tmp_path: Path) -> None:
         assert said in " ".join(text.split())
 
 
-def test_a_long_advice_keeps_its_place(tmp_path: Path) -> None:
-    """Each line of it begins where the first one does."""
+def test_each_line_of_a_long_advice_begins_in_one_column(tmp_path: Path) -> None:
     rows = [{"statement": "SET NAMES utf8mb4", "digest": "00000000000000aa"}]
     lines = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7").splitlines()
     first = next(number for number, line in enumerate(lines) if "default collation is" in line)

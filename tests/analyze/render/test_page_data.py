@@ -25,8 +25,7 @@ def test_each_digest_has_what_its_details_draw(small_report: Report) -> None:
     assert "sample" not in first
 
 
-def test_samples_only_where_they_are_asked_for(tmp_path: Path) -> None:
-    """A sample keeps its lines and loses its control characters."""
+def test_samples_are_there_only_on_request_without_control_characters(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"x", "digest": D1, "class": "read", "flags": 0}])
     write_digests(tape, {D1: "select ?"}, {D1: b"SELECT\n'a\x1b\xff'"})
     report = build(tape, [make_run(tmp_path / "a.run", tape, [{}])], settings=Settings(samples=True))
@@ -34,8 +33,7 @@ def test_samples_only_where_they_are_asked_for(tmp_path: Path) -> None:
     assert digest["sample"] == "SELECT\n'a \\xff'"
 
 
-def test_long_statements_are_not_laid_out() -> None:
-    """A short one is; beyond the limit the text stays as it is."""
+def test_a_statement_beyond_the_limit_is_not_laid_out() -> None:
     assert pretty("select a from t") == "SELECT a\nFROM t"
     long = "select " + "x" * MAX_FORMATTED
     assert pretty(long) == long

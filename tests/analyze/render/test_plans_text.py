@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plans folder on terminal, as Markdown and JSON: hostile texts. What they say of servers: tests/experiments/test_plans.py."""
 
-import io
 import json
 from pathlib import Path
 
@@ -10,15 +9,14 @@ from querytape.analyze.plans_report import PlansReport
 from querytape.analyze.render.plans_page import plans_page
 from querytape.analyze.render.plans_text import headline_of, plans_json, plans_markdown, show_plans
 from querytape.schemas import Folder
-from rich.console import Console
 
+from tests.helpers.reports import printed
 from tests.helpers.shapes import plan_of
 
 HOSTILE = "select '<script>\x1b[2J' [red] | `x`"
 
 
 def report(word: str = "now a scan") -> PlansReport:
-    """Return a report of one digest."""
     entry = plan_of(
         {"digest": "d", "text": HOSTILE, "class": word, "share": 0.5, "changes": [HOSTILE]},
         {"a": {"json": "{}"}, "b": {"json": "secret"}},
@@ -29,10 +27,9 @@ def report(word: str = "now a scan") -> PlansReport:
 
 def test_hostile_texts_are_texts() -> None:
     """No control character reaches the terminal, no markup Markdown; whole plans are in the JSON only when asked."""
-    file = io.StringIO()
-    show_plans(report(), Console(file=file, width=80))
-    assert "\x1b[2J" not in file.getvalue()
-    assert "[red]" in file.getvalue()
+    text = printed(show_plans, report())
+    assert "\x1b[2J" not in text
+    assert "[red]" in text
     assert "<script>" not in plans_markdown(report()).replace("`select '<script>", "")
     assert "secret" not in plans_json(report())
     assert "secret" in plans_json(report(), samples=True)
@@ -47,17 +44,14 @@ def test_what_was_measured_is_shown() -> None:
         side["json"] = json.dumps({"query_block": {"cost": cost, "table": table}})
         run = {"query_block": {"r_total_time_ms": took, "table": {**table, "r_rows": rows}}}
         side["analyze"] = json.dumps(run)
-    file = io.StringIO()
-    show_plans(made, Console(file=file, width=200))
     said = "50.0% of the time, cost 1.5 -> 300, took 250µs -> 120ms, 10 -> 30,000 rows read"
-    assert said in file.getvalue()
+    assert said in printed(show_plans, made, width=200)
     assert "took 250µs -&gt; 120ms" in plans_page(made)
     assert json.loads(plans_json(made))["digests"][0]["measured_ms"] == {"a": 0.25, "b": 120.0}
     del made.digests[0]["b"]["analyze"]
     assert "took" not in plans_page(made)
 
 
-def test_nothing_known_is_not_the_same() -> None:
-    """Statements that could not be explained are not called the same."""
+def test_statements_without_a_plan_are_not_called_the_same() -> None:
     assert headline_of(report("cannot tell")).startswith("Cannot tell")
     assert headline_of(report("same")) == "The plan of 1 digest is the same."

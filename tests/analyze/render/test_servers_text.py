@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """In what servers differ, as a terminal shows it."""
 
-import io
-
 from querytape.analyze.model import ServerDifference, Servers
 from querytape.analyze.render.servers_text import show_servers
 from querytape.analyze.view import differences_of
-from rich.console import Console
+
+from tests.helpers.reports import printed
 
 
 def shown(servers: Servers) -> list[str]:
-    """Return the lines of a terminal of 80 columns."""
-    file = io.StringIO()
-    show_servers(differences_of(servers), Console(file=file, width=80))
-    return file.getvalue().splitlines()
+    return printed(show_servers, differences_of(servers)).splitlines()
 
 
 def test_causes_folded_and_hidden() -> None:
@@ -33,6 +29,5 @@ def test_causes_folded_and_hidden() -> None:
     assert all(len(line) <= 80 for line in lines)
 
 
-def test_equal_servers_take_no_line() -> None:
-    """Nothing differs, nothing is said."""
+def test_equal_servers_print_nothing() -> None:
     assert shown(Servers()) == []

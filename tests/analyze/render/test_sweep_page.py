@@ -36,8 +36,7 @@ def test_both_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -
     assert seen == {"svg": 2, "rows": 4, "requests": 0, "hacked": False}
 
 
-def test_the_table_has_the_numbers() -> None:
-    """Sessions, statements a second, quantiles with units, errors; a dash where there is none."""
+def test_the_table_has_sessions_rates_and_quantiles_with_units_and_a_dash_for_none() -> None:
     page = sweep_page("shop.tape on db1", [*LEVELS, SILENT]).replace(chart_library(), "")
     assert "<tr><td>4</td><td>4,000</td><td>1.00ms</td><td>2.00ms</td><td>12.0ms</td><td>3</td></tr>" in page
     assert "<tr><td>8</td><td>0</td><td>-</td><td>-</td><td>-</td><td>0</td></tr>" in page

@@ -44,8 +44,7 @@ def overlap(start: int, end: int, bin_start: int, bin_end: int) -> int:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
-def test_numbers_over_time_are_those_of_a_slow_count(seed: int, tmp_path: Path) -> None:
-    """Statements, failures, sessions open and statements running, per bin."""
+def test_numbers_per_bin_equal_those_of_a_slow_count(seed: int, tmp_path: Path) -> None:
     events = traffic(seed)
     summary = summarise_tape(make_tape(tmp_path / "t.tape", events, parts=3), pictures=True)
     zero, length = min(e["start_ns"] for e in events), summary.bin_ns
@@ -105,7 +104,6 @@ def test_bins_are_round_and_few(span: int, precision: int) -> None:
     assert length % SECOND == 0 or SECOND % length == 0
 
 
-def test_a_tape_without_events(tmp_path: Path) -> None:
-    """Nothing is drawn over time, and nothing fails."""
+def test_a_tape_without_events_draws_nothing_over_time(tmp_path: Path) -> None:
     summary = summarise_tape(make_tape(tmp_path / "t.tape", []), pictures=True)
     assert all(not chart.spec["data"]["values"] for chart in tape_charts(summary))

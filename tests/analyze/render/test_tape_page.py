@@ -58,8 +58,7 @@ def test_all_charts_are_drawn(width: int, tmp_path: Path, request: pytest.Fixtur
     assert "\x1b" not in file.read_text(encoding="utf-8")
 
 
-def test_what_is_lost_stands_first(tmp_path: Path) -> None:
-    """Partial tapes and places that were not understood come before charts and tables."""
+def test_partial_tapes_and_unparsed_places_come_before_charts_and_tables(tmp_path: Path) -> None:
     page = page_of(
         tmp_path / "t.tape",
         [event(1, "SELECT a FROM t WHERE b = 1")],
@@ -82,8 +81,7 @@ def test_the_workload_is_there(tmp_path: Path) -> None:
         assert "id = no. 1" in rows or samples
 
 
-def test_long_lists_say_what_they_leave_out(tmp_path: Path) -> None:
-    """The page shows the first rows of each list and counts the others."""
+def test_the_page_counts_the_rows_of_a_list_that_it_leaves_out(tmp_path: Path) -> None:
     events = [
         {"session": n, "user": f"u{n}", "statement": "SELECT 1", "digest": f"{n:016x}", "duration_ns": MS}
         for n in range(1, 151)
@@ -94,6 +92,5 @@ def test_long_lists_say_what_they_leave_out(tmp_path: Path) -> None:
     assert "50 more: inspect --json has them." in accounts
 
 
-def test_a_tape_without_events_has_a_page(tmp_path: Path) -> None:
-    """It says so."""
+def test_a_tape_without_events_has_a_page_that_says_so(tmp_path: Path) -> None:
     assert "0 events, 0 sessions, 0 digests" in page_of(tmp_path / "t.tape", [])

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tape's summary on a terminal: 80 columns, nothing from outside does harm."""
 
-import io
 from pathlib import Path
 
 import pytest
 from querytape.analyze import compare_tapes, show_tape_difference, show_tape_summary, summarise_tape
-from rich.console import Console
 
-from tests.helpers.reports import HOSTILE
+from tests.helpers.reports import HOSTILE, printed
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, make_tape
 
@@ -16,10 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def shown(tape: Path) -> str:
-    """Return what inspect prints."""
-    out = io.StringIO()
-    show_tape_summary(summarise_tape(tape), Console(file=out, width=80, highlight=False), 5)
-    return out.getvalue()
+    return printed(show_tape_summary, summarise_tape(tape), 5)
 
 
 def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
@@ -36,8 +31,7 @@ def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
         assert words in text, text
 
 
-def test_what_a_tape_lacks(tmp_path: Path) -> None:
-    """A partial tape, problems, redacted statements and whole seconds are named."""
+def test_partial_tapes_problems_redactions_and_whole_seconds_are_named(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1", "precision_ns": 10**9, "flags": 4, "duration_ns": MS}] * 2
     warnings = [{"kind": "hole", "text": "a hole of 3 s"}]
     text = shown(make_tape(tmp_path / "t.tape", events, warnings=warnings, problems={"bad time": 2}))
@@ -58,21 +52,17 @@ def test_the_first_line_names_the_tape_that_was_asked_for(tmp_path: Path) -> Non
     assert shown(taken).splitlines()[0] == "/tapes/live.tape  slowlog, 8.4"
 
 
-def test_hostile_texts(tmp_path: Path) -> None:
-    """Terminal escapes and markup are text; no line is wider than 80 columns."""
+def test_terminal_escapes_and_markup_are_text_in_80_columns(tmp_path: Path) -> None:
     events = [{"statement": b"x", "digest": f"{1:016x}", "user": HOSTILE, "db": HOSTILE, "duration_ns": MS}] * 3
     tape = make_tape(tmp_path / "t.tape", events, server_version=HOSTILE)
     write_digests(tape, {f"{1:016x}": HOSTILE})
-    out = io.StringIO()
-    show_tape_difference(compare_tapes(tape, tape), Console(file=out, width=80, highlight=False), 5)
-    for text in (shown(tape), out.getvalue()):
+    for text in (shown(tape), printed(show_tape_difference, compare_tapes(tape, tape), 5)):
         assert "\x1b" not in text
         assert max(map(len, text.splitlines())) <= 80
         assert "[bold]x[/]" in text
 
 
-def test_shares_add_up(tmp_path: Path) -> None:
-    """On a packet tape an event is of a class or counts as a command, never both."""
+def test_an_event_of_a_packet_tape_counts_as_a_class_or_a_command(tmp_path: Path) -> None:
     prepared = {"statement": "SELECT ?", "digest": f"{1:016x}", "stmt": 1}
     events = [
         {"command": "connect"},
@@ -92,8 +82,7 @@ def test_shares_add_up(tmp_path: Path) -> None:
     assert sum(int(row[2][:-1].replace(".", "")) for row in rows) == 1000
 
 
-def test_an_unknown_is_no_zero(tmp_path: Path) -> None:
-    """Without durations it is not known how many statements ran at once."""
+def test_without_durations_concurrency_is_unknown_and_not_zero(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * 3))
     assert "statements: at most -, unknown on average" in text
     assert "0.00" not in text
@@ -103,6 +92,5 @@ def test_a_tape_without_events(tmp_path: Path) -> None:
     """It has a summary and a difference to itself that say so."""
     tape = make_tape(tmp_path / "t.tape", [])
     assert "0 events, 0 sessions, 0 digests in 0.0 s" in shown(tape)
-    out = io.StringIO()
-    show_tape_difference(compare_tapes(tape, tape), Console(file=out, width=80), 5)
-    assert "0 events, 0 sessions, 0 digests in 0 s" in " ".join(out.getvalue().split())
+    text = printed(show_tape_difference, compare_tapes(tape, tape), 5)
+    assert "0 events, 0 sessions, 0 digests in 0 s" in " ".join(text.split())

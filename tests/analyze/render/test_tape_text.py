@@ -27,8 +27,7 @@ def test_names_are_printable(tmp_path: Path) -> None:
     assert source_of(summary).startswith("slowlog, 8.4")
 
 
-def test_sizes(tmp_path: Path) -> None:
-    """Numbers, time, concurrency and durations."""
+def test_numbers_times_concurrency_and_durations_are_texts(tmp_path: Path) -> None:
     events = [
         {"session": s, "start_ns": T0 + s * SECOND, "duration_ns": 4 * SECOND, "statement": "SELECT 1"} for s in (1, 2)
     ]

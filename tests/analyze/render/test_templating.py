@@ -6,16 +6,14 @@ import json
 from querytape.analyze.render.templating import asset, page_template, script_json
 
 
-def test_json_in_a_script_element() -> None:
-    """No tag can begin in it, and it is the same JSON."""
+def test_no_tag_can_begin_in_the_json_of_a_script_element() -> None:
     text = script_json(json.dumps({"a": "</script><!--\u2028"}, ensure_ascii=False))
     assert "<" not in text
     assert "\u2028" not in text
     assert json.loads(text) == {"a": "</script><!--\u2028"}
 
 
-def test_assets_and_templates_are_there() -> None:
-    """The scripts and the style sheet stand as they are; both pages can be loaded."""
+def test_scripts_styles_and_both_pages_can_be_loaded() -> None:
     assert "charts" in asset("charts.js")
     assert ":root" in asset("report.css")
     assert {page_template(name).name for name in ("report.html.j2", "sweep.html.j2")} == {

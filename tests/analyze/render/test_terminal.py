@@ -42,8 +42,7 @@ def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
     assert "slower" not in text
 
 
-def test_rounds(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """Several rounds are listed, A against itself first."""
+def test_several_rounds_are_listed_a_against_itself_first(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     runs = []
     for number in (1, 2):
         for side in ("a", "b"):

@@ -45,8 +45,7 @@ def test_entries_fit_their_heads(samples: bool, tmp_path: Path) -> None:
     assert any(SECTIONS["hot_rows"].entry(row).cells[1] == "id = 77" for row in hot) == samples
 
 
-def test_values_are_taken_out_of_hot_rows_alone() -> None:
-    """The other lists have none."""
+def test_only_hot_rows_have_values_to_remove() -> None:
     workload: Any = {
         "hot_rows": [{"value": "4711", "number": 1}],
         "columns": [{"value": 1}],

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The workload on a terminal: 80 columns, the first few of each list, what was not parsed above all numbers."""
 
-import io
 import json
 from pathlib import Path
 
@@ -9,23 +8,19 @@ import pytest
 from querytape.analyze import show_tape_summary, summarise_tape, tape_summary_json
 from querytape.analyze.render.workload_sections import not_parsed
 from querytape.analyze.render.workload_terminal import MAX_ROWS
-from rich.console import Console
 
 from tests.analyze.workload.test_workload import buy, event
+from tests.helpers.reports import printed
 from tests.helpers.tapes import MS, SECOND, make_tape
 
 pytestmark = pytest.mark.slow
 
 
 def shown(path: Path) -> str:
-    """Return the summary of a tape as text."""
-    out = io.StringIO()
-    show_tape_summary(summarise_tape(path), Console(file=out, width=80), 3)
-    return out.getvalue()
+    return printed(show_tape_summary, summarise_tape(path), 3)
 
 
-def test_a_page_of_eighty_columns(tmp_path: Path) -> None:
-    """Every section is there, none is longer than its first rows, no line is wider."""
+def test_every_section_has_its_first_rows_in_80_columns(tmp_path: Path) -> None:
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
     events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
     events += [event(4, f"SELECT {'name, ' * 30} b FROM customer WHERE id = {n}") for n in range(12)]
@@ -52,8 +47,7 @@ def test_a_page_of_eighty_columns(tmp_path: Path) -> None:
     assert "2 digests (2 events, 2.00ms) could not be parsed" in text[: text.index("Classes")].replace("\n", " ")
 
 
-def test_nothing_to_say(tmp_path: Path) -> None:
-    """A tape without columns and transactions has no section."""
+def test_a_tape_without_columns_and_transactions_has_no_section(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
     assert "Columns, by" not in shown(path)
     assert not_parsed(summarise_tape(path).workload) is None
@@ -63,8 +57,7 @@ def test_values_are_shown_when_asked(tmp_path: Path) -> None:
     """Literals of hot rows stand in no text and no JSON unless --samples asks for them."""
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, "UPDATE t SET a = 1 WHERE id = 4711")] * 2))
     for samples in (False, True):
-        out = io.StringIO()
-        show_tape_summary(summary, Console(file=out, width=80), 3, samples)
-        assert ("id = 4711" in out.getvalue()[out.getvalue().index("Rows that are") :]) == samples
+        text = printed(show_tape_summary, summary, 3, samples)
+        assert ("id = 4711" in text[text.index("Rows that are") :]) == samples
         (row,) = json.loads(tape_summary_json(summary, 3, samples))["workload"]["hot_rows"]
         assert (row.get("value"), row["number"]) == ("4711" if samples else None, 1)

@@ -21,8 +21,7 @@ def test_false_discoveries_are_corrected_as_scipy_does() -> None:
 
 
 @pytest.mark.parametrize("inside", [0, 1, 19, 10_000])
-def test_digests_far_inside_the_margin_cost_nothing(inside: int) -> None:
-    """However many there are, the one that is beyond counts twice its p."""
+def test_digests_far_inside_the_margin_do_not_weaken_one_beyond_it(inside: int) -> None:
     found = discoveries([0.02] + [0.9] * inside, [True] * (inside + 1), [1.0] * (inside + 1), [False] * (inside + 1))
     assert found == pytest.approx([0.04] + [1.0] * inside)
 
@@ -58,8 +57,7 @@ def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside
     assert wrong / 2000 <= 0.12
 
 
-def test_exact_tests_all_stay() -> None:
-    """None is doubled: of five pairs that all agree, 0.031, nothing would be left to weigh by time."""
+def test_exact_tests_are_all_kept() -> None:
     found = discoveries([0.031] + [0.9] * 19, [True] * 20, [0.5] + [0.5 / 19] * 19, [True] * 20)
     assert found == pytest.approx([20 * 0.031 / (0.5 + 0.5 * 20 * 0.5)] + [1.0] * 19)
     assert discoveries([0.031, 0.9], [True] * 2, [1.0] * 2, [True, False]) == pytest.approx([0.031, 1.0])

@@ -11,8 +11,7 @@ MARGIN = 0.0953
 
 
 @pytest.mark.slow
-def test_ranks_are_as_scipy_has_them() -> None:
-    """Any values without ties, of any number up to 29."""
+def test_ranks_without_ties_equal_those_of_scipy_up_to_29_values() -> None:
     chance = np.random.default_rng(3)
     for n in (1, 5, 6, 12, 29):
         values = chance.normal(0.2, 1, n)

@@ -76,8 +76,7 @@ def test_what_is_not_seen() -> None:
     ],
     ids=lambda simulation: f"{simulation.n} {simulation.machine}",
 )
-def test_disturbed_machines_give_no_false_call(simulation: Simulation) -> None:
-    """At most one of a hundred digests that did not change; `make verdicts` counts more of them."""
+def test_disturbed_machines_give_at_most_one_false_call_of_a_hundred_digests(simulation: Simulation) -> None:
     false = sum(trial[1] for trial in counted(simulation, 5))
     assert false <= 0.01 * 5 * DIGESTS
 

@@ -139,8 +139,7 @@ def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
         ({"tail": 0.05, "shift": 0.0, "tail_ns": 10**9}, SAME),
     ],
 )
-def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
-    """Each condition of a verdict, at the value where it turns."""
+def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], words: str) -> None:
     middle = shifted(cases.get("shift", 0.8), cases.get("error", 0.01)) if cases.get("middle", 1) else None
     tail = shifted(cases["tail"]) if "tail" in cases else None
     shift = Shift(cases.get("events", 100), True, middle, tail, None, cases.get("tail_ns", 0.0), None)
@@ -171,8 +170,7 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
         ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long"),
     ],
 )
-def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
-    """A verdict says why, with its numbers."""
+def test_a_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], why: str) -> None:
     middle = shifted(given.get("shift", 0.8), given.get("error", 0.01)) if given.get("middle", 1) else None
     tail = shifted(given["tail"]) if "tail" in given else None
     shift = Shift(given.get("events", 100), True, middle, tail, None, 1e9, None)

@@ -35,12 +35,10 @@ def event(session: int, statement: str, **more: Any) -> dict[str, Any]:
 
 
 def workload(path: Path, events: Sequence[dict[str, Any]]) -> Workload:
-    """Return the workload of a tape of these events."""
     return summarise_tape(make_tape(path / "w.tape", events)).workload
 
 
 def digest(statement: str) -> str:
-    """Return a statement's digest."""
     return Normalizer().normalize(statement.encode()).digest
 
 
@@ -72,8 +70,7 @@ def buy(session: int, number: int, end: str = "COMMIT") -> list[dict[str, Any]]:
     return [event(session, text) for text in texts if text]
 
 
-def test_all_lists_are_there(tmp_path: Path) -> None:
-    """Of the smallest tape, too."""
+def test_the_smallest_tape_has_all_lists(tmp_path: Path) -> None:
     assert list(workload(tmp_path, [event(1, "SELECT 1")])) == list(WORKLOAD)
 
 
@@ -193,8 +190,7 @@ def test_no_loop_of_two_with_a_write_or_three(tmp_path: Path) -> None:
         assert workload(folder, [event(1, text) for text in texts])["n_plus_one"] == []
 
 
-def test_no_loop_behind_a_write_or_over_sessions(tmp_path: Path) -> None:
-    """A batch behind a write, and reads of many sessions, are no loops."""
+def test_batches_behind_a_write_and_reads_of_many_sessions_are_no_loops(tmp_path: Path) -> None:
     reads = [f"SELECT name FROM customer WHERE id = {n}" for n in range(12)]
     one = [event(1, "UPDATE t SET a = 1"), *(event(1, text) for text in reads)]
     many = [event(n + 2, text) for n, text in enumerate(["SELECT id FROM orders", *reads])]
@@ -226,8 +222,7 @@ def test_open_transactions_and_what_was_not_committed(tmp_path: Path) -> None:
     assert digest("UPDATE never SET a = 1") not in rows
 
 
-def test_a_deadlocks_victim(tmp_path: Path) -> None:
-    """Its transaction ends there."""
+def test_the_transaction_of_a_deadlock_victim_ends_at_the_deadlock(tmp_path: Path) -> None:
     events = buy(1, 1, "")
     events[-1]["errno"] = 1213
     (row,) = workload(tmp_path, events)["signatures"]

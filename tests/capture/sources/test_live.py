@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from querytape.native.bindings.parsers import open_packets
 
-from tests.helpers.arrow_rows import rows as rows_of
 from tests.helpers.dialogue import MYSQL_CAPS, greeting, login, ok, packet, query, rows
 from tests.helpers.live import may_capture
+from tests.helpers.reading import arrow_rows as rows_of
 
 pytestmark = pytest.mark.slow
 

@@ -38,8 +38,7 @@ def test_every_kind_is_a_command() -> None:
 
 
 @pytest.mark.parametrize("kind", [["slowlog"], []])
-def test_a_file(log: Path, tmp_path: Path, kind: list[str]) -> None:
-    """The kind may be named or detected; what is on the tape is printed."""
+def test_a_file_is_captured_by_its_named_or_detected_kind(log: Path, tmp_path: Path, kind: list[str]) -> None:
     found = CliRunner().invoke(capture_group, [*kind, str(log), "-o", str(tmp_path / "t.tape")], standalone_mode=False)
     assert found.exception is None
     assert found.return_value == 0
@@ -47,8 +46,7 @@ def test_a_file(log: Path, tmp_path: Path, kind: list[str]) -> None:
     assert ("slow.log: a slow log (capture slowlog)" in found.stderr) == (not kind)
 
 
-def test_strict(log: Path, tmp_path: Path) -> None:
-    """A place that is not understood is shown by --problems, and --strict makes it exit code 1."""
+def test_strict_makes_an_unparsed_place_exit_code_1(log: Path, tmp_path: Path) -> None:
     log.write_text("what is this\n" + LOG + "# Query_time: soon\nSELECT 2;\n" + LOG, encoding="utf-8")
     arguments = ["slowlog", str(log), "-o", str(tmp_path / "t.tape"), "--strict", "--problems"]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
@@ -56,8 +54,7 @@ def test_strict(log: Path, tmp_path: Path) -> None:
     assert f"{log}, line " in found.stdout
 
 
-def test_what_is_lost_is_said_at_once(log: Path, tmp_path: Path) -> None:
-    """Rows that are no events: the second line says how much, and the exit code is 4."""
+def test_lost_rows_are_counted_in_the_second_line_with_exit_code_4(log: Path, tmp_path: Path) -> None:
     row = "20240610 06:13:20,db1,app,localhost,7,1,QUERY,shop,'SELECT 1',0\n"
     log.write_text(row + "what is this\n" + row, encoding="utf-8")
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
@@ -99,8 +96,7 @@ def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(capture_group, arguments, standalone_mode=False).return_value == 0
 
 
-def test_an_unknown_kind() -> None:
-    """Neither a kind nor a file."""
+def test_neither_a_kind_nor_a_file_is_an_unknown_command() -> None:
     found = CliRunner().invoke(capture_group, ["tarot", "-o", "x"])
     assert found.exit_code == 2
     assert "No such command 'tarot'" in found.stderr

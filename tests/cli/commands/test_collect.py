@@ -11,15 +11,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_help_has_an_example() -> None:
-    """Help fits 80 columns and shows what to type."""
-    found = CliRunner().invoke(collect_command, ["--help"], terminal_width=80)
-    assert "querytape collect big.run part.run" in found.output
-    assert max(len(line) for line in found.output.splitlines()) <= 80
-
-
-def test_a_run_by_one_process(tmp_path: Path) -> None:
-    """There is nothing to collect, and that is said."""
+def test_a_run_by_one_process_has_nothing_to_collect(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{}]), [{}])
     found = CliRunner().invoke(collect_command, [str(run)])
     assert isinstance(found.exception, InputError)

@@ -15,7 +15,6 @@ TARGETS = ("a=mysql://app@old/shop", "b=mysql://app@new/shop")
 
 
 def given(**changed: Any) -> dict[str, Any]:
-    """Return the command's options."""
     return {**OPTIONS, "targets": TARGETS, **changed}
 
 
@@ -55,6 +54,5 @@ def test_refusals(tmp_path: Path) -> None:
 
 
 def make(folder: Path) -> Path:
-    """Make a folder and return it."""
     folder.mkdir()
     return folder

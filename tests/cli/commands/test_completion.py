@@ -16,7 +16,6 @@ from ...conftest import skip_loudly
 
 
 def printed(shell: str) -> str:
-    """Return the script for a shell."""
     found = CliRunner().invoke(group, ["completion", shell])
     assert found.exit_code == 0, found.output
     return found.output

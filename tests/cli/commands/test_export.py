@@ -9,8 +9,7 @@ from querytape.cli.commands.export import export_command
 from tests.helpers.tapes import make_tape
 
 
-def test_to_a_file_and_to_standard_output(tmp_path: Path) -> None:
-    """The same bytes; a file that exists is not overwritten."""
+def test_file_and_standard_output_have_the_same_bytes_and_no_file_is_overwritten(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "duration_ns": 1000} for n in range(3)])
     out = tmp_path / "t.sql"
     written = CliRunner().invoke(export_command, [str(tape), "--format", "sql", "-o", str(out)])

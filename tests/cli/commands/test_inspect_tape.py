@@ -21,16 +21,14 @@ def tape(tmp_path: Path) -> Path:
     return make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "duration_ns": 1000} for n in range(9)])
 
 
-def test_text_and_json(tape: Path) -> None:
-    """Both have the number of events."""
+def test_text_and_json_have_the_number_of_events(tape: Path) -> None:
     text = CliRunner().invoke(inspect_command, [str(tape)])
     assert text.exception is None
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
     assert json.loads(CliRunner().invoke(inspect_command, [str(tape), "--json"]).stdout)["counts"]["events"] == 9
 
 
-def test_against_and_problems(tape: Path) -> None:
-    """Against itself nothing changed; without problems nothing is printed."""
+def test_a_tape_against_itself_has_no_change_and_a_clean_one_prints_no_problems(tape: Path) -> None:
     assert CliRunner().invoke(inspect_command, [str(tape), "--against", str(tape)]).exit_code == 0
     assert CliRunner().invoke(inspect_command, [str(tape), "--problems"]).stdout == ""
 

@@ -30,8 +30,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert "write it as mysql-8.4" in refused.output
 
 
-def test_json(tmp_path: Path) -> None:
-    """Every finding is in it."""
+def test_json_has_every_finding(tmp_path: Path) -> None:
     tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}]))
     printed = CliRunner().invoke(lint_command, [tape, "--from", "mysql-5.7", "--to", "mysql-8.0", "--json"])
     assert json.loads(printed.output)["findings"][0]["rule"] == "reserved-word-rank"

@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 
-def test_it_listens_until_the_end_of_input() -> None:
-    """A client gets a greeting at the port that was printed."""
+def test_a_client_is_greeted_at_the_printed_port_until_input_ends() -> None:
     command = [sys.executable, "-m", "querytape", "null-server", "--until-eof"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

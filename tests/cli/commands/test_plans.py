@@ -33,8 +33,7 @@ def test_equal_servers(shop: Server, tmp_path: Path) -> None:
     assert plans[f"{1:016x}"]["b"][0]["table"] == "log"
 
 
-def test_two_servers_are_needed(tmp_path: Path) -> None:
-    """One alone is refused before anything is asked."""
+def test_one_server_alone_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(InputError, match="--target a=URL and --target b=URL"):
         CliRunner().invoke(

@@ -38,36 +38,30 @@ def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("options", [("--partitions", "2", "--processes", "2")])
-def test_partitions(runs: tuple[Path, Path, Path], options: tuple[str, ...]) -> None:
-    """The JSON of a report in partitions is that of one in none."""
-    paths = [str(path) for path in runs]
+def test_json_in_partitions_equals_json_in_none(runs: tuple[Path, Path, Path]) -> None:
+    paths, options = [str(path) for path in runs], ("--partitions", "2", "--processes", "2")
     made = [CliRunner().invoke(report_command, [*paths, "--json", "-", *more]).output for more in ((), options)]
     assert made[0].startswith("{")
     assert made[0] == made[1]
 
 
-def test_paths() -> None:
-    """A tape and one run, or two: the first is the reference."""
+def test_one_run_or_two_and_the_first_is_the_reference() -> None:
     assert sides_of((TAPE, A)) == (TAPE, [A], [])
     assert sides_of((TAPE, A, B)) == (TAPE, [A], [B])
 
 
 @pytest.mark.parametrize("paths", [(TAPE,), (TAPE, A, B, A)])
-def test_too_few_or_many(paths: tuple[Path, ...]) -> None:
-    """What is expected is said."""
+def test_too_few_or_too_many_paths_are_refused_with_what_is_expected(paths: tuple[Path, ...]) -> None:
     with pytest.raises(click.UsageError, match="expected a tape and one or two runs, or the folder of a comparison"):
         sides_of(paths)
 
 
-def test_every_gate_is_in_the_help() -> None:
-    """The names that --fail-on knows come from the table of gates."""
+def test_the_help_of_fail_on_has_every_gate() -> None:
     epilog = report_command.epilog or ""
     assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))
 
 
-def test_show(tmp_path: Path) -> None:
-    """One failing statement with its values, and what each side says of it."""
+def test_show_prints_one_failing_statement_with_values_and_each_side(tmp_path: Path) -> None:
     paths = [str(path) for path in small_runs(tmp_path)]
     shown = CliRunner().invoke(report_command, [*paths, "--show", "0" * 16], catch_exceptions=False).output
     assert "failed: tape 0, A 0, B 1" in shown

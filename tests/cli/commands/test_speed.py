@@ -8,7 +8,6 @@ from querytape.cli.commands.speed import speed_command
 from querytape.common.errors import QuerytapeError
 
 
-def test_no_run(tmp_path: Path) -> None:
-    """A folder that is no run is an error in one line."""
+def test_a_folder_that_is_no_run_is_an_error_in_one_line(tmp_path: Path) -> None:
     found = CliRunner().invoke(speed_command, [str(tmp_path / "no.run"), "2"])
     assert isinstance(found.exception, QuerytapeError)

@@ -32,8 +32,7 @@ def test_sql(tmp_path: Path) -> None:
     assert isinstance(failed.exception, InputError)
 
 
-def test_errors(tmp_path: Path) -> None:
-    """A statement that DuckDB refuses, and a folder that is none."""
+def test_statements_that_duckdb_refuses_and_missing_folders_are_sentences(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "e.tape", [{"statement": "SELECT 1"}])
     assert isinstance(CliRunner().invoke(sql_command, [str(tape), "-c", "SELEKT"]).exception, InputError)
     assert isinstance(CliRunner().invoke(sql_command, [str(tmp_path / "x"), "-c", "SELECT 1"]).exception, FolderError)

@@ -7,8 +7,7 @@ from querytape.cli.commands.sweep import sweep_command
 
 
 @pytest.mark.parametrize("text", ["", "0,1", "2,1", "1,...,8", "2,3,...,9", "1,2,..."])
-def test_what_makes_no_sense_is_refused(text: str) -> None:
-    """Numbers that don't grow, or dots with nothing to go on by."""
+def test_levels_that_do_not_grow_are_refused(text: str) -> None:
     result = CliRunner().invoke(sweep_command, ["t", "--target", "mysql://a@b", "-o", "o", "--sessions", text])
     assert result.exit_code == 2
     assert "expected growing numbers" in " ".join(result.output.split())

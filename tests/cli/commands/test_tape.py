@@ -25,17 +25,14 @@ def tape(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> Result:
-    """Run a command of the group."""
     return CliRunner().invoke(tape_group, [str(argument) for argument in arguments], standalone_mode=False)
 
 
 def events(path: Path) -> int:
-    """Return how many events a tape has."""
     return int(open_folder("tape", path).info["counts"]["events"])
 
 
-def test_cut_filter_and_merge(tape: Path, tmp_path: Path) -> None:
-    """Half by time, half by user, both together."""
+def test_halves_by_time_and_by_user_are_cut_filtered_and_merged(tape: Path, tmp_path: Path) -> None:
     assert run("cut", tape, "--from", "2023-11-14T22:13:23", "-o", tmp_path / "late.tape").exception is None
     assert run("filter", tape, "--user", "u0", "-o", tmp_path / "u0.tape").exception is None
     merged = run("merge", tmp_path / "late.tape", tmp_path / "u0.tape", "-o", tmp_path / "both.tape")
@@ -47,21 +44,18 @@ def test_cut_filter_and_merge(tape: Path, tmp_path: Path) -> None:
     ("command", "expected"),
     [("cut", "expected --from, --to, both, or --last"), ("filter", "expected at least one of --user")],
 )
-def test_nothing_to_choose_by(command: str, expected: str, tape: Path, tmp_path: Path) -> None:
-    """Without an option there is nothing to do."""
+def test_cut_and_filter_need_an_option(command: str, expected: str, tape: Path, tmp_path: Path) -> None:
     assert expected in str(run(command, tape, "-o", tmp_path / "x.tape").exception)
 
 
-def test_verify(tape: Path) -> None:
-    """A tape that is whole, and one with a part that is not what it was."""
+def test_verify_passes_a_whole_tape_and_names_a_changed_part(tape: Path) -> None:
     whole = run("verify", tape)
     assert whole.return_value == 0 or "whole" not in whole.stdout
     next((tape / "events").glob("part-*.parquet")).write_bytes(b"nothing")
     assert run("verify", tape).return_value == 1
 
 
-def test_cut_takes_relative_times(tmp_path: Path) -> None:
-    """--from +2s is two seconds after the tape's first event, as it is for replay."""
+def test_cut_counts_relative_times_from_the_first_event(tmp_path: Path) -> None:
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND} for n in range(5)]
     tape = make_tape(tmp_path / "t.tape", events)
     result = run("cut", tape, "--from", "+2s", "--to", "+4s", "-o", tmp_path / "c.tape")
@@ -85,8 +79,7 @@ def test_deal_makes_a_set(tmp_path: Path) -> None:
     assert events(tmp_path / "p.tape") == 600
 
 
-def test_deal_says_what_is_uneven(tmp_path: Path) -> None:
-    """One session with most of the load: it is named."""
+def test_deal_names_one_session_with_most_of_the_load(tmp_path: Path) -> None:
     rows = [{"statement": "SELECT 1", "session": 1 + (n > 90) * (n - 90)} for n in range(100)]
     dealt = run("deal", make_tape(tmp_path / "t.tape", rows), 2, "-o", tmp_path / "t.set")
     assert "the heaviest has 1.82 of the mean load" in dealt.stdout

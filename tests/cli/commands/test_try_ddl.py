@@ -59,7 +59,6 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tried(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> Result:
-    """Run the command."""
     words = [str(tape), "--target", f"sandbox?data={data}", "-o", str(folder), "--pause", "0s"]
     words += ["--rounds", str(rounds), "--json", str(folder.with_suffix(".json"))]
     for text in ddl:
@@ -104,8 +103,7 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.long
-def test_an_index_that_does_not_help(tape: Path, data: Path, tmp_path: Path) -> None:
-    """Nothing is faster."""
+def test_an_index_that_does_not_help_makes_nothing_faster(tape: Path, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "c"
     done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
     assert done.exception is None, done.exception

@@ -29,8 +29,7 @@ def tape_of(folder: Path) -> Path:
     return make_tape(folder / "t.tape", [{"statement": "SELECT 1", "user": "app"}])
 
 
-def test_accounts_that_the_server_refuses(server: Server, tmp_path: Path) -> None:
-    """Each account is tried; nothing was sent and no run is left."""
+def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(server: Server, tmp_path: Path) -> None:
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("CREATE USER IF NOT EXISTS secured REQUIRE SSL")
     server.execute("CREATE USER IF NOT EXISTS secret IDENTIFIED BY 'yes'")

@@ -20,8 +20,7 @@ def test_limits_are_measured() -> None:
     assert os.sched_getaffinity(0)
 
 
-def test_a_local_target() -> None:
-    """A socket and addresses of the loopback are this machine; others are not."""
+def test_sockets_and_loopback_addresses_are_this_machine() -> None:
     assert is_local(Target("u", socket="/s"))
     assert is_local(Target("u", "localhost", "127.0.1.1"))
     assert is_local(Target("u", "localhost", "::1"))

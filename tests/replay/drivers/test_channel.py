@@ -10,7 +10,6 @@ from querytape.replay.drivers.channel import MAX_JSON, Channel, ChannelClosed
 
 
 def pair() -> tuple[Channel, Channel]:
-    """Return both ends of a connection."""
     one, other = socket.socketpair()
     return Channel(one), Channel(other)
 
@@ -83,8 +82,7 @@ def test_what_is_no_message(data: bytes) -> None:
     assert other.closed
 
 
-def test_a_message_that_is_too_large_is_not_sent() -> None:
-    """Nothing of it reaches the other side."""
+def test_no_byte_of_a_message_that_is_too_large_is_sent() -> None:
     one, other = pair()
     with pytest.raises(ChannelClosed, match="too large"):
         one.send("a", text="x" * MAX_JSON)

@@ -28,8 +28,7 @@ def test_the_bound_is_true() -> None:
         assert abs(found.offset_ns - 9) <= found.bound_ns == 501
 
 
-def test_the_shortest_counts() -> None:
-    """A long trip that is far off changes nothing."""
+def test_a_long_round_trip_changes_nothing() -> None:
     assert offset_of([trip(0, 10**6, 0, 5), trip(10**9, 10, 10, 5), trip(0, 0, 10**6, 5)]) == Offset(10**9 + 10, 5, 10)
 
 

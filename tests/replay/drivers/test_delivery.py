@@ -55,8 +55,7 @@ def test_a_part_arrives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../a.parquet", "run.json", "/etc/x.parquet", "outcomes/../x.parquet", "outcomes/part-A.parquet", ""]
 )
-def test_no_other_file_is_written(name: str, tmp_path: Path) -> None:
-    """A driver that is not what it should be can't write elsewhere."""
+def test_a_driver_cannot_write_outside_its_part(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the name of a run's file"):
         Receiver(tmp_path).take(piece(name, 0, 1, b"x"))
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,22 +21,15 @@ from querytape.replay.plan.rules import Plan
 from querytape.replay.plan.selection import Selection
 from querytape.servers.sandbox import Server
 
+from tests.helpers.growing_log import wait_until
+from tests.helpers.hosts import first_of_each
 from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
-from tests.helpers.processes import start
+from tests.helpers.processes import QUERYTAPE, run_command, start
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
 BOUND_S = 90  # nothing here may take longer, however busy the machine is
-
-
-@pytest.fixture
-def shop(mariadb: Server) -> Server:
-    """A MariaDB with an empty table for what the sessions note."""
-    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
-    mariadb.execute("DROP TABLE IF EXISTS shop.log")
-    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
-    return mariadb
 
 
 class At(Watcher):
@@ -116,12 +108,7 @@ def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, mon
     assert found[0] == found[1]
     alone = replay(tapes, options(shop, tmp_path / "alone.run", partial_ok=True))
     assert (accounting(alone), outcomes(alone.path, "session, seq, clone, status, reason, errno, due_ns")) == found[0]
-    for command in (["report", str(tapes), str(tmp_path / "3.run"), str(tmp_path / "alone.run")],):
-        done = subprocess.run(
-            [sys.executable, "-m", "querytape", *command], capture_output=True, text=True, timeout=BOUND_S
-        )
-        assert done.returncode == 0, done.stderr
-        assert str(EVENTS) in done.stdout
+    assert str(EVENTS) in run_command("report", tapes, tmp_path / "3.run", tmp_path / "alone.run").stdout
 
 
 @pytest.mark.long
@@ -238,15 +225,7 @@ def test_a_driver_has_nothing_to_send(shop: Server, tmp_path: Path) -> None:
 def command(tapes: Path, shop: Server, run: Path, *more: str) -> list[str]:
     """Return the command of a replay by three drivers."""
     given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", str(run)]
-    return [sys.executable, "-m", "querytape", "replay", str(tapes), "--drivers", "local:3", *given, *more]
-
-
-def wait_for(ready: Callable[[], bool]) -> None:
-    """Wait until it is so. Fails after BOUND_S."""
-    until = time.monotonic() + BOUND_S
-    while not ready():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    return [*QUERYTAPE, "replay", str(tapes), "--drivers", "local:3", *given, *more]
 
 
 @pytest.mark.long
@@ -255,7 +234,7 @@ def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp
     """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""
     tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
     lead = start(command(tapes, shop, run), ignored, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: sum(written(shop).values()) > 20)
+    wait_until(lambda: sum(written(shop).values()) > 20, "20 rows")
     lead.send_signal(signal.SIGINT)
     out, said = lead.communicate(timeout=BOUND_S)
     assert lead.returncode == 1
@@ -274,7 +253,7 @@ def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
     words = command(tmp_path / "slow.set", shop, tmp_path / "a.run")
     lead = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     sleeping = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(300)%'"
-    wait_for(lambda: shop.execute(sleeping) == ((3,),))
+    wait_until(lambda: shop.execute(sleeping) == ((3,),), "3 sessions that sleep")
     lead.send_signal(signal.SIGINT)
     time.sleep(0.5)
     lead.send_signal(signal.SIGINT)
@@ -297,20 +276,8 @@ def test_first_statements_come_at_one_moment(
     server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
     tapes = prime_set(tmp_path, 3)
     summary = replay_by_drivers(tapes, options(server, tmp_path / "a.run", partial_ok=True), Drivers(3))
-    driver_of = {
-        int(session): name
-        for name in ("01", "02", "03")
-        for (session,) in query(f"SELECT session FROM '{tapes}/{name}.tape/sessions.parquet'")
-    }
-    first: dict[str, float] = {}
-    logged = server.execute(
-        "SELECT convert(argument USING utf8), unix_timestamp(event_time) FROM mysql.general_log"
-        " WHERE argument LIKE 'INSERT INTO log%, 1)'"
-    )
-    for text, at in logged:
-        name = driver_of[int(text.split(",")[-2])]
-        first[name] = min(first.get(name, float("inf")), float(at))
-    apart = max(first.values()) - min(first.values())
+    first = first_of_each(server, tapes)
+    apart = first[-1] - first[0]
     with capsys.disabled():
         print(f"\nfirst statements of 3 drivers: {apart * 1e3:.2f} ms apart by the server's log")
     assert len(first) == 3

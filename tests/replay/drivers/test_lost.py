@@ -84,8 +84,7 @@ def test_copies_are_counted(tmp_path: Path) -> None:
     assert write_untold(again, rules, SPAN, part, {}, 1200 * MS + 15 * MS) == 20 + 4
 
 
-def test_nothing_was_to_be_sent(tmp_path: Path) -> None:
-    """Writes alone, of which none is allowed: all are filtered, and nothing is unknown."""
+def test_a_lost_driver_that_had_only_filtered_writes_leaves_nothing_unknown(tmp_path: Path) -> None:
     make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     part = tmp_path / "part"
     assert write_untold(open_folder("tape", tmp_path / "t.tape"), Rules(), SPAN, part, {}, None) == 0

@@ -52,7 +52,6 @@ def answer(channel: Channel, silent: threading.Event) -> threading.Thread:
 
 
 def wait_for_loss(member: Member) -> str:
-    """Return why it is lost."""
     with member.news:
         assert member.news.wait_for(lambda: member.lost is not None, 20)
     assert member.lost is not None
@@ -114,8 +113,7 @@ def test_what_it_says_is_kept(tmp_path: Path) -> None:
     ("kind", "values"),
     [("span", {"first": "x", "last": 1}), ("file", {"name": "../x", "at": 0, "size": 1}), ("clock", {})],
 )
-def test_what_is_not_understood_loses_it(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
-    """One that says what no driver says is not listened to any more."""
+def test_a_driver_that_sends_an_unknown_message_is_lost(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
     member, there = joined(tmp_path)
     there.send(kind, **values)
     assert "what it said is not understood" in wait_for_loss(member)

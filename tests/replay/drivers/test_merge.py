@@ -14,8 +14,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_parts_become_a_run(tmp_path: Path) -> None:
-    """A driver that left no sessions, or nothing, is no obstacle."""
+def test_parts_become_a_run_even_without_sessions_or_outcomes_of_one(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{}])
     run = tmp_path / "a.run"
     (run / "outcomes").mkdir(parents=True)

@@ -39,13 +39,11 @@ class Side:
             self.error = error
 
     def end(self) -> None:
-        """Wait for it."""
         self._thread.join(30)
         self._listener.close()
 
 
 def lead(key: bytes = KEY) -> Side:
-    """Return a lead."""
     context, certificate = server_context()
     return Side(lambda sock: admit(sock, context, certificate, key))
 

@@ -53,8 +53,7 @@ def planned(**values: Any) -> dict[str, Any]:
     return dict.fromkeys(names, 0) | {"reasons": [], "notes": []} | values
 
 
-def test_plans_are_added(tmp_path: Path) -> None:
-    """A driver that has nothing to send has no plan."""
+def test_plans_are_added_and_a_driver_without_events_has_none(tmp_path: Path) -> None:
     one, two, idle = members(tmp_path, 3)
     one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
     two.planned = planned(planned=7, sessions=1, peak_sessions=1, last_due_ns=50, reasons=[["filtered", "write", 1]])
@@ -75,8 +74,7 @@ def told(executed: int, p99: int | None) -> dict[str, Any]:
     }
 
 
-def test_ends_are_added(tmp_path: Path) -> None:
-    """A lost driver told nothing at its end."""
+def test_a_lost_driver_adds_nothing_at_the_end(tmp_path: Path) -> None:
     one, two, _lost = every = members(tmp_path, 3)
     one.info, two.info = told(5, 30), told(6, None)
     stats = whole_stats(every, 77, 88)

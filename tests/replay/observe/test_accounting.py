@@ -34,8 +34,7 @@ def test_every_event_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seqs", [(1, 2, 3, 4), (1, 2, 3, 4, 4), (1, 2, 3, 4, 5, 5), (1, 2, 3, 4, 6)])
-def test_unbalanced(tmp_path: Path, seqs: tuple[int, ...]) -> None:
-    """An event without an outcome, with two, or an outcome of an event that is not on the tape."""
+def test_missing_doubled_and_foreign_outcomes_do_not_balance(tmp_path: Path, seqs: tuple[int, ...]) -> None:
     tape, run = folders(tmp_path, [{"seq": seq} for seq in seqs])
     assert not account(small_database(), tape, run, {})["balanced"]
 
@@ -70,15 +69,13 @@ def test_one_twice_for_one_lost_does_not_balance(
         assert accounting["balanced"] is (name == "good")
 
 
-def test_a_status_that_there_is_not_does_not_balance(tmp_path: Path) -> None:
-    """Every event has an outcome, but one of them says nothing that is known."""
+def test_an_unknown_status_does_not_balance(tmp_path: Path) -> None:
     tape, run = folders(tmp_path, [{}, {}, {}, {}, {"status": "forgotten"}])
     accounting = account(small_database(), tape, run, {})
     assert (accounting["executed"], accounting["tape_events"], accounting["balanced"]) == (4, 5, False)
 
 
-def test_nothing_on_either_side_balances(tmp_path: Path) -> None:
-    """A run without outcomes balances with nothing, and not with a tape that has events."""
+def test_a_run_without_outcomes_balances_only_with_a_tape_without_events(tmp_path: Path) -> None:
     tape, run = folders(tmp_path, [])
     assert account(small_database(), tape, run, {})["balanced"] is False
 

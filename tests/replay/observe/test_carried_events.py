@@ -12,8 +12,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_counts(tmp_path: Path) -> None:
-    """Restored, failed by number, not sent by reason; other events are not among them."""
+def test_restored_failed_and_unsent_carried_events_are_counted(tmp_path: Path) -> None:
     carried = {"statement": "SET @a = 1", "flags": FLAGS["carried"]}
     tape = make_tape(tmp_path / "t.tape", [carried] * 4 + [{"statement": "SELECT 1"}] * 2, carried=4)
     outcomes = [{}, {"errno": 1231}, {"errno": 1231}, {"status": "skipped", "reason": "redacted"}, {"errno": 1064}, {}]
@@ -26,8 +25,7 @@ def test_counts(tmp_path: Path) -> None:
     assert state_lines({}) == []
 
 
-def test_a_tape_without_any(tmp_path: Path) -> None:
-    """Nothing is read for it."""
+def test_a_tape_without_carried_events_reads_nothing(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     run = make_run(tmp_path / "a.run", tape, [{}])
     assert count_restored(small_database(), open_folder("tape", tape), open_folder("run", run)) is None

@@ -38,12 +38,10 @@ def counter(server: Server, each_s: float = 10.0, db: str = "shop") -> Iterator[
 
 
 def asked(made: WorkCounter, statement: str) -> PlanText:
-    """Count a statement's work."""
     return made.count(Sample("d", "shop", statement))
 
 
 def counters(found: PlanText) -> dict[str, Any]:
-    """Return the counters of an answer."""
     assert found.text is not None, found.error
     return dict(json.loads(found.text)["counters"])
 

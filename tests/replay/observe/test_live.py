@@ -100,8 +100,7 @@ def test_slowest(shop: Server, tmp_path: Path) -> None:
     assert looker.live.target.startswith(f"root@127.0.0.1:{shop.port}")
 
 
-def test_no_pace(shop: Server, tmp_path: Path) -> None:
-    """Where nothing is due nothing is late."""
+def test_without_a_pace_nothing_is_late(shop: Server, tmp_path: Path) -> None:
     looker = Looker()
     due = []
     looker.tick = lambda tick, done, plan: due.append(looker.live.due())  # type: ignore[method-assign]

@@ -5,24 +5,17 @@ from querytape.replay.observe.order import order_warnings
 
 
 def said(waits: int, broken: int, *notes: str) -> list[str]:
-    """Return the warnings of a run."""
     return order_warnings(
         {"accounting": {"order_waits": waits, "order_broken": broken}, "plan": {"order_notes": list(notes)}}
     )
 
 
-def test_nothing_to_say() -> None:
-    """No wait was broken, and the tape knows its times."""
+def test_a_whole_order_leaves_only_its_notes() -> None:
     assert said(100, 0) == []
-
-
-def test_notes_are_kept() -> None:
-    """What the order rests on stands beside the run's result."""
     assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
 
 
-def test_broken_waits() -> None:
-    """They come first; above a share the order was not kept."""
+def test_broken_waits_come_first_and_too_many_mean_the_order_was_not_kept() -> None:
     few, note = said(1000, 2, "n")
     assert few.startswith("--order commit: 2 of 1,000 waits")
     assert "not kept" not in few
@@ -31,6 +24,5 @@ def test_broken_waits() -> None:
     assert "3 of 3 waits" in said(0, 3)[0]
 
 
-def test_runs_of_older_versions() -> None:
-    """A run.json without the notes is read as well."""
+def test_a_run_without_order_notes_has_warnings_too() -> None:
     assert order_warnings({"accounting": {"order_waits": 1, "order_broken": 0}, "plan": {}}) == []

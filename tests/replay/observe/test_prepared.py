@@ -49,7 +49,6 @@ def tape_of(folder: Path, *sessions: list[str]) -> Path:
 
 
 def prepared(server: Server) -> tuple[Xid, ...] | None:
-    """Return the server's prepared transactions."""
     with closing(server.connect()) as con:
         return prepared_transactions(con)
 
@@ -103,8 +102,7 @@ def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path)
 
 
 @pytest.mark.sampled
-def test_a_tape_that_ends_all_of_them(any_shop: Server, tmp_path: Path) -> None:
-    """Nothing is said."""
+def test_a_tape_that_ends_all_xa_transactions_has_no_sentence(any_shop: Server, tmp_path: Path) -> None:
     create(any_shop)
     summary = replay(tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"]), options(any_shop, tmp_path / "t.run"))
     assert (summary.info["prepared"], exit_code(summary)) == (None, 0)

@@ -30,8 +30,7 @@ def folders(tmp_path: Path) -> tuple[Folder, Folder]:
     return open_folder("tape", tape), open_folder("run", make_run(tmp_path / "a.run", tape, outcomes))
 
 
-def test_the_costliest_first(tmp_path: Path) -> None:
-    """By time taken in the run; only what EXPLAIN takes."""
+def test_explainable_statements_are_asked_by_time_taken_in_the_run(tmp_path: Path) -> None:
     tape, run = folders(tmp_path)
     with database() as con:
         assert [sample.digest for sample in costliest(con, tape, run)] == [DEAR, BROKEN, CHEAP]

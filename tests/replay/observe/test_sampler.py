@@ -44,8 +44,7 @@ def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
-    """Where the sampler's own connection is lost, the run says so."""
+def test_a_lost_connection_of_the_sampler_is_in_the_run(shop: Server, tmp_path: Path) -> None:
     sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, ())
     before = {row[0] for row in shop.execute("SHOW PROCESSLIST")}
     sampler.start()
@@ -61,8 +60,7 @@ def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_it_can_be_switched_off(shop: Server, tmp_path: Path) -> None:
-    """Nothing is sampled, and no second connection is made, where it is switched off."""
+def test_sampling_switched_off_makes_no_connection(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     summary = replay(tape, options(shop, tmp_path / "a.run", sample_ns=0))
     assert not (summary.path / "samples").exists()

@@ -45,8 +45,7 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
         ({"accounting": {"rows_too_large": 3}}, "3 answers had rows larger than"),
     ],
 )
-def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:
-    """One sentence for each limit that was near, none for a run that kept away."""
+def test_each_limit_that_was_near_has_one_sentence(changes: dict[str, Any], said: str | None) -> None:
     sentences = warnings(info(**changes), CALIBRATION)
     if said is None:
         assert sentences == []

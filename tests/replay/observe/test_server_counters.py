@@ -22,7 +22,6 @@ class Gone(MadeTarget):
     """A target that lets nobody in."""
 
     def connect(self, timeout_s: int = 0) -> Any:
-        """Refuse."""
         raise TargetError("gone")
 
 
@@ -34,8 +33,7 @@ class Gone(MadeTarget):
         (Gone(), None),
     ],
 )
-def test_counters(made: Any, expected: dict[str, int] | None) -> None:
-    """Numbers by name; None where there is none, or no server."""
+def test_counters_are_numbers_by_name_or_none(made: Any, expected: dict[str, int] | None) -> None:
     assert server_counters(made, 5) == expected
     assert made.asked == ([] if isinstance(made, Gone) else [question(OF_WRITES)])
 

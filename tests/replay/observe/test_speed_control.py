@@ -18,12 +18,10 @@ class FakeEngine:
         self.factors: list[float] = []
 
     def set_speed(self, factor: float) -> None:
-        """Note a factor."""
         self.factors.append(factor)
 
 
 def write_run(run: Path, **info: object) -> None:
-    """Write run.json of a run under way."""
     (run / "run.json").write_text(
         json.dumps({"format_version": 1, "finished": False, "parameters": {"pace": "schedule"}, **info})
     )

@@ -11,7 +11,6 @@ from querytape.replay.observe.stop_request import forget_stop, request_stop, sto
 
 
 def write_run(run: Path, **info: object) -> None:
-    """Write run.json of a run under way."""
     (run / "run.json").write_text(json.dumps({"format_version": 1, "finished": False, **info}))
 
 
@@ -27,8 +26,7 @@ def test_the_second_time_is_harder_and_the_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "\xff", "1.5"])
-def test_what_is_no_number_asks_for_nothing(tmp_path: Path, text: str) -> None:
-    """A file that something else wrote."""
+def test_a_request_file_without_a_number_asks_for_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "stop").write_text(text, encoding="latin-1")
     assert stops_asked(tmp_path) == 0
     (tmp_path / "stop").write_text("99")

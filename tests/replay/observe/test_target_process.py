@@ -29,14 +29,12 @@ def test_who_listens(tmp_path: Path) -> None:
         assert listener(wrong) is None
 
 
-def test_pid_files() -> None:
-    """Relative ones are in the data folder."""
+def test_a_relative_pid_file_is_in_the_data_folder() -> None:
     assert pid_file({"pid_file": "db.pid", "datadir": "/var/lib/mysql/"}) == "/var/lib/mysql/db.pid"
     assert pid_file({"pid_file": "/run/db.pid"}) == "/run/db.pid"
     assert pid_file({}) == ""
 
 
 @pytest.mark.server
-def test_a_real_server(shop: Server) -> None:
-    """By its socket, and by its port."""
+def test_a_real_server_is_found_by_socket_and_by_port(shop: Server) -> None:
     assert listener(str(shop.socket)) == shop.pid

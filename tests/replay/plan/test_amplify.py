@@ -38,8 +38,7 @@ def test_copies(tmp_path: Path) -> None:
         assert len(session_stream(con, plan).fetchall()) == 6 == plan.sessions
 
 
-def test_copies_have_no_order() -> None:
-    """Ordered commits of copies make no sense; nor do no copies at all."""
+def test_amplification_without_copies_or_with_ordered_commits_is_refused() -> None:
     with pytest.raises(InputError, match="copies of a session"):
         Rules(amplification=Amplification(amplify=2), commit_order=True)
     with pytest.raises(InputError, match="expected 1 or more"):

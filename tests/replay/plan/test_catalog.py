@@ -37,8 +37,7 @@ def test_tables_of_statements() -> None:
     assert tables_of(None, [], "read", False, catalog) is None
 
 
-def test_groups_of_foreign_keys() -> None:
-    """Pairs in any order make one group."""
+def test_pairs_of_foreign_keys_in_any_order_make_one_group() -> None:
     groups = join_pairs([("d", "c"), ("a", "b"), ("c", "b"), ("x", "y")])
     assert len({groups[name] for name in "abcd"}) == 1
     assert groups["x"] == groups["y"] != groups["a"]

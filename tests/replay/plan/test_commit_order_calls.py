@@ -12,7 +12,6 @@ from tests.replay.plan.test_commit_order import CATALOG, ORDERED, event
 
 
 def notes(tmp_path: Path, events: list[dict[str, Any]], **more: Any) -> list[str]:
-    """Return what the plan says of the order."""
     return planned(tmp_path, events, ORDERED, catalog=CATALOG, **more).order_notes
 
 

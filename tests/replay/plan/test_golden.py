@@ -45,7 +45,6 @@ COMMANDS = ("ping", "init_db", "reset_connection", "change_user", "set_option", 
 
 
 def one(chance: random.Random, number: int, normalizer: Normalizer) -> dict[str, Any]:
-    """Return an event of any kind."""
     row: dict[str, Any] = {
         "session": 1 + int(12 * chance.random() ** 2),
         "start_ns": T0 + number * 30 * MS + (5 * SECOND if number > 200 else 0),
@@ -178,7 +177,6 @@ def tape_and_runs(folder: Path, events: list[dict[str, Any]], **info: Any) -> Pa
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tape and its two runs."""
     return tape_and_runs(tmp_path_factory.mktemp("golden"), tape_events())
 
 

@@ -18,8 +18,7 @@ from querytape.replay.plan.hidden_ids import hidden_inserts, may_set_off
         ("select ? from t", set()),
     ],
 )
-def test_effects_of_statements(text: str, effects: set[str]) -> None:
-    """By its words: rather too many than too few."""
+def test_a_statement_has_rather_too_many_effects_than_too_few(text: str, effects: set[str]) -> None:
     assert may_set_off(text, ["t"], ["f"] if "f(" in text else []) == effects
 
 

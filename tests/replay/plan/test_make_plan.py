@@ -7,44 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.common.duck import sql_text
 from querytape.common.errors import InputError
 from querytape.replay.plan.database import feed_stream, open_planner, plan_windows, session_stream
-from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.schemas import ACTIONS, COMMANDS, DANGERS, open_folder
+from querytape.schemas import ACTIONS, COMMANDS, DANGERS
 
-from tests.helpers.duck import database
-from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
+from tests.helpers.planning import excluded as written
+from tests.helpers.planning import planned
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits
 
 pytestmark = pytest.mark.slow
 
 WRITES = Rules(allow_writes=True)
 
 
-def planned(
-    tmp_path: Path,
-    events: Any,
-    rules: Rules | None = None,
-    parts: int = 1,
-    max_rows: int | None = None,
-    **tape_json: Any,
-) -> Plan:
-    """Make a tape and plan it."""
-    tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
-    for name in ("spill", "outcomes"):
-        (tmp_path / name).mkdir()
-    return make_plan(open_folder("tape", tape), rules or Rules(), tmp_path / "spill", tmp_path / "outcomes", max_rows)
-
-
 def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     """Return (session, seq) -> (status, reason) of the outcomes that the plan wrote."""
-    pattern = tmp_path / "outcomes" / "part-*.parquet"
-    if not any((tmp_path / "outcomes").iterdir()):
-        return {}
-    with database() as con:
-        rows = con.execute(f"SELECT session, seq, status, reason FROM {sql_text(str(pattern))}").fetchall()
+    rows = written(tmp_path)
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
 
@@ -188,8 +168,7 @@ def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
-def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
-    """An administrative statement is sent with its own danger allowed, and with no other."""
+def test_a_danger_is_sent_only_if_it_is_allowed_by_name(tmp_path: Path, danger: str) -> None:
     events = [{"statement": "X", "class": "admin", "flags": flag_bits(danger=danger)}, {"statement": "SELECT 1"}]
     other = "flush" if danger != "flush" else "kill"
     for number, (name, sent) in enumerate([(danger, 2), (other, 1)]):
@@ -204,8 +183,7 @@ def test_unknown_danger_code_is_never_sent(tmp_path: Path) -> None:
     assert excluded(tmp_path) == {(1, 1): ("skipped", "danger:unknown")}
 
 
-def test_nothing_left(tmp_path: Path) -> None:
-    """A tape of writes alone says what would allow them."""
+def test_a_tape_of_writes_names_the_option_that_allows_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing is left to send: 2 filtered \(write\); --allow-writes"):
         planned(tmp_path, [{"statement": "INSERT", "class": "write"}] * 2)
 
@@ -287,8 +265,7 @@ def test_sessions(tmp_path: Path) -> None:
     assert plan.schemas == {"a": 1, "b": 2}
 
 
-def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
-    """At --pace none every session is open at the same time."""
+def test_pace_none_opens_every_session_at_once(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
     assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 

@@ -53,8 +53,7 @@ def test_schemas_and_accounts(tmp_path: Path) -> None:
     assert [(row[0], row[5]) for row in rows] == [(1, 0), (2, None)]
 
 
-def test_json_has_no_password() -> None:
-    """run.json names the accounts; what they log in with is not in it."""
+def test_run_json_names_the_accounts_without_passwords() -> None:
     overrides = Overrides(clock=True, schemas={"a": "b"}, accounts={"app": Account("x", "secret")})
     assert overrides.as_json() == {
         "now": "original",

@@ -30,8 +30,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("offset", "speed", "due", "why"), TABLE, ids=[row[3] for row in TABLE])
-def test_due(offset: int, speed: str, due: int | None, why: str) -> None:
-    """Each row of the table holds in Python and, by the same integers, in SQL."""
+def test_due_times_of_the_table_hold_in_python_and_in_sql(offset: int, speed: str, due: int | None, why: str) -> None:
     factor = parse_speed(speed)
     assert factor is not None
     query = f"SELECT {due_sql(str(offset), factor)}"
@@ -46,15 +45,13 @@ def test_due(offset: int, speed: str, due: int | None, why: str) -> None:
         assert con.execute(query).fetchall() == [(due,)]
 
 
-def test_negative_offset_is_a_bug() -> None:
-    """Nothing can be due before the first event."""
+def test_an_event_due_before_the_first_one_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected 0 or more"):
         due_ns(-1, Fraction(1))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "", "fast", "1/0", "nan", "inf", "max", "0.00000000001", "10000000000"])
-def test_bad_speed(text: str) -> None:
-    """A speed that makes no sense is refused with what was expected."""
+def test_an_invalid_speed_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(InputError, match="--speed: expected"):
         parse_speed(text)
 

@@ -15,8 +15,7 @@ from tests.helpers.planning import planned
 from tests.helpers.tapes import SECOND, T0
 
 
-def test_unknown_name_is_refused() -> None:
-    """A statement allowed by a name that does not exist is an error that lists the names."""
+def test_an_unknown_allowed_name_is_an_error_that_lists_the_names() -> None:
     with pytest.raises(InputError, match="--allow-statement nonsense: expected one of shutdown"):
         Rules(allowed=frozenset({"nonsense"}))
 
@@ -30,14 +29,12 @@ def test_unknown_name_is_refused() -> None:
         {"commit_order": True, "amplification": Amplification(amplify=2)},
     ],
 )
-def test_rules_that_exclude_each_other(rules: dict[str, object]) -> None:
-    """What has no meaning together is refused, whoever makes the rules."""
+def test_rules_that_exclude_each_other_are_refused(rules: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Rules(**rules)  # type: ignore[arg-type]
 
 
-def test_a_plan_in_run_json(tmp_path: Path) -> None:
-    """Events to send, sessions, how many at once, and the silence that was cut."""
+def test_run_json_has_events_to_send_sessions_concurrency_and_cut_silence(tmp_path: Path) -> None:
     events = [{"session": s, "statement": "SELECT 1", "start_ns": T0 + s * 10 * SECOND} for s in (1, 2)]
     plan = planned(tmp_path, events, Rules(pace=Pace(speed=Fraction(2), max_idle_ns=SECOND)))
     assert plan.as_json() == {

@@ -28,8 +28,7 @@ def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, i
     return sorted(sent)
 
 
-def test_users_and_sessions(tmp_path: Path) -> None:
-    """Whole sessions are kept or excluded."""
+def test_sessions_are_kept_or_excluded_whole(tmp_path: Path) -> None:
     events = [{"session": n, "statement": "SELECT 1", "user": "app" if n % 2 else "batch"} for n in range(1, 7)]
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -179,7 +178,6 @@ def test_time_begins_where_it_was_cut(tmp_path: Path) -> None:
         ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after"),
     ],
 )
-def test_bad_selections(given: dict[str, Any], message: str) -> None:
-    """A selection that makes no sense is refused."""
+def test_a_selection_that_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Selection(**given)

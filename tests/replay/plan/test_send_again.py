@@ -85,8 +85,7 @@ def test_what_failed(tmp_path: Path) -> None:
     assert kept(tmp_path, Selection(failed_in=run)) == wanted
 
 
-def test_a_commit_that_failed(tmp_path: Path) -> None:
-    """Its transaction is sent."""
+def test_the_transaction_of_a_failed_commit_is_sent_again(tmp_path: Path) -> None:
     run = runs_of(tmp_path, {(2, 4)})
     assert kept(tmp_path, Selection(failed_in=run)) == [(2, 1), (2, 2), (2, 3), (2, 4)]
 
@@ -129,8 +128,7 @@ def test_nothing_to_send_again(tmp_path: Path) -> None:
         ([], "expected what"),
     ],
 )
-def test_reports_that_are_none(tmp_path: Path, report: Any, said: str) -> None:
-    """What is no report on this tape is refused with a sentence."""
+def test_a_file_that_is_no_report_on_this_tape_is_refused(tmp_path: Path, report: Any, said: str) -> None:
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS))
     file = tmp_path / "r.json"
     file.write_text(json.dumps(report))

@@ -66,8 +66,7 @@ def test_where_a_command_may_go(tmp_path: Path, split: bool) -> None:
         assert found[place] == (wanted if split else wanted & FAILED), event
 
 
-def test_a_read_with_a_danger_stays(tmp_path: Path) -> None:
-    """A read that writes a file of the server is no read for anybody else's server."""
+def test_a_read_that_writes_a_file_stays_on_the_target(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1 INTO OUTFILE 'x'", "flags": flag_bits(danger="into_file")}]
     rules = Rules(allow_writes=True, allowed=frozenset({"into_file"}), split=True)
     assert [int(flags) >> 40 for (flags,) in fed(planned(tmp_path, events, rules), "flags")] == [0]

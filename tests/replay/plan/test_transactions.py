@@ -79,8 +79,7 @@ def test_each_has_an_event_and_no_event_has_two(seed: int, tmp_path: Path) -> No
         last = last_seq
 
 
-def test_without_autocommit(tmp_path: Path) -> None:
-    """The next transaction begins behind each end."""
+def test_without_autocommit_the_next_transaction_begins_after_each_end(tmp_path: Path) -> None:
     events = [
         {"statement": "SET autocommit = 0", "class": "session"},
         {"statement": "SELECT 1", "db": "a"},
@@ -90,8 +89,7 @@ def test_without_autocommit(tmp_path: Path) -> None:
     assert transactions(tmp_path, events) == [(1, 2, 3, 3, True), (1, 4, OPEN_END, None, True)]
 
 
-def test_a_run_that_cannot_be_resumed(tmp_path: Path) -> None:
-    """A run of another tape, or one that sent everything, is refused."""
+def test_a_run_of_another_tape_or_one_that_sent_everything_is_not_resumed(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1"}]
     other = make_run(tmp_path / "other.run", make_tape(tmp_path / "other.tape", [*events, *events], parts=2), [{}, {}])
     with pytest.raises(InputError, match="a run of another tape"):

@@ -17,8 +17,7 @@ def reference(ranges: list[Range], window: Window) -> set[str]:
     return {r.file for r in ranges for ns in range(window.begin_ns, window.end_ns) if r.first_ns <= ns <= r.last_ns}
 
 
-def test_no_range_no_window() -> None:
-    """A tape without a part has no window."""
+def test_a_tape_without_a_part_has_no_window() -> None:
     assert list(windows([])) == []
 
 
@@ -46,8 +45,7 @@ def test_windows_cover_everything_once(seed: int) -> None:
         assert not behind or rows > max_rows or size > max_bytes
 
 
-def test_equal_starts_stay_together() -> None:
-    """Row groups that begin at the same nanosecond can't be cut apart."""
+def test_row_groups_with_one_start_are_not_cut_apart() -> None:
     ranges = [Range("a", 10, 1, 5, 5), Range("b", 10, 1, 5, 9)]
     assert list(windows(ranges, max_rows=10)) == [Window(5, 10, ("a", "b"))]
 

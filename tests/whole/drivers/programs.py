@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drivers' programs: how each is built (once, into build/drivers) and run. A toolchain that is missing is named."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -52,7 +51,6 @@ def build_node() -> str | None:
 
 
 def build_go() -> str | None:
-    """Compile go/main.go."""
     return _run(["go", "build", "-o", str(BUILT / "go"), "."], cwd=HERE / "go")
 
 
@@ -67,8 +65,9 @@ def build_java() -> str | None:
 
 
 def build_rust() -> str | None:
-    """Compile rust/ with cargo."""
-    return _run(["cargo", "build", "--quiet", "--locked"], cwd=HERE / "rust", CARGO_TARGET_DIR=str(BUILT / "rust"))
+    """Compile rust/ with cargo, which writes its lock file next to the copy."""
+    shutil.copytree(HERE / "rust", BUILT / "rust", dirs_exist_ok=True)
+    return _run(["cargo", "build", "--quiet"], cwd=BUILT / "rust")
 
 
 def build_php() -> str | None:
@@ -81,13 +80,11 @@ def build_cli() -> str | None:
     return _run(["mariadb", "--version"])
 
 
-def _run(command: Sequence[str], cwd: Path | None = None, **env: str) -> str | None:
+def _run(command: Sequence[str], cwd: Path | None = None) -> str | None:
     """Run a step of a build; return what went wrong in one line."""
     if shutil.which(command[0]) is None:
         return f"no {command[0]} on this machine"
-    done = subprocess.run(
-        command, cwd=cwd, env=os.environ | env, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S
-    )
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S)
     return None if done.returncode == 0 else f"{command[0]} failed: {(done.stderr or done.stdout)[-300:]!r}"
 
 
@@ -112,7 +109,7 @@ DRIVERS = {
         Driver(
             "java-mariadb", build_java, ("java", "-cp", f"{BUILT / 'java'}:{BUILT / 'java'}/*", "Workload", "mariadb")
         ),
-        Driver("rust", build_rust, (str(BUILT / "rust" / "debug" / "querytape-drivers"),)),
+        Driver("rust", build_rust, (str(BUILT / "rust" / "target" / "debug" / "querytape-drivers"),)),
         Driver("cli", build_cli, ("sh", "-c", CLI), text_only=True),
         Driver("php-mysqli", build_php, ("php", str(HERE / "php" / "workload.php"), "mysqli")),
         Driver("php-pdo", build_php, ("php", str(HERE / "php" / "workload.php"), "pdo")),

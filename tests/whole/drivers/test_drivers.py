@@ -192,7 +192,6 @@ def differences(on_tape: list[Said], in_log: list[Said]) -> Iterator[str]:
 
 
 def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
-    """Return the rows of every table."""
     return {table: sorted(server.execute(f"SELECT * FROM shop.{table}"), key=repr) for table in TABLES}
 
 

@@ -42,7 +42,6 @@ class Cell:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--servers", nargs="+", choices=KINDS, default=KINDS)

@@ -84,10 +84,8 @@ def drive(port: int, dialect: str, clients: int, rounds: int, **more: object) ->
 
 
 def contents(server: Server) -> dict[str, list[Any]]:
-    """Return every row of every table."""
     return {table: sorted(server.execute(f"SELECT * FROM shop.{table}"), key=repr) for table in TABLES}
 
 
 def checksums(server: Server) -> Any:
-    """Return CHECKSUM TABLE of all tables."""
     return server.execute("CHECKSUM TABLE " + ", ".join(f"shop.{table}" for table in TABLES))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sides of a comparison whose schema facts are made, and a database that knows a tape to compare them for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from querytape.analyze.database import AnalysisDatabase, open_analysis
+from querytape.analyze.findings.servers import Side, compare_servers
+from querytape.analyze.model import Servers
+from querytape.schemas import open_folder
+
+
+def facts_of(*rows: tuple[str, str, str, str, str], **variables: str) -> Side:
+    """Return a side with facts (kind, schema, table, name, JSON) and global variables."""
+    facts = f"(FROM (VALUES {', '.join(map(str, rows))}) AS v(kind, db, tbl, name, facts))"
+    return Side({"variables": variables} if variables else {}, facts)
+
+
+@contextmanager
+def knowing(tape: Path) -> Iterator[AnalysisDatabase]:
+    """Open a database that knows the digests of a tape."""
+    database = open_analysis()
+    try:
+        database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {open_folder('tape', tape).source('digests')}")
+        yield database
+    finally:
+        database.close()
+
+
+def compared(tape: Path, a: Side, b: Side) -> Servers:
+    """Compare two sides for what a tape uses."""
+    with knowing(tape) as database:
+        return compare_servers(database, a, b)
