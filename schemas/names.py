@@ -146,6 +146,8 @@ ACTIONS = {
     "random": 65536,
     "session_dependent": 131072,
     "asks_server": 262144,
+    "asks_diagnostics": 524288,
+    "many_rows": 1048576,
 }
 PROPERTIES = {
     "adds_rows": 1,

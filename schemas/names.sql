@@ -41,7 +41,9 @@ SET VARIABLE action_bits = MAP {
     'asks_time': 32768,
     'random': 65536,
     'session_dependent': 131072,
-    'asks_server': 262144
+    'asks_server': 262144,
+    'asks_diagnostics': 524288,
+    'many_rows': 1048576
 };
 SET VARIABLE property_bits = MAP {
     'adds_rows': 1,

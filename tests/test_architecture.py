@@ -99,11 +99,8 @@ WITHOUT_TEST_FILE: frozenset[str] = frozenset()
 # execution's values, and rules of `lint`, which are data.
 ASKS_TEXTS = {
     "analyze/lint/check.py": 3,
-    "analyze/sql/lint/findings.sql": 1,
     "analyze/sql/lint/texts.sql": 1,
     "replay/observe/sql/plan_samples.sql": 1,
-    "replay/plan/sql/macros.sql": 4,
-    "replay/plan/unknown_values.py": 2,
 }
 OF_TEXT = re.compile(r"regexp_[a-z_]+\(\s*(?:words_of\(|regexp_replace\()?[a-z.]*(?:normalized|statement|text)\b")
 MAX_LINES = 600

@@ -73,6 +73,12 @@ class Normalizer:
         source, known = ffi.from_buffer(sql), _native(mode or Mode())
         return int(lib.qt_statement_properties(self._normalizer, known, source, len(sql)))
 
+    def killed_thread(self, sql: bytes) -> tuple[int | None, bool]:
+        """Return the connection id that a KILL names, None if that is no number, and whether it ends the session."""
+        ends_session = ffi.new("int32_t *")
+        thread = lib.qt_killed_thread(self._normalizer, ffi.from_buffer(sql), len(sql), ends_session)
+        return (int(thread) if thread >= 0 else None), bool(ends_session[0])
+
     def follow(self, mode: Mode, sql: bytes, outcome: int = 1) -> Mode:
         """Return the mode of a session that executed `sql`. `outcome`: 1 = it succeeded, 0 = unknown, -1 = failed."""
         own = _native(mode)

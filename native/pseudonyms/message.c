@@ -8,7 +8,7 @@
 
 #include "pseudonyms/pseudonyms_state.h"
 #include "pseudonyms/value.h"
-#include "sql/chars.h"
+#include "sql/lexer.h"
 
 static const char VOCABULARY[] =
     " a abandoned aborted access active after against aggregate already alias allow allowed ambiguous an analyze and "

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/comments.h"
 #include "sql/lexer.h"
 #include "sql/names.h"
 

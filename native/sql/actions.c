@@ -6,6 +6,7 @@
 
 #define ENDS (QT_ACTION_COMMIT | QT_ACTION_ROLLBACK | QT_ACTION_IMPLICIT_COMMIT)
 #define AUTOCOMMIT (QT_ACTION_AUTOCOMMIT_ON | QT_ACTION_AUTOCOMMIT_OFF)
+#define DIAGNOSTICS (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_DIAGNOSTICS)
 #define LOCKS (QT_ACTION_LOCK_TABLES | QT_ACTION_UNLOCK_TABLES)
 
 enum qt_defines qt_defined_by(int first, int keyword)
@@ -92,9 +93,10 @@ uint32_t qt_action_of_call(int keyword)
     case QT_K_random_bytes:
     case QT_K_sys_guid:
         return QT_ACTION_RANDOM;
-    case QT_K_last_insert_id:
     case QT_K_row_count:
     case QT_K_found_rows:
+        return DIAGNOSTICS;
+    case QT_K_last_insert_id:
     case QT_K_connection_id:
     case QT_K_get_lock:
     case QT_K_release_lock:
@@ -118,9 +120,10 @@ uint32_t qt_action_of_call(int keyword)
 void qt_actions_system(struct qt_classifier *c, const struct qt_token *t)
 {
     static const char *const scopes[] = {"session", "local", "global", "persist", "persist_only", NULL};
-    static const char *const own[] = {"identity",    "last_insert_id", "insert_id", "warning_count",
-                                      "error_count", "in_transaction", "last_gtid", "pseudo_thread_id",
-                                      "rand_seed1",  "rand_seed2",     NULL};
+    static const char *const own[] = {"identity",       "last_insert_id", "insert_id",
+                                      "in_transaction", "last_gtid",      "pseudo_thread_id",
+                                      "rand_seed1",     "rand_seed2",     NULL};
+    static const char *const diagnostics[] = {"warning_count", "error_count", NULL};
     if (qt_name_is_any(t, scopes))
         return;
     c->system = 0;
@@ -129,14 +132,21 @@ void qt_actions_system(struct qt_classifier *c, const struct qt_token *t)
     c->does |= qt_name_is(t, "timestamp") ? QT_ACTION_ASKS_TIME : QT_ACTION_ASKS_SERVER;
     if (qt_name_is_any(t, own))
         c->does |= QT_ACTION_SESSION_DEPENDENT;
+    if (qt_name_is_any(t, diagnostics))
+        c->does |= DIAGNOSTICS;
 }
 
 /* SHOW WARNINGS, SHOW COUNT(*) ERRORS, SHOW [SESSION] STATUS, SHOW PROFILE: of this connection alone. */
 void qt_actions_show(struct qt_classifier *c, const struct qt_token *t)
 {
-    static const char *const own[] = {"warnings", "errors", "count", "status", "profile", "profiles", NULL};
+    static const char *const diagnostics[] = {"warnings", "errors", "count", NULL};
+    static const char *const own[] = {"status", "profile", "profiles", NULL};
     int scoped = c->n_words == 3 && (c->words[1] == QT_K_session || c->words[1] == QT_K_local);
-    if ((c->n_words == 2 || scoped) && qt_name_is_any(t, own))
+    if (c->n_words != 2 && !scoped)
+        return;
+    if (qt_name_is_any(t, diagnostics))
+        c->does |= DIAGNOSTICS;
+    else if (qt_name_is_any(t, own))
         c->does |= QT_ACTION_SESSION_DEPENDENT;
 }
 
@@ -263,8 +273,9 @@ static uint32_t of_other(const struct qt_classifier *c)
     case QT_K_desc:
         return QT_ACTION_ASKS_SERVER;
     case QT_K_handler:
-    case QT_K_get: /* GET DIAGNOSTICS */
         return QT_ACTION_SESSION_DEPENDENT;
+    case QT_K_get: /* GET DIAGNOSTICS */
+        return DIAGNOSTICS;
     default:
         return of_transaction(c);
     }

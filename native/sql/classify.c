@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "sql/actions.h"
-#include "sql/assign.h"
+#include "sql/named_dangers.h"
 #include "sql/secrets.h"
-#include "sql/server_functions.h"
 #include "sql/statement_class.h"
 
 void qt_classify_begin(struct qt_classifier *c)

@@ -8,9 +8,165 @@
 #include "sql/lexer.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-#include "sql/comments.h"
-#include "sql/scan.h"
+#define ROW4(v) v, v, v, v
+#define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
+#define ROW64(v) ROW16(v), ROW16(v), ROW16(v), ROW16(v)
+
+/* Made of QT_C_*: identifiers are letters, digits, _ $ and every byte above 127. */
+const uint8_t qt_char_class[256] = {
+    ROW16(4), ROW16(4), 4, 0, 0,       0,        1,        0, 0, 0, 0, 0, 0, 0, 0,       0,       0, 0, /* $ */
+    ROW4(3),  ROW4(3),  3, 3, 0,       0,        0,        0, 0, 0, 0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1,
+    1,        1,        1, 1, 1,       1,        ROW4(1),  1, 1, 1, 0, 0, 0, 0, 1, /* _ */
+    0,        1,        1, 1, ROW4(1), ROW4(1),  1,        1, 1, 1, 1, 1, 1, 1, ROW4(1), 1,       1, 1,
+    0,        0,        0, 0, 4,       ROW64(1), ROW64(1),
+};
+
+/* Finds the ends of words and literals, several bytes at a time where it can. */
+#define IS(c, what) (qt_char_class[(unsigned char)(c)] & (what))
+
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Not 0 where one of the eight bytes is c. */
+static inline uint64_t has_byte(uint64_t eight, char c)
+{
+    uint64_t x = eight ^ (ONES * (unsigned char)c);
+    return (x - ONES) & ~x & HIGHS;
+}
+
+/* The next quote or backslash. */
+static inline const char *find_special(const char *p, const char *end, char quote)
+{
+    while (end - p >= 8) {
+        uint64_t eight;
+        memcpy(&eight, p, 8);
+        if (has_byte(eight, quote) | has_byte(eight, '\\'))
+            break;
+        p += 8;
+    }
+    while (p < end && *p != quote && *p != '\\')
+        p++;
+    return p;
+}
+
+static inline const char *skip_class(const char *p, const char *end, int class)
+{
+    while (p < end && IS(*p, class))
+        p++;
+    return p;
+}
+
+#ifdef __SSE2__
+/* One bit for each of 16 bytes that may be inside an identifier: a word's end is found without a guess at each byte. */
+static inline unsigned ident_bits(const char *p)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i letter = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    __m128i in = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit));
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(x, _mm_set1_epi8('_')));
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(x, _mm_set1_epi8('$')));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(in, x)); /* x: bytes above 127 */
+}
+#endif
+
+/* Behind the last byte of an identifier. `high` is set where one of its bytes is above 127. */
+static inline const char *skip_ident(const char *p, const char *end, unsigned *high)
+{
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16) {
+        unsigned highs = (unsigned)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)p));
+        unsigned out = ident_bits(p) ^ 0xffffu;
+        if (out != 0) {
+            *high |= highs & ((out & -out) - 1);
+            return p + __builtin_ctz(out);
+        }
+        *high |= highs;
+    }
+#endif
+    for (; p < end && IS(*p, QT_C_IDENT); p++)
+        *high |= (unsigned char)*p & 0x80u;
+    return p;
+}
+
+/* What is behind slash and star, how many digits of a version follow, and who executes the comment. The first row that
+ * fits counts. The servers' lexers are sql/sql_lex.cc; manuals call this "Comment Syntax" (MariaDB) and "Comments"
+ * (MySQL). */
+static const struct form {
+    const char *opening;
+    int least_digits, most_digits;
+    enum qt_comment kind;
+} FORMS[] = {
+    {"!!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* MariaDB 13, where its version is below (MDEV-7381) */
+    {"M!!", 5, 6, QT_COMMENT_EXECUTED_SOME}, /* the same */
+    {"M!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* MariaDB from that version */
+    {"M!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* MariaDB */
+    {"T!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* TiDB, with the name of a feature in brackets or without */
+    {"!", 5, 6, QT_COMMENT_EXECUTED_SOME},   /* MySQL and MariaDB from that version, MariaDB not from 50700 to 99999 */
+    {"!", 0, 0, QT_COMMENT_EXECUTED},        /* MySQL and MariaDB */
+    {"+", 0, 0, QT_COMMENT_HINT},            /* MySQL 5.7 and MariaDB 12; older ones skip it */
+};
+/* Every server of today executes a comment for an older version: MySQL 5.7, MariaDB 10.0. */
+static const char OLDEST[] = "50700";
+
+/* Can code begin so? Any other byte may be the mark of a form that is not known here. */
+static int begins_code(const char *p, const char *end)
+{
+    return p >= end || IS(*p, QT_C_SPACE | QT_C_IDENT | QT_C_DIGIT) || memchr("`'\"(@,;*", *p, 8) != NULL;
+}
+
+static size_t count_digits(const char *p, const char *end, int most)
+{
+    size_t n = 0;
+    while (n < (size_t)most && p + n < end && IS(p[n], QT_C_DIGIT))
+        n++;
+    return n;
+}
+
+/* The name of a feature in brackets, such as [auto_rand]. */
+static size_t feature_length(const char *p, const char *end)
+{
+    const char *close = p < end && *p == '[' ? memchr(p, ']', (size_t)(end - p)) : NULL;
+    return close != NULL ? (size_t)(close + 1 - p) : 0;
+}
+
+enum qt_comment qt_comment_at(const char *p, const char *end, int hintable, size_t *opening)
+{
+    size_t left = (size_t)(end - p) - 2;
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        const struct form *form = &FORMS[i];
+        size_t n = strlen(form->opening);
+        if (left < n || memcmp(p + 2, form->opening, n) != 0 || (form->kind == QT_COMMENT_HINT && !hintable))
+            continue;
+        const char *behind = p + 2 + n;
+        size_t digits = count_digits(behind, end, form->most_digits);
+        if (digits < (size_t)form->least_digits)
+            continue;
+        *opening = 2 + n + digits;
+        if (digits > 0)
+            return n == 1 && digits == 5 && memcmp(behind, OLDEST, 5) < 0 ? QT_COMMENT_EXECUTED : form->kind;
+        if (*form->opening == 'T')
+            *opening += feature_length(behind, end);
+        return begins_code(behind, end) ? form->kind : QT_COMMENT_EXECUTED_SOME;
+    }
+    *opening = left > 1 && IS(p[2], QT_C_IDENT) && p[3] == '!' ? 4 : 0;
+    return *opening > 0 ? QT_COMMENT_EXECUTED_SOME : QT_COMMENT_SKIPPED;
+}
+
+const char *qt_comment_end(const char *p, const char *end)
+{
+    while (p < end && (p = memchr(p, '*', (size_t)(end - p))) != NULL) {
+        if (p + 1 < end && p[1] == '/')
+            return p;
+        p++;
+    }
+    return NULL;
+}
 
 void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const char *sql, size_t len)
 {

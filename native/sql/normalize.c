@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "sql/normalize_lists.h"
 #include "sql/readings.h"
-#include "sql/nested_statements.h"
 #include "sql/secrets.h"
 
 struct qt_normalizer *qt_normalizer_new(void)

@@ -107,6 +107,7 @@ int qt_list_skip(struct qt_normalizer *n, const struct qt_token *t)
             n->rows = QT_ROWS_INSIDE;
             n->skipped = 1;
             n->row_held = 0;
+            n->classifier.does |= QT_ACTION_MANY_ROWS;
             return 1;
         }
         if (row_word && !n->row_held) {

@@ -12,8 +12,57 @@
 #include <string.h>
 
 #include "sql/classify.h"
-#include "sql/nested_statements.h"
 #include "sql/secrets.h"
+
+static int may_hold_statements(const struct qt_classifier *c)
+{
+    switch (c->words[0]) {
+    case QT_K_prepare:
+    case QT_K_execute:
+    case QT_K_set:
+    case QT_K_declare:
+    case QT_K_create:
+    case QT_K_alter:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* PREPARE s FROM '...', EXECUTE IMMEDIATE '...': the text that is run, not one of the values behind USING. */
+static int is_run(const struct qt_classifier *c)
+{
+    return (c->words[0] == QT_K_prepare && c->n_words == 3) || (c->words[0] == QT_K_execute && c->n_words == 2);
+}
+
+/* The text between the quotes is read as it is written: quotes that are doubled, or have a backslash before them, begin
+ * and end literals there, too. */
+int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *keywords, const struct qt_token *literal)
+{
+    struct qt_classifier inner;
+    struct qt_lexer lexer;
+    struct qt_token t;
+    const char *end = literal->p + literal->len;
+    const char *p = literal->len > 0 ? memchr(literal->p, *(end - 1), literal->len) : NULL;
+    if (p == NULL || !may_hold_statements(c))
+        return 0;
+    if (end - p > 1)
+        end--;
+    p++;
+    if (p > end)
+        return 0;
+    qt_lexer_init(&lexer, keywords, p, (size_t)(end - p));
+    qt_classify_begin(&inner);
+    int given = 0; /* EXECUTE IMMEDIATE 'SELECT SHA2(?, 256)' USING '...' */
+    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t)) {
+        qt_classify(&inner, &t);
+        given |= t.kind == QT_T_PARAM && inner.cipher_depth > 0 && c->words[0] == QT_K_execute;
+    }
+    qt_classify_end(&inner);
+    if (is_run(c))
+        qt_classify_runs(c, &inner);
+    return inner.secret || given;
+}
 
 /* A backslash outside of quotes is an error in every server, but \N is NULL. */
 static int is_impossible(const struct qt_token *t, const char *end)
@@ -21,40 +70,34 @@ static int is_impossible(const struct qt_token *t, const char *end)
     return t->kind == QT_T_OPERATOR && *t->p == '\\' && (t->p + 1 >= end || t->p[1] != 'N');
 }
 
-/* Returns the readings of its comments that differ: QT_READ_COMMENTS of a lexer. `own`: in the way in which the session
+/* Classifies the text that the lexer is at the beginning of, as it reads it. `own`: in the way in which the session
  * reads, whatever its text says. */
-static unsigned read_once(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
-                          const struct qt_lexer *how, int own)
+static void read_once(struct qt_classifier *c, struct qt_lexer *lexer, int own)
 {
-    struct qt_lexer lexer;
+    const char *sql = lexer->at, *end = lexer->all_end;
     struct qt_token t;
     int secret = c->secret, possible = 1;
     uint32_t flags = c->flags;
     const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
-    qt_lexer_init(&lexer, keywords, sql, len);
-    lexer.reading = how->reading;
-    lexer.charset = how->charset;
-    lexer.comments = how->comments;
     qt_classify_again(c);
-    for (qt_lex(&lexer, &t); t.kind != QT_T_END && possible; qt_lex(&lexer, &t)) {
-        possible = own || !is_impossible(&t, sql + len);
+    for (qt_lex(lexer, &t); t.kind != QT_T_END && possible; qt_lex(lexer, &t)) {
+        possible = own || !is_impossible(&t, end);
         if (possible) {
             c->secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
             qt_classify(c, &t);
             if (t.kind == QT_T_STRING)
-                c->secret |= qt_read_inner(c, keywords, &t);
+                c->secret |= qt_read_inner(c, lexer->keywords, &t);
         }
         behind = t.p + t.len;
     }
     if (possible)
-        c->secret |= qt_secret_in_gap(behind, (size_t)(sql + len - behind));
-    if (!own && (!possible || (lexer.open_quote != 0 && lexer.open_quote != '*'))) {
+        c->secret |= qt_secret_in_gap(behind, (size_t)(end - behind));
+    if (!own && (!possible || (lexer->open_quote != 0 && lexer->open_quote != '*'))) {
         qt_classify_drop(c);
         c->flags = flags;
         c->secret = possible ? c->secret : secret; /* the end may be missing because a log cut it */
     }
     qt_classify_end(c);
-    return lexer.saw_comments;
 }
 
 /* Reads a text in each way in which servers take its comments, from the way `comments` on. `saw`: what is known to
@@ -63,9 +106,15 @@ static void read_comments(struct qt_classifier *c, const struct qt_keywords *key
                           struct qt_session_mode way, unsigned comments, unsigned saw, int own)
 {
     for (; comments <= QT_READ_COMMENTS; comments++) {
-        struct qt_lexer how = {.reading = way.reading, .charset = way.charset, .comments = (uint8_t)comments};
-        if ((comments & ~saw) == 0)
-            saw |= read_once(c, keywords, sql, len, &how, own);
+        struct qt_lexer lexer;
+        if ((comments & ~saw) != 0)
+            continue;
+        qt_lexer_init(&lexer, keywords, sql, len);
+        lexer.reading = way.reading;
+        lexer.charset = way.charset;
+        lexer.comments = (uint8_t)comments;
+        read_once(c, &lexer, own);
+        saw |= lexer.saw_comments;
     }
 }
 
@@ -119,12 +168,9 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
 void qt_readings_all(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
     struct qt_lexer lexer;
-    struct qt_token t;
     qt_lexer_init(&lexer, keywords, sql, len);
     qt_classify_begin(c);
-    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
-        qt_classify(c, &t);
-    qt_classify_end(c);
+    read_once(c, &lexer, 1);
     if (lexer.saw | lexer.saw_comments)
         qt_readings(c, &lexer, (struct qt_session_mode){0}, sql, len);
 }

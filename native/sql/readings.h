@@ -20,6 +20,10 @@ size_t qt_other_ways(struct qt_session_mode, struct qt_session_mode *way);
 int qt_holds_wide(const char *p, size_t len);
 /* A byte that is white space in some character sets, wherever it is. */
 int qt_holds_high_blank(const char *p, size_t len);
+/* Statements inside literals: PREPARE s FROM '...', EXECUTE IMMEDIATE '...', SET @s = '...'. Returns whether the one in
+ * this literal carries a password or a key. Where it is what PREPARE or EXECUTE IMMEDIATE runs, its dangers are theirs.
+ * `c` has read what is before it. */
+int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *, const struct qt_token *literal);
 /* The text was classified once, to its end, by the tokens of this lexer, which read it in the mode's own way: reads it
  * again in the other ways. */
 void qt_readings(struct qt_classifier *, const struct qt_lexer *, struct qt_session_mode, const char *sql, size_t len);

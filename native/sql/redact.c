@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/comments.h"
+#include "sql/lexer.h"
 #include "sql/names.h"
 #include "sql/readings.h"
 

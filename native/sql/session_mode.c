@@ -8,16 +8,62 @@
  */
 #include "querytape.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "sql/charsets.h"
-#include "sql/comments.h"
+#include "sql/lexer.h"
 #include "sql/names.h"
 #include "sql/normal_text.h"
 #include "sql/readings.h"
 
 #define NEWEST_EVERYWHERE 50500 /* a comment for this version or older ones is executed by every server */
+
+#define IN_EVERY_SERVER 248 /* collations below have one meaning */
+
+static const struct {
+    const char *name;
+    uint8_t charset;
+} CHARSETS[] = {{"gbk", QT_GBK},          {"gb18030", QT_GBK},     {"big5", QT_BIG5},       {"sjis", QT_SJIS},
+                {"cp932", QT_SJIS},       {"utf8mb4", QT_NARROW},  {"utf8mb3", QT_NARROW},  {"utf8", QT_NARROW},
+                {"latin1", QT_BLANK_A0},  {"binary", QT_NARROW},   {"ascii", QT_NARROW},    {"latin2", QT_BLANK_A0},
+                {"latin5", QT_BLANK_A0},  {"latin7", QT_BLANK_A0}, {"cp1250", QT_BLANK_A0}, {"cp1251", QT_NARROW},
+                {"cp1256", QT_NARROW},    {"cp1257", QT_NARROW},   {"cp850", QT_NARROW},    {"cp852", QT_BLANK_FF},
+                {"cp866", QT_BLANK_FF},   {"greek", QT_BLANK_A0},  {"hebrew", QT_BLANK_A0}, {"koi8r", QT_NARROW},
+                {"koi8u", QT_NARROW},     {"euckr", QT_NARROW},    {"gb2312", QT_NARROW},   {"ujis", QT_NARROW},
+                {"eucjpms", QT_NARROW},   {"tis620", QT_NARROW},   {"dec8", QT_BLANK_A0},   {"hp8", QT_NARROW},
+                {"macroman", QT_NARROW},  {"macce", QT_NARROW},    {"swe7", QT_NARROW},     {"armscii8", QT_BLANK_A0},
+                {"geostd8", QT_BLANK_A0}, {"keybcs2", QT_BLANK_FF}};
+
+/* MySQL's and MariaDB's manuals, "Supported Character Sets and Collations". enum qt_charset, or -1 where it is none
+ * that every server knows. */
+static int charset_of_name(const struct qt_token *t)
+{
+    for (size_t i = 0; i < sizeof CHARSETS / sizeof *CHARSETS; i++)
+        if (qt_name_is(t, CHARSETS[i].name))
+            return CHARSETS[i].charset;
+    return -1;
+}
+
+/* The same. MariaDB adds 1024 to a collation's number where it pads nothing. */
+static int charset_of_collation(int64_t collation)
+{
+    static const uint16_t wide[][2] = {{1, QT_BIG5},  {84, QT_BIG5}, {13, QT_SJIS}, {88, QT_SJIS},
+                                       {95, QT_SJIS}, {96, QT_SJIS}, {28, QT_GBK},  {87, QT_GBK},
+                                       {248, QT_GBK}, {249, QT_GBK}, {250, QT_GBK}};
+    static const uint8_t blank_a0[] = {3,  69, 5,  8,  15, 31, 47, 48, 49, 94, 2,  9,  21, 27, 77, 16, 71,
+                                       25, 70, 26, 34, 44, 66, 99, 30, 78, 32, 64, 20, 41, 42, 79, 92, 93};
+    static const uint8_t blank_ff[] = {36, 68, 37, 73, 40, 81};
+    int64_t plain = collation / 1024 == 1 ? collation % 1024 : collation; /* MariaDB's without padding */
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (plain == wide[i][0])
+            return wide[i][1];
+    if (plain > 0 && plain < 256 && memchr(blank_a0, (int)plain, sizeof blank_a0) != NULL)
+        return QT_BLANK_A0;
+    if (plain > 0 && plain < 256 && memchr(blank_ff, (int)plain, sizeof blank_ff) != NULL)
+        return QT_BLANK_FF;
+    return collation > 0 && collation < IN_EVERY_SERVER ? QT_NARROW : -1;
+}
 
 static const char *const ANSI[] = {"ansi_quotes", "ansi", "postgresql", "oracle", "mssql", "db2", "maxdb", NULL};
 
@@ -139,9 +185,9 @@ static void take_charset(struct follower *f)
     struct qt_token value = f->t;
     int charset = -1, global = f->global;
     if (value.kind == QT_T_NUMBER) {
-        charset = qt_charset_of_collation(digits(value.p, value.p + value.len));
+        charset = charset_of_collation(digits(value.p, value.p + value.len));
     } else if (value.kind == QT_T_WORD || value.kind == QT_T_QUOTED || value.kind == QT_T_STRING) {
-        charset = qt_charset_of_name(&value);
+        charset = charset_of_name(&value);
     }
     next(f);
     if (is_word(&f->t, "collate")) {
@@ -359,4 +405,44 @@ void qt_session_mode_follow(struct qt_normalizer *n, struct qt_session_mode *mod
         *mode = before;
     if (!failed_alone && (outcome < 0 || !more || !f.sets || is_ambiguous(&f, before.known)))
         mode->known = 0;
+}
+
+void qt_session_mode_login(struct qt_session_mode *m, int64_t collation, const char *server_version)
+{
+    int charset = charset_of_collation(collation);
+    int is_new = server_version != NULL && atoi(server_version) >= 8 && strstr(server_version, "MariaDB") == NULL;
+    /* a server that does not know the number takes its own default */
+    int known = collation > 0 && collation < (is_new ? 400 : IN_EVERY_SERVER);
+    m->known = known ? m->known | QT_KNOWS_CHARSET : m->known & (uint8_t)~QT_KNOWS_CHARSET;
+    m->charset = (uint8_t)(charset > 0 ? charset : QT_NARROW);
+}
+
+/* Whether no two ways to read it differ. */
+static int is_plain(const char *p, size_t len)
+{
+    return len == 0 || (memchr(p, '\\', len) == NULL && memchr(p, '"', len) == NULL && !qt_holds_high_blank(p, len) &&
+                        (memchr(p, '`', len) == NULL || !qt_holds_wide(p, len)));
+}
+
+static int gives(struct qt_normalizer *n, struct qt_session_mode mode, uint64_t digest, const char *sql, size_t len)
+{
+    struct qt_statement what;
+    return qt_normalize(n, &mode, sql, len, &what, NULL) == QT_OK && what.digest == digest;
+}
+
+/* A tape keeps no modes of sessions, but the digest of each statement as its session had it read: of the ways to read
+ * it, the first one that gives this digest. */
+void qt_session_mode_of_digest(struct qt_normalizer *n, uint64_t digest, const char *sql, size_t len,
+                               struct qt_session_mode *mode)
+{
+    struct qt_session_mode way[QT_MAX_WAYS];
+    *mode = (struct qt_session_mode){0};
+    if (is_plain(sql, len) || gives(n, *mode, digest, sql, len))
+        return;
+    size_t ways = qt_other_ways(*mode, way);
+    for (size_t i = 0; i < ways; i++)
+        if (gives(n, way[i], digest, sql, len)) {
+            *mode = way[i];
+            return;
+        }
 }

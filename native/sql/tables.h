@@ -6,7 +6,13 @@
 #ifndef QT_TABLES_H
 #define QT_TABLES_H
 
-#include "sql/table_reader.h"
+#include "base/bytes.h"
+#include "sql/lexer.h"
+
+/* Each with a NUL behind it, in the order of the text, once each; owned by who gives it to qt_names_free. */
+struct qt_names {
+    struct qt_bytes tables, calls;
+};
 
 void qt_names_free(struct qt_names *);
 /* Reads the statement once, that this lexer is at the beginning of. 0, or -1 when out of memory. */

@@ -27,6 +27,13 @@ from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, ra
 # Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
 # ran, in place of the EXECUTE or next to it.
 CLIENT_TEXTS = ("wire", "proxy")
+# What a plan found, each a file of its own where there is any: `Plan` says what.
+FOUND = {
+    "excluded_statements": "session BIGINT, stmt BIGINT, reason VARCHAR",
+    "excluded_events": "session BIGINT, seq BIGINT, reason VARCHAR",
+    "victims": "session BIGINT, seq BIGINT, statement BLOB",
+    "kills": "session BIGINT, seq BIGINT, start_ns BIGINT, thread BIGINT, ends_session BOOLEAN",
+}
 WHOLE_TAPE_MEMORY = 1 << 30  # to sort it
 
 
@@ -50,15 +57,11 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE split = {rules.split}")
     define_macros(con)
     con.execute(load_sql(__package__, "macros.sql"))
-    con.execute("CREATE TEMP TABLE excluded_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
-    if plan.excluded_statements.exists():
-        con.execute(f"INSERT INTO excluded_statements FROM read_parquet({sql_text(plan.excluded_statements)})")
-    con.execute("CREATE TEMP TABLE excluded_events (session BIGINT, seq BIGINT, reason VARCHAR)")
-    if plan.excluded_events.exists():
-        con.execute(f"INSERT INTO excluded_events FROM read_parquet({sql_text(plan.excluded_events)})")
-    con.execute("CREATE TEMP TABLE victims (session BIGINT, seq BIGINT, statement BLOB)")
-    if plan.victims.exists():
-        con.execute(f"INSERT INTO victims FROM read_parquet({sql_text(plan.victims)})")
+    for name, columns in FOUND.items():
+        con.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        path = getattr(plan, name)
+        if path.exists():
+            con.execute(f"INSERT INTO {name} FROM read_parquet({sql_text(path)})")
     con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")
     _read_digests(con, plan)
     con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
@@ -215,9 +218,7 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
     source = inside if plan.order.exists() else no_order
     con.execute(f"CREATE OR REPLACE TEMP VIEW commit_order AS FROM {source}")
     view_threads(con, plan)
-    no_kill = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::BIGINT AS victim LIMIT 0"
-    kills = load_sql(__package__, "kills.sql") if "kill" in plan.rules.allowed else no_kill
-    con.execute(f"CREATE OR REPLACE TEMP VIEW window_kills AS {kills}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_kills AS {load_sql(__package__, 'kills.sql')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_feed AS {load_sql(__package__, 'feed.sql')}")
 
 

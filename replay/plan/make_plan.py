@@ -14,6 +14,7 @@ import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_files, sql_text, write_parquet
 from ...common.errors import FolderError, InputError
+from ...native.bindings.statements import Normalizer
 from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
 from .commit_order import order_commits
@@ -162,12 +163,28 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
 
 
 def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Note the KILLs whose victim is not sent: they would hit what runs there now."""
+    """Read whom each KILL names, and note those whose victim is not sent: they would hit what runs there now."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
+    normalizer = Normalizer()
+    rows = con.execute(
+        "SELECT session, seq, start_ns, CASE WHEN command = 'process_kill' THEN params END, statement FROM tape_events"
+        " WHERE command = 'process_kill' OR danger_of(flags) = 'kill'"
+    ).fetchall()
+    kills = [(*place, *_killed(normalizer, params, statement)) for *place, params, statement in rows]
+    insert_rows(con, "kills", kills)
+    if kills:
+        write_parquet(con, "FROM kills", plan.kills)
     view_threads(con, plan)
     names = ", ".join([*NARROW, '"user"', "digest", "start_ns AS tape_ns"])
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_selected AS {select(plan, f'(SELECT {names} FROM tape_events)')}")
     con.execute(f"INSERT INTO excluded_events {load_sql(__package__, 'kills_alone.sql')}")
+
+
+def _killed(normalizer: Normalizer, params: bytes | None, statement: bytes | None) -> tuple[int | None, bool]:
+    """Return the connection id that a KILL names, and whether it ends the session. `params`: of COM_PROCESS_KILL."""
+    if params is None:
+        return normalizer.killed_thread(statement or b"")
+    return (int.from_bytes(params[1:5], "little") if len(params) >= 5 else None), True
 
 
 def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:

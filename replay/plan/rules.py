@@ -149,6 +149,11 @@ class Plan:
         return self.spill / "victims.parquet"
 
     @property
+    def kills(self) -> Path:
+        """Which connection each KILL names, where they may be sent. Exists where there are any."""
+        return self.spill / "kills.parquet"
+
+    @property
     def resumed(self) -> Path:
         """From which event each session of an interrupted run continues."""
         return self.spill / "resumed.parquet"

@@ -18,17 +18,16 @@ SECOND_NS = 1_000_000_000
 
 # Its later ids follow from the first by steps, unless its text has one row only.
 MANY_ROWS = (
-    "(insert_id IS NOT NULL OR insert_ids IS NOT NULL) AND coalesce(rows_affected, 2) > 1 AND NOT coalesce("
-    r"regexp_matches(words_of(statement), '(?i)\b(insert|replace)\b') AND NOT regexp_matches(words_of(statement),"
-    r" '(?i)\)\s*,\s*(row\s*)?\(|\b(select|table|load)\b'), false)"
+    "(insert_id IS NOT NULL OR insert_ids IS NOT NULL) AND coalesce(rows_affected, 2) > 1"
+    " AND (command = 'bulk_execute' OR has_action(actions, 'many_rows')"
+    " OR NOT coalesce(digest IN (SELECT digest FROM inserting_digests WHERE NOT copies_rows), false))"
 )
 
 
 def columns_asked(plan: Plan) -> list[str]:
     """Return the columns of events that `count_window` needs besides those of every plan."""
     overrides = plan.rules.overrides
-    texts = ["statement"] if overrides.ids and not plan.steps_known else []
-    ids = ["insert_id", "insert_ids", "rows_affected", *texts] if overrides.ids else []
+    ids = ["insert_id", "insert_ids", "rows_affected"] if overrides.ids else []
     return (["first_byte_ns"] if overrides.clock else []) + ids
 
 

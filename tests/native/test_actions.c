@@ -27,6 +27,8 @@ static struct qt_normalizer *normalizer;
 #define RANDOM QT_ACTION_RANDOM
 #define SESSION QT_ACTION_SESSION_DEPENDENT
 #define SERVER QT_ACTION_ASKS_SERVER
+#define DIAGNOSTICS (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_DIAGNOSTICS)
+#define ROWS QT_ACTION_MANY_ROWS
 
 static const struct {
     const char *sql;
@@ -164,6 +166,10 @@ static const struct {
     {"SELECT a `for update` FROM t", 0},
     {"SELECT a FROM t -- FOR UPDATE", 0},
     {"INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a=1", 0},
+    {"INSERT INTO t VALUES (1), (2)", ROWS},
+    {"INSERT INTO t (a) VALUES ROW(1),\nROW(2)", ROWS},
+    {"REPLACE t VALUES (1), ROW (2)", ROWS},
+    {"INSERT INTO t VALUES (ABS(1), (2)) ON DUPLICATE KEY UPDATE a = VALUES(a), b = (2)", 0},
     {"UPDATE t SET a=1", 0},
     {"SET STATEMENT max_statement_time=1 FOR UPDATE t SET a=1", 0},
     {"SELECT share FROM t", 0},
@@ -196,7 +202,7 @@ static const struct {
     {"SELECT LAST_INSERT_ID()", SESSION},
     {"SELECT `last_insert_id`()", SESSION},
     {"SELECT last_insert_id FROM t", 0},
-    {"SELECT ROW_COUNT(), FOUND_ROWS()", SESSION},
+    {"SELECT ROW_COUNT(), FOUND_ROWS()", DIAGNOSTICS},
     {"SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1", SESSION},
     {"SELECT CONNECTION_ID()", SESSION},
     {"SELECT GET_LOCK('a', 1)", SESSION},
@@ -207,13 +213,18 @@ static const struct {
     {"SELECT a INTO @b FROM t", SESSION},
     {"SET @a = 1", 0},
     {"SET @a = @b", SESSION},
-    {"SHOW WARNINGS", SESSION | SERVER},
-    {"SHOW COUNT(*) ERRORS", SESSION | SERVER},
+    {"SHOW WARNINGS", DIAGNOSTICS | SERVER},
+    {"SHOW COUNT(*) ERRORS", DIAGNOSTICS | SERVER},
     {"SHOW SESSION STATUS LIKE 'a'", SESSION | SERVER},
     {"SHOW GLOBAL STATUS", SERVER},
     {"SHOW TABLE STATUS", SERVER},
     {"SHOW GRANTS FOR 'a'@'b'", SERVER},
-    {"GET DIAGNOSTICS @a = NUMBER", SESSION},
+    {"SHOW SESSION ERRORS LIMIT 1", DIAGNOSTICS | SERVER},
+    {"SHOW TABLES LIKE 'warnings'", SERVER},
+    {"GET DIAGNOSTICS @a = NUMBER", DIAGNOSTICS},
+    {"SELECT diagnostics, @a FROM t", SESSION},
+    {"SELECT @@warning_count, @@session.error_count", DIAGNOSTICS | SERVER},
+    {"SELECT warning_count, @a FROM t", SESSION},
     {"HANDLER t OPEN", SESSION},
     {"SELECT @@identity", SESSION | SERVER},
     {"SELECT @@session.last_insert_id", SESSION | SERVER},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comments that some servers execute and others skip: a text counts as the worst of what it is for any server. */
-#include "sql/comments.h"
+#include "sql/lexer.h"
 
 #include <stdio.h>
 #include <string.h>

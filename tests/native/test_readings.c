@@ -3,7 +3,7 @@
 #include "sql/readings.h"
 
 #include "check.h"
-#include "sql/chars.h"
+#include "sql/lexer.h"
 
 enum { READINGS = 4, BACKSLASH_OUTSIDE = 1, OPEN = 2 };
 

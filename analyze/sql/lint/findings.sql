@@ -4,7 +4,7 @@
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   .read analyze/sql/lint/texts.sql
---   INSERT INTO lint_findings SELECT 'word', digest, events, duration_ns FROM lint_digests WHERE regexp_matches(text, '\bselect\b');
+--   INSERT INTO lint_findings SELECT 'word', digest, events, duration_ns FROM lint_digests WHERE text LIKE '%select%';
 --   .read analyze/sql/lint/findings.sql
 SELECT f.rule, f.digest, f.events, f.duration_ns, d.normalized
 FROM lint_findings AS f

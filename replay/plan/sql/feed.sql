@@ -13,7 +13,8 @@ WITH sent AS (
         getvariable('commit_order') AND (rolled_back(w.errno) OR i.session IS NOT NULL) AS undone,
         i.statement AS undoing,
         k.session IS NOT NULL AS kills,
-        k.victim
+        k.victim,
+        k.ends_session
     FROM (SELECT * FROM window_events WHERE reason IS NULL) w
     CROSS JOIN (SELECT clone FROM every_clone WHERE clone // getvariable('amplify') = getvariable('round')) c
     LEFT JOIN session_bases b ON w.session = b.session
@@ -38,12 +39,12 @@ SELECT
         WHEN s.undone THEN coalesce(s.undoing, 'ROLLBACK'::BLOB)
         WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))
         WHEN s.kills
-            THEN if(kills_query(s.statement), 'QUERY', 'CONNECTION')::BLOB
+            THEN if(s.ends_session, 'CONNECTION', 'QUERY')::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
     END AS statement,
     CASE WHEN NOT s.undone THEN s.params END AS params,
-    CASE WHEN NOT asks_diagnostics(s.actions, s.statement) THEN clock_of(s.class, s.actions, s.flags, s.tape_ns) END AS clock_us,
-    CASE WHEN s.insert_ids IS NULL AND NOT asks_diagnostics(s.actions, s.statement) THEN insert_id_of(s.class, s.insert_id) END
+    CASE WHEN NOT has_action(s.actions, 'asks_diagnostics') THEN clock_of(s.class, s.actions, s.flags, s.tape_ns) END AS clock_us,
+    CASE WHEN s.insert_ids IS NULL AND NOT has_action(s.actions, 'asks_diagnostics') THEN insert_id_of(s.class, s.insert_id) END
         AS insert_id,
     CASE WHEN NOT s.undone AND s.command = 'query' THEN insert_ids_of(s.class, s.insert_ids) END AS insert_ids,
     s.waits,

@@ -1,16 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which KILL would hit another statement than on the tape? session, seq, reason: what ran in the victim's session at that
 -- moment is not sent (a KILL QUERY: or ran there last), so the KILL is not either.
--- Inputs: views tape_events, threads, tape_selected (the tape's events with `filtered`: make_plan.py); macros of macros.sql;
--- variable commit_order.
+-- Inputs: table kills (make_plan.py); views threads, tape_selected (the tape's events with `filtered`: make_plan.py); macros of
+-- macros.sql; variable commit_order.
 -- By hand: `make_plan` makes this the plan's `excluded_events.parquet`.
-WITH kills AS (
-    SELECT session, seq, start_ns,
-        killed_thread(command, statement, params) AS thread,
-        command = 'process_kill' OR NOT kills_query(statement) AS ends_session
-    FROM (SELECT session, seq, start_ns, command, statement, params FROM tape_events
-        WHERE command = 'process_kill' OR danger_of(flags) = 'kill')
-), meant AS (
+WITH meant AS (
     SELECT k.session, k.seq, k.start_ns, k.ends_session, t.session AS victim
     FROM kills k
     ASOF JOIN threads t ON k.thread = t.thread_id AND k.start_ns >= t.first_ns

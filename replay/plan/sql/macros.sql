@@ -75,28 +75,6 @@ END;
 -- Bit 42 (QT_PLAN_FAILED): the command failed on the tape.
 CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN plan_flag('failed') ELSE 0 END;
 
--- A statement's text for expressions: line ends and tabs are blanks. (DuckDB writes a BLOB's as \x0A.)
-CREATE OR REPLACE TEMP MACRO words_of(statement) AS regexp_replace(statement::VARCHAR, '\\x0[9A-D]', ' ', 'g');
-
--- Does a statement ask about the one before it? A SET that is injected between the two would change the answer.
--- A CASE: both sides of an AND are computed for every row.
-CREATE OR REPLACE TEMP MACRO asks_diagnostics(actions, statement) AS CASE WHEN has_action(actions, 'session_dependent')
-    THEN coalesce(regexp_matches(words_of(statement),
-        '(?i)\b(row_count|found_rows)\s*\(|\bdiagnostics\b|\b(warning|error)_count\b|\bshow\s.*\b(warnings|errors)\b'), false)
-    ELSE false END;
-
--- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
-CREATE OR REPLACE TEMP MACRO little_endian(params) AS
-    TRY_CAST('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
-        || substr(hex(params), 3, 2) AS BIGINT)::VARCHAR;
-
--- The connection id that a KILL means; NULL where it is no number. And does it end one statement, not the session?
-CREATE OR REPLACE TEMP MACRO killed_thread(command, statement, params) AS
-    TRY_CAST(CASE WHEN command = 'process_kill' THEN little_endian(params)
-        ELSE regexp_extract(words_of(statement),
-            '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1) END AS BIGINT);
-CREATE OR REPLACE TEMP MACRO kills_query(statement) AS regexp_matches(words_of(statement), '(?i)\squery\s');
-
 -- The collation that COM_CHANGE_USER asks for: the letter C and its id, and what SET NAMES takes for it (NULL: not known).
 CREATE OR REPLACE TEMP MACRO collation_of(params) AS
     CASE WHEN octet_length(params) = 3 AND hex(params)[1:2] = '43'

@@ -103,6 +103,28 @@ def test_a_statement() -> None:
     assert (statement.redacted, statement.open_quote) == (None, "")
 
 
+@pytest.mark.parametrize(
+    ("sql", "thread", "ends_session"),
+    [
+        (b"KILL 5", 5, True),
+        (b"/* app */ kill\nhard connection 5; -- why", 5, True),
+        (b"KILL SOFT QUERY 5", 5, False),
+        (b"KILL QUERY ID 5", None, False),
+        (b"KILL USER app", None, True),
+        (b"KILL CONNECTION_ID()", None, True),
+        (b"KILL 9223372036854775807", 2**63 - 1, True),
+        (b"KILL 9223372036854775808", None, True),
+        (b"KILL 0x5", None, True),
+        (b"KILL", None, True),
+        (b"KILL 5; KILL 6", None, True),
+        (b"SELECT 5", None, True),
+    ],
+)
+def test_whom_a_kill_names(sql: bytes, thread: int | None, ends_session: bool) -> None:
+    """Only a text that is one KILL of a number names a connection."""
+    assert Normalizer().killed_thread(sql) == (thread, ends_session)
+
+
 CALLS = {
     "1": ("read", "none"),
     "NEXTVAL(s)": ("write", "none"),

@@ -78,7 +78,7 @@ def test_kill_is_mapped(tmp_path: Path) -> None:
         {"session": 2, "statement": "SELECT 1", "thread_id": 6, "start_ns": T0},
         {"session": 3, "statement": "SELECT 1", "thread_id": 5, "start_ns": T0 + 9 * SECOND},
     ]
-    kills = ["KILL 5", "kill query 6;", "KILL CONNECTION 77", "KILL USER app"]
+    kills = ["/* app */ KILL 5", "kill query 6;", "KILL CONNECTION 77", "KILL USER app"]
     for n, text in enumerate(kills):
         at = {"statement": text, "class": "admin", "flags": flag_bits(danger="kill"), "start_ns": T0 + (n + 1) * SECOND}
         events.append({"session": 2, "thread_id": 6, **at})

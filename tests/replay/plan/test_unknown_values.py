@@ -100,6 +100,9 @@ MANY = {"class": "write", "insert_id": 5, "rows_affected": 2}
         ({"statement": "EXECUTE s USING @a"}, 1),
         ({"statement": "EXECUTE s USING @a", "rows_affected": 1}, 0),
         ({"statement": "INSERT INTO orders VALUES (1),(2)", "insert_id": None, "insert_ids": "0:5"}, 1),
+        ({"statement": "INSERT INTO orders VALUES ('a), (select')"}, 0),
+        ({"statement": "INSERT INTO orders VALUES (?)", "command": "execute", "stmt": 1}, 0),
+        ({"statement": "INSERT INTO orders VALUES (?)", "command": "bulk_execute", "stmt": 1}, 1),
     ],
 )
 def test_steps_that_the_tape_does_not_know(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
