@@ -5,8 +5,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
+from .client_sessions import OpenSessions, ask_open_sessions
 from .facts import gather
-from .open_sessions import OpenSessions, ask_open_sessions
 from .queries import Rows, query_or_none
 from .target import Target
 

@@ -22,8 +22,8 @@ from ...common.files import size_now
 from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
 from ...native.bindings.reader import ReaderStats
+from ...servers.client_sessions import OpenSessions
 from ...servers.facts import gather
-from ...servers.open_sessions import OpenSessions
 from ...servers.target import Target
 from ..live import LiveCapture
 from ..record_source import capture_source
