@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ..common.duck import sql_text
-from ..replay.storage import open_storage
+from ..replay.run_folder import open_storage
 from ..replay.synthetic_tape import make_even_tape
 from ..schemas import select_list
 from ..servers.sandbox import Server, start_server

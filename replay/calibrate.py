@@ -24,12 +24,12 @@ from ..servers.target import Target
 from .checks.machine import measure
 from .last_calibration import cache_file
 from .options import ReplayOptions
-from .plan.make_plan import make_plan
+from .plan.make_plan import PlanRequest, make_plan
 from .plan.pacing import Pace
-from .replay_tape import run_plan
+from .replay_tape import run_task
 from .run_folder import new_run
 from .synthetic_tape import make_even_tape
-from .watcher import Watcher
+from .task import ReplayTask
 
 LATENESS_RATE = 5_000  # events a second of the run that measures lateness
 
@@ -83,37 +83,37 @@ def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> 
         sample_ns=0,
     )
     with new_run(options.output) as folder:
-        plan = make_plan(tape, options.rules(), folder.spill, folder.outcomes)
-        summary = run_plan(plan, options, folder, Facts("null"), Watcher())
+        plan = make_plan(PlanRequest(tape, options.rules(), folder.spill, folder.outcomes))
+        summary = run_task(ReplayTask(plan, options, folder, Facts("null")))
     accounting, used, late = (summary.info[key] for key in ("accounting", "generator", "lateness"))
     if accounting["executed"] != events:
         raise QuerytapeError(
             f"calibration: {accounting['executed']:,} of {events:,} events came through: {summary.info['partial']}"
         )
     return CalibrationLevel(
-        sessions,
-        pace.kind,
-        events / (summary.info["elapsed_ns"] / 1e9),
-        used["engine_cpu_ns"] / events,
-        used["cpu_ns"] / events,
-        late["tool_p50_ns"],
-        late["tool_p99_ns"],
-        late["probe_p50_ns"],
-        late["probe_p99_ns"],
-        used["rss_peak_bytes"],
+        sessions=sessions,
+        pace=pace.kind,
+        queries_per_second=events / (summary.info["elapsed_ns"] / 1e9),
+        engine_cpu_ns=used["engine_cpu_ns"] / events,
+        process_cpu_ns=used["cpu_ns"] / events,
+        late_p50_ns=late["tool_p50_ns"],
+        late_p99_ns=late["tool_p99_ns"],
+        probe_p50_ns=late["probe_p50_ns"],
+        probe_p99_ns=late["probe_p99_ns"],
+        rss_bytes=used["rss_peak_bytes"],
     )
 
 
-def calibrate(sessions: tuple[int, ...], tell: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
-    """Measure this machine with each of `sessions`; keep and return the result. `tell` gets each level."""
+def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
+    """Measure this machine with each of `sessions`; keep and return the result. `progress` gets each level."""
     levels: list[CalibrationLevel] = []
     measure()  # raises the limit of open files
     with temporary_folder() as folder, null_server() as port:
         for n in sessions:
             levels.append(run_level(Path(folder), port, n, min(200_000, 40_000 * n), Pace("none")))
-            tell(levels[-1])
+            progress(levels[-1])
         levels.append(run_level(Path(folder), port, max(*sessions, 1000), LATENESS_RATE * 5, Pace()))
-        tell(levels[-1])
+        progress(levels[-1])
     result = {
         "machine": socket.gethostname(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -17,14 +17,6 @@ READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 
 
 @dataclass(frozen=True)
-class Permissions:
-    """What the user allows the checks to let pass."""
-
-    target_is_disposable: bool = False
-    partial_ok: bool = False
-
-
-@dataclass(frozen=True)
 class ReplayOptions(EngineSettings):
     """Everything that can be set; schemas/names.toml explains what the engine takes as it is.
 
@@ -79,10 +71,6 @@ class ReplayOptions(EngineSettings):
             max_concurrent_sessions=self.max_concurrent_sessions,
             split=self.reads_to is not None,
         )
-
-    def permissions(self) -> Permissions:
-        """Return what concerns the pre-flight."""
-        return Permissions(self.target_is_disposable, self.partial_ok)
 
     @property
     def first_statements(self) -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..common.duck import sql_text, write_parquet
 from ..common.files import file_entry, new_folder, write_json
 from ..schemas import FORMAT_VERSION, Folder, open_folder, select_list
-from .storage import open_storage
+from .run_folder import open_storage
 
 BEGIN_NS = 1_700_000_000_000_000_000
 

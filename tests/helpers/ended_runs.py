@@ -15,8 +15,9 @@ from querytape.common.errors import TargetError
 from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import ReplayOptions, Target, summary
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.replay.run_folder import RunFolder, first_info
+from querytape.replay.run_folder import RunFolder
 from querytape.replay.summary import IN_ACCOUNTING
+from querytape.replay.task import ReplayTask, first_info
 from querytape.schemas import select_list
 from querytape.servers.facts import Facts
 
@@ -111,7 +112,8 @@ class Made:
             self.path,
             **{"query_plans": False, "connect_timeout_s": 11, **(options or {})},
         )
-        info = first_info(plan, given, Facts("8.0.36", variables=BEFORE))
+        task = ReplayTask(plan, given, folder, Facts("8.0.36", variables=BEFORE))
+        info = first_info(task)
         folder.write(info)
         counts = {name: number for number, name in enumerate(IN_ACCOUNTING, 1)}
         late = {name: number for number, name in enumerate(LATENESS, 101)}
@@ -119,11 +121,12 @@ class Made:
         values = {**counts, **late, **engine, "engine_cpu_ns": 55, "order_broken": 0, **(stats or {})}
         self.cleaned = 0
         return SimpleNamespace(
-            plan=plan, options=given, folder=folder, info=info, stats=SimpleNamespace(**values), stops=0, timed_out=False,
-        standstill=None,
-            ticks=SimpleNamespace(clock_pairs=[[1, 2]]), speed=SimpleNamespace(changes=[{"at_ns": 3, "speed": "2"}], clean=self.clean),
-            sampler=SimpleNamespace(problem="no rights"), rows_written=len(sent), threads_peak=6, cpu_ns=66,
-            feeder_error=None, growing=None, drivers=None, **fields,
+            task=task, info=info, stats=SimpleNamespace(**values), stops=0, timed_out=False, standstill=None,
+            logs=SimpleNamespace(
+                ticks=SimpleNamespace(clock_pairs=[[1, 2]]), sampler=SimpleNamespace(problem="no rights"),
+                speed=SimpleNamespace(changes=[{"at_ns": 3, "speed": "2"}], clean=self.clean),
+            ),
+            rows_written=len(sent), threads_peak=6, cpu_ns=66, feeder_error=None, drivers=None, **fields,
         )  # fmt: skip
 
     def copied(self) -> Plan:

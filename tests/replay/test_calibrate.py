@@ -12,16 +12,16 @@ from querytape.replay.last_calibration import cache_file, last_calibration
 
 @pytest.mark.long
 def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level is measured and told, every event comes through, and the next run finds the result."""
+    """Each level is measured and levels, every event comes through, and the next run finds the result."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(calibration, "LATENESS_RATE", 1000)
-    told: list[CalibrationLevel] = []
+    levels: list[CalibrationLevel] = []
     assert last_calibration() is None
-    result = calibrate((1, 4), told.append)
-    assert [(level.sessions, level.pace) for level in told] == [(1, "none"), (4, "none"), (1000, "schedule")]
-    assert all(level.queries_per_second > 100 and level.engine_cpu_ns > 100 for level in told)
-    assert told[-1].late_p99_ns is not None
-    assert told[-1].probe_p99_ns is not None
+    result = calibrate((1, 4), levels.append)
+    assert [(level.sessions, level.pace) for level in levels] == [(1, "none"), (4, "none"), (1000, "schedule")]
+    assert all(level.queries_per_second > 100 and level.engine_cpu_ns > 100 for level in levels)
+    assert levels[-1].late_p99_ns is not None
+    assert levels[-1].probe_p99_ns is not None
     assert last_calibration() == result
     cache_file().write_text("[]")
     assert last_calibration() is None

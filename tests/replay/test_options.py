@@ -19,12 +19,9 @@ def test_reads_only_is_told_to_the_server_first(tmp_path: Path) -> None:
 
 
 def test_parts_of_the_options(tmp_path: Path) -> None:
-    """The plan gets its rules, the checks what the user permits."""
-    options = ReplayOptions(HERE, tmp_path, reads_to=HERE, lead_ns=7, allow_writes=True, partial_ok=True)
-    rules = options.rules()
+    """The plan gets its rules."""
+    rules = ReplayOptions(HERE, tmp_path, reads_to=HERE, lead_ns=7, allow_writes=True).rules()
     assert (rules.lead_ns, rules.allow_writes, rules.split, rules.commit_order) == (7, True, True, False)
-    assert options.permissions().partial_ok
-    assert not options.permissions().target_is_disposable
 
 
 def test_parameters_in_run_json(tmp_path: Path) -> None:

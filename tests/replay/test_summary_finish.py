@@ -70,7 +70,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "lateness": {name: number for number, name in enumerate(LATENESS, 101)},
         "clock_pairs": [[1, 2]],
         "speed_changes": [{"at_ns": 3, "speed": "2"}],
-        "drain": {"waited_ns": 3 * S - run.plan.last_due_ns, "cut": 0},
+        "drain": {"waited_ns": 3 * S - run.task.plan.last_due_ns, "cut": 0},
         "sessions": {"opened": 1, "opened_ahead": 0, "failed": 0, "lost": 0, "in_transaction_at_end": 1},
         "state": None,
         "sampling_problem": "no rights",
@@ -87,7 +87,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert made.answer is not None
     assert made.answer.closed == 1
     assert made.cleaned == 1
-    assert not run.folder.spill.exists()
+    assert not run.task.folder.spill.exists()
     assert done.complete
 
 
@@ -204,11 +204,11 @@ def test_summaries_are_of_every_server_that_is_known(made: Made, monkeypatch: py
 
     monkeypatch.setattr(summary, "keep_summaries", keep)
     run = made.run(options={"summaries": True})
-    run.plan.tape.info["server"] = {"variables": {"s": "1"}}
+    run.task.plan.tape.info["server"] = {"variables": {"s": "1"}}
     run.info["read_target"] = {"variables": {"r": "1"}}
     assert finish(run).info["summaries"] == ["pt-summary"]
     variables = {"source": {"s": "1"}, "target": BEFORE, "read_target": {"r": "1"}}
-    assert given == [(made.path, run.options.target, False, variables)]
+    assert given == [(made.path, run.task.options.target, False, variables)]
 
 
 def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.M
     run = made.run(options={"query_plans": True, "overrides": Overrides(schemas={"a": "b"})})
     info = finish(run).info
     assert (info["problems_afterwards"], info["query_plans"]) == ([], 5)
-    assert given == [("t.tape", made.path, True, run.options.target, {"a": "b"})]
+    assert given == [("t.tape", made.path, True, run.task.options.target, {"a": "b"})]
 
 
 LOST = {
@@ -326,7 +326,7 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
 def test_files_of_a_run_are_named_with_their_rows(made: Made) -> None:
     """All tables of a run, with bytes and rows."""
     run = made.run()
-    entries = file_entries(run.folder.open())
+    entries = file_entries(run.task.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]
     assert sum(entry["rows"] for entry in entries) == 5
 

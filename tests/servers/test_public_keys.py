@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from querytape.common.errors import InputError, TargetError
 from querytape.native.bindings.engine import EngineOptions
 from querytape.servers.public_keys import is_this_machine, keys_of, read_public_key
-from querytape.servers.target import Target, parse_target
+from querytape.servers.target import Login, Target, parse_target
 from querytape.servers.tls import Tls
 
 from tests.helpers.hostile import Client, greeting, hostile, packet
@@ -75,13 +75,13 @@ def test_option_files(key: Key, tmp_path: Path) -> None:
     file.write_text(f"[client]\nget-server-public-key\n[pinned]\nserver-public-key-path = {pem}\n")
     url = "mysql://app@192.0.2.1/"
     assert parse_target(url, environ={}).asks_for_key is False
-    assert parse_target(url, get_server_public_key=True, environ={}).asks_for_key
-    assert parse_target(url, file, tls=Tls("PREFERRED"), environ={}).asks_for_key
-    pinned = parse_target(url, file, "pinned", environ={})
+    assert parse_target(url, Login(get_server_public_key=True), environ={}).asks_for_key
+    assert parse_target(url, Login(file, tls=Tls("PREFERRED")), environ={}).asks_for_key
+    pinned = parse_target(url, Login(file, "pinned"), environ={})
     assert (pinned.tls.server_public_key, pinned.asks_for_key) == (str(pem), False)
     assert parse_target("mysql://app@127.0.0.1/", environ={}).asks_for_key
     assert parse_target("mysql://app@/?socket=/s", environ={}).asks_for_key
-    local = parse_target("mysql://app@127.0.0.1/", server_public_key=pem, environ={})
+    local = parse_target("mysql://app@127.0.0.1/", Login(server_public_key=pem), environ={})
     assert not local.asks_for_key  # a key that is given is the only one
 
 

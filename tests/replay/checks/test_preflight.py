@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from querytape.replay.checks.machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine, measure
 from querytape.replay.checks.preflight import Finding, check
-from querytape.replay.options import Permissions
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
@@ -33,7 +33,8 @@ MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=6
 def findings(
     facts: Facts = FACTS,
     machine: Machine = MACHINE,
-    allowed: Permissions | None = None,
+    partial_ok: bool = False,
+    target_is_disposable: bool = False,
     target: Target = TARGET,
     **plan: Any,
 ) -> list[Finding]:
@@ -42,7 +43,8 @@ def findings(
     rules = Rules(allow_writes=plan.pop("writes", False))
     tape = Folder("tape", Path("t.tape"), info)
     fields = {"peak_sessions": 10, "planned": 100, "schemas": {"shop": 100}, **plan}
-    return check(Plan(tape, rules, Path("spill"), **fields), target, facts, machine, allowed or Permissions())
+    options = ReplayOptions(target, Path(), partial_ok=partial_ok, target_is_disposable=target_is_disposable)
+    return check(Plan(tape, rules, Path("spill"), **fields), options, facts, machine)
 
 
 def refusals(*args: Any, **kwargs: Any) -> list[str]:
@@ -66,7 +68,7 @@ def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: 
     rules = Rules(allow_writes=True, overrides=Overrides(ids=option == "ids"), commit_order=option == "order")
     plan = Plan(Folder("tape", Path("t.tape"), {"finished": True}), rules, Path("spill"), schemas={"shop": 1})
     facts = replace(FACTS, account="app@%", grants=grants)
-    found = check(plan, TARGET, facts, MACHINE, Permissions(target_is_disposable=True))
+    found = check(plan, ReplayOptions(TARGET, Path(), target_is_disposable=True), facts, MACHINE)
     said = [each.text for each in found if "triggers" in each.text]
     named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
     grant = "the account may not see triggers of shop: GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
@@ -136,7 +138,7 @@ def test_connections_in_use_count() -> None:
 def test_replicas() -> None:
     """Writes to a server with replicas are refused even where it is disposable; reads are not."""
     facts = replace(FACTS, replicas=2)
-    assert "has 2 replicas" in refusals(facts, allowed=Permissions(target_is_disposable=True), writes=True)[0]
+    assert "has 2 replicas" in refusals(facts, target_is_disposable=True, writes=True)[0]
     assert refusals(facts) == []
 
 
@@ -148,17 +150,15 @@ def test_known_source_allows_writes() -> None:
 def test_a_query_sampled_tape_is_never_replayed() -> None:
     """Sessions with holes are refused, --partial-ok or not; sampled sessions are whole ones."""
     sampled = {"warnings": [{"kind": "query_sampled", "text": "one query of 100"}]}
-    found = findings(info=sampled, allowed=Permissions(partial_ok=True))
+    found = findings(info=sampled, partial_ok=True)
     assert any(finding.severity == "refuse" and "for analysis only" in finding.text for finding in found)
-    found = findings(
-        info={"warnings": [{"kind": "session_sampled", "text": "x"}]}, allowed=Permissions(partial_ok=True)
-    )
+    found = findings(info={"warnings": [{"kind": "session_sampled", "text": "x"}]}, partial_ok=True)
     assert all(finding.severity != "refuse" for finding in found)
 
 
 def test_partial_ok() -> None:
     """With --partial-ok the same sentence is a warning."""
-    found = findings(info={"warnings": [{"text": "a hole"}]}, allowed=Permissions(partial_ok=True))
+    found = findings(info={"warnings": [{"text": "a hole"}]}, partial_ok=True)
     assert Finding("warning", "the tape is partial: a hole") in found
 
 
@@ -184,7 +184,7 @@ def test_schema_names_without_case() -> None:
 def test_what_is_not_known_is_said() -> None:
     """An account that may see nothing gets warnings, not silence."""
     blind = replace(FACTS, others=None, replicas=None)
-    found = findings(blind, writes=True, allowed=Permissions(target_is_disposable=True))
+    found = findings(blind, writes=True, target_is_disposable=True)
     assert [f.text.split(":")[0] for f in found if f.severity == "warning"] == [
         "other connections to the target could not be seen",
         "whether the target has replicas could not be seen",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from querytape.replay.checks.machine import Machine
 from querytape.replay.checks.preflight import Finding, check, check_read_target, check_tape, listed, unknown_overrides
-from querytape.replay.options import Permissions
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
@@ -58,8 +58,9 @@ def as_lines(findings: list[Finding]) -> list[str]:
 def lines(**given: Any) -> list[str]:
     """Check a small plan; `facts` and `machine` are replacements of their fields."""
     facts, machine = replace(FACTS, **given.pop("facts", {})), replace(MACHINE, **given.pop("machine", {}))
-    target, allowed = given.pop("target", TARGET), given.pop("allowed", Permissions())
-    return as_lines(check(plan(**given), target, facts, machine, allowed))
+    allowed = {name: given.pop(name) for name in ("partial_ok", "target_is_disposable") if name in given}
+    options = ReplayOptions(given.pop("target", TARGET), Path(), **allowed)
+    return as_lines(check(plan(**given), options, facts, machine))
 
 
 SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
@@ -113,7 +114,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"info": {"finished": False, "warnings": "none"}, "allowed": Permissions(partial_ok=True)},
+        {"info": {"finished": False, "warnings": "none"}, "partial_ok": True},
         ["warning: the tape is partial: its capture was killed before the end"],
     ),
     (
@@ -151,7 +152,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             " add --target-is-disposable if this target's data may be lost"
         ],
     ),
-    ({"writes": True, "allowed": Permissions(target_is_disposable=True)}, []),
+    ({"writes": True, "target_is_disposable": True}, []),
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": 1, "variables": {"read_only": "ON"}}},
         [
@@ -352,9 +353,9 @@ def test_the_read_target() -> None:
 
 def test_the_tape_alone() -> None:
     """What the tape says against a replay is known before any work."""
-    assert check_tape({"finished": True}, Permissions()) == []
-    assert [f.severity for f in check_tape({}, Permissions())] == ["refuse"]
-    assert [f.severity for f in check_tape({}, Permissions(partial_ok=True))] == ["warning"]
+    assert check_tape({"finished": True}, False) == []
+    assert [f.severity for f in check_tape({}, False)] == ["refuse"]
+    assert [f.severity for f in check_tape({}, True)] == ["warning"]
 
 
 def test_what_overrides_cannot_know() -> None:

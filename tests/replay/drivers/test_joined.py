@@ -207,9 +207,9 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     summary = said[said.index("SENT OR NOT IS UNKNOWN") :]
     assert "PARTIAL: driver" in summary
     counts = bench.balanced()
-    untold = counts["reasons"]["not_sent"]["driver_lost"]
-    assert counts["sent_unknown"] == untold > 0
-    assert counts["executed"] == EVENTS - untold
+    unreported = counts["reasons"]["not_sent"]["driver_lost"]
+    assert counts["sent_unknown"] == unreported > 0
+    assert counts["executed"] == EVENTS - unreported
     code, said_there = cut.end()
     assert code == 1
     assert "NOT DELIVERED, kept in" in said_there

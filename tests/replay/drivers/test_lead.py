@@ -148,15 +148,15 @@ def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     lost = [driver for driver in summary.info["drivers"] if driver["lost"]]
     assert len(lost) == 1
     assert "signal 9" in lost[0]["lost"]
-    untold = counts["reasons"]["not_sent"]["driver_lost"]
-    assert 0 < counts["sent_unknown"] < untold <= lost[0]["planned"]
+    unreported = counts["reasons"]["not_sent"]["driver_lost"]
+    assert 0 < counts["sent_unknown"] < unreported <= lost[0]["planned"]
     assert not summary.complete
     assert "nobody knows" in summary.info["partial"]
     there = sum(written(shop).values())
     executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
     assert executed <= there <= executed + counts["sent_unknown"]  # what the server has is inside what is said
     if on_lost == "go-on":
-        assert counts["executed"] + untold == EVENTS
+        assert counts["executed"] + unreported == EVENTS
     else:
         assert counts["reasons"]["not_sent"]["stopped"] > 0
     assert children() == []

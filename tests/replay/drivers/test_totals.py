@@ -65,7 +65,7 @@ def test_plans_are_added(tmp_path: Path) -> None:
     assert plan.reasons == {("filtered", "write"): 4}
 
 
-def told(executed: int, p99: int | None) -> dict[str, Any]:
+def reported(executed: int, p99: int | None) -> dict[str, Any]:
     """Return what a driver tells at its end."""
     return {
         "accounting": {"executed": executed, "not_sent": 1, "timeouts": 2, "balanced": True},
@@ -76,9 +76,9 @@ def told(executed: int, p99: int | None) -> dict[str, Any]:
 
 
 def test_ends_are_added(tmp_path: Path) -> None:
-    """A lost driver told nothing at its end."""
+    """A lost driver reported nothing at its end."""
     one, two, _lost = every = members(tmp_path, 3)
-    one.info, two.info = told(5, 30), told(6, None)
+    one.info, two.info = reported(5, 30), reported(6, None)
     stats = whole_stats(every, 77, 88)
     assert (stats.executed, stats.timeouts, stats.engine_cpu_ns, stats.drain_timeout) == (11, 4, 20, 2)
     assert (stats.tool_p99_ns, stats.probe_p99_ns) == (30, None)

@@ -10,32 +10,17 @@ import pytest
 from querytape.common.duck import sql_text
 from querytape.common.errors import InputError
 from querytape.replay.plan.database import feed_stream, open_planner, plan_windows, session_stream
-from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.schemas import ACTIONS, COMMANDS, DANGERS, open_folder
+from querytape.schemas import ACTIONS, COMMANDS, DANGERS
 
 from tests.helpers.duck import database
+from tests.helpers.planning import plan_tape, planned
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
 pytestmark = pytest.mark.slow
 
 WRITES = Rules(allow_writes=True)
-
-
-def planned(
-    tmp_path: Path,
-    events: Any,
-    rules: Rules | None = None,
-    parts: int = 1,
-    max_rows: int | None = None,
-    **tape_json: Any,
-) -> Plan:
-    """Make a tape and plan it."""
-    tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
-    for name in ("spill", "outcomes"):
-        (tmp_path / name).mkdir()
-    return make_plan(open_folder("tape", tape), rules or Rules(), tmp_path / "spill", tmp_path / "outcomes", max_rows)
 
 
 def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
@@ -49,11 +34,11 @@ def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
 
 
-def fed(plan: Plan, max_rows: int | None = None) -> list[tuple[Any, ...]]:
+def fed(plan: Plan) -> list[tuple[Any, ...]]:
     """Return every row that the engine would get, in order."""
     with open_planner(plan) as con:
         rows = []
-        for window in list(plan_windows(con, plan, max_rows)):
+        for window in list(plan_windows(con, plan)):
             rows += feed_stream(con, plan, window).fetchall()
     return rows
 
@@ -174,8 +159,8 @@ def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path)
         events += [{**about, "command": "long_data", "params": b"L"} for _ in range(40)]
     plan = planned(tmp_path, events, max_rows=10)
     assert plan.reasons == {("filtered", "write"): 41}
-    assert {row[0] for row in fed(plan, 10)} == {2}
-    assert len(fed(plan, 10)) == 41
+    assert {row[0] for row in fed(plan)} == {2}
+    assert len(fed(plan)) == 41
 
 
 def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
@@ -330,8 +315,23 @@ def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: 
 
     zero = min(when(e) for e in reads)
     want = sorted((when(e) - zero, e["session"], e["seq"]) for e in reads)
-    rows = fed(plan, max_rows=20)
+    rows = fed(plan)
     assert [(due, session, seq) for session, seq, due, *_ in rows] == want
     assert plan.planned == len(want)
     assert plan.disordered == int(backwards)
     assert plan.events == 200 == plan.planned + len(excluded(tmp_path))
+
+
+def test_a_plan_takes_the_span_of_all(tmp_path: Path) -> None:
+    """Its zero is the first moment of all, its length theirs; its own first event is due later by the difference."""
+    tape = make_tape(tmp_path / "a.tape", [{"start_ns": T0 + 40 * MS, "statement": "SELECT 1"}])
+    given: list[tuple[int, int]] = []
+
+    def span(first_ns: int, last_ns: int) -> tuple[int, int]:
+        given.append((first_ns, last_ns))
+        return T0, T0 + 1000 * MS
+
+    plan = plan_tape(tape, tmp_path, span=span)
+    assert [first for first, _ in given] == [T0 + 40 * MS]
+    assert (plan.zero_ns, plan.round_ns) == (T0, 1000 * MS)
+    assert 40 * MS <= plan.last_due_ns < 1000 * MS
