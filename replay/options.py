@@ -7,9 +7,8 @@ from typing import Any
 
 from ..schemas.names import EngineSettings
 from ..servers.target import Target
-from .plan.amplify import Amplification
 from .plan.overrides import STEPS, Overrides
-from .plan.pacing import Pace
+from .plan.pacing import Amplification, Pace
 from .plan.rules import Rules
 from .plan.selection import Selection
 

@@ -18,9 +18,8 @@ from .checks.logins import check_logins
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .follow import Growing, Pieces, check_follow, first_piece, late_start
-from .observe.host import Host, SshHost
+from .observe.host import Host, SshHost, local_process, pid_file
 from .observe.schema_facts import keep_schema_facts, tape_schemas
-from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
 from .plan.catalog import Catalog, read_catalog
 from .plan.make_plan import PlanRequest, make_plan

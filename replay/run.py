@@ -22,11 +22,10 @@ from ..common.signals import stop_on_signals
 from ..native.bindings.engine import Engine, EngineStats
 from .engine_options import engine_options
 from .follow import rest_ns
+from .observe.control_files import SpeedFile, stops_asked
 from .observe.live import LiveRun
 from .observe.sampler import Sampler
-from .observe.speed_control import SpeedFile
 from .observe.standstill import Standstill, look_for_standstill
-from .observe.stop_request import stops_asked
 from .observe.ticks import TickLog, process_cpu_ns
 from .plan.database import feed_streams, session_stream, take_planner
 from .run_folder import open_storage

@@ -21,15 +21,12 @@ from ..servers.queries import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
 from .follow import follow_problem, settle
-from .last_calibration import last_calibration
-from .observe.accounting import account, session_totals, summarise
-from .observe.carried_events import count_restored
-from .observe.order import order_warnings
+from .observe.accounting import account, count_restored, session_totals, summarise
+from .observe.control_files import forget_stop
 from .observe.prepared import end_own_prepared, prepared_warnings
 from .observe.query_plans import keep_query_plans
-from .observe.saturation import warnings
-from .observe.server_counters import cache_counters, server_counters
-from .observe.stop_request import forget_stop
+from .observe.run_warnings import last_calibration, order_warnings, warnings
+from .observe.sampler import cache_counters, server_counters
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
 from .plan.windows import BASE_MEMORY, raise_memory

@@ -12,7 +12,7 @@ from ..servers.facts import Facts
 from ..servers.target import Target
 from .follow import Pieces
 from .observe.host import Host
-from .observe.server_counters import cache_counters, server_counters
+from .observe.sampler import cache_counters, server_counters
 from .options import ReplayOptions
 from .plan.rules import Plan
 from .run_folder import RunFolder

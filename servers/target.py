@@ -21,8 +21,7 @@ from ..common.errors import InputError, TargetError
 from ..common.text import printable
 from .control import ANSWER_S, ControlConnection, connect
 from .option_files import read_options
-from .public_keys import is_this_machine, keys_of, read_public_key
-from .tls import Tls, is_encrypted
+from .tls import Tls, is_encrypted, is_this_machine, keys_of, read_public_key
 
 DEFAULT_PORT = 3306
 INSECURE_TRANSPORT = 3159  # require_secure_transport, in MySQL and MariaDB
@@ -54,7 +53,7 @@ class Target:
 
     @property
     def asks_for_key(self) -> bool:
-        """Whether a server without TLS may name the key that the password is encrypted with; see public_keys.py."""
+        """Whether a server without TLS may name the key that the password is encrypted with; see tls.py."""
         tls = self.tls
         return tls.server_public_key is None and (tls.get_server_public_key or is_this_machine(self.address))
 

@@ -58,7 +58,7 @@ LAYERS = {
     "replay": (
         ("run_folder", "plan"),
         ("options",),
-        ("checks", "observe", "engine_options", "last_calibration", "synthetic_tape"),
+        ("checks", "observe", "engine_options"),
         ("watcher", "follow"),
         ("task",),
         ("run",),

@@ -20,8 +20,7 @@ from ...schemas.json_shapes import check_shape, read_json
 from ..observe.accounting import account, session_totals, summarise
 from ..run_folder import open_storage
 from ..summary import IN_ACCOUNTING, RunSummary, file_entries
-from .merge import PARTS
-from .totals import lateness_of, whole_ticks
+from .merging import PARTS, lateness_of, whole_ticks
 
 LATE = "put together afterwards, for the lead was lost in the run: the target's counters end there"
 

@@ -13,11 +13,10 @@ from ..options import ReplayOptions
 from ..replay_tape import opened
 from ..summary import RunSummary
 from ..watcher import Watcher
-from .agreement import prints_of
 from .channel import Channel
 from .driver import SILENT_S, Driver
 from .secured import join
-from .shares import part_of, part_options
+from .shares import part_of, part_options, prints_of
 
 WELCOME_S = 10.0
 

@@ -26,16 +26,14 @@ from ..run_folder import RunFolder, new_run, open_storage
 from ..summary import RunSummary, finish
 from ..task import ReplayTask, ask_counters, first_info
 from ..watcher import Watcher
-from .agreement import prints_of
 from .driver import ERRORS
 from .listener import Expected, Listener
 from .local import Order, start_driver
 from .lost import write_unreported
 from .member import Member
-from .merge import PARTS, merge, part_path
+from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
-from .shares import Drivers, deal, part_of, part_options, refuse_what_needs_all
-from .totals import Ticks, whole_plan, whole_stats
+from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all
 
 LOOK_S = 0.1
 AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # zero lies so far ahead when GO is sent

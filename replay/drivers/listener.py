@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from ...common.errors import InputError, QuerytapeError
 from ...common.text import printable
-from .agreement import differing
 from .channel import Channel, ChannelClosed
 from .member import Member
 from .secured import admit, server_context
+from .shares import differing
 
 MAX_WAITING = 64  # connections that have proved nothing yet
 

@@ -12,10 +12,9 @@ import duckdb
 from ...common.duck import duck_path
 from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
-from .amplify import Amplification
 from .catalog import Catalog
 from .overrides import Overrides
-from .pacing import Pace
+from .pacing import Amplification, Pace
 from .selection import Selection
 from .windows import BASE_MEMORY, Measured
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration against the null server: each level is measured, and the result is kept."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from querytape.native.bindings.null_server import NullServer
 from querytape.replay import calibrate as calibration
-from querytape.replay.calibrate import CalibrationLevel, calibrate, null_server
-from querytape.replay.last_calibration import cache_file, last_calibration
+from querytape.replay.calibrate import CalibrationLevel, calibrate, make_even_tape, null_server
+from querytape.replay.observe.run_warnings import cache_file, last_calibration
+
+from tests.helpers.whole import query
 
 
 @pytest.mark.long
@@ -34,3 +37,17 @@ def test_the_null_server_ends_with_its_input() -> None:
     with NullServer() as server:
         assert server.answers == 0
         assert server.port != port or server.port > 0
+
+
+def test_even_tape(tmp_path: Path) -> None:
+    """Ten events of three sessions in turn, evenly spaced; the folder is a finished tape."""
+    tape = make_even_tape(tmp_path / "t.tape", 3, 10, 1000, "SELECT 'it''s'")
+    assert tape.finished
+    assert tape.info["counts"] == {"events": 10, "sessions": 3, "digests": 0, "problems": 0}
+    sessions = query(f"SELECT session, events FROM {tape.source('sessions')} ORDER BY session")
+    assert sessions == [(1, 4), (2, 3), (3, 3)]
+    rows = query(f"SELECT session, seq, start_ns, statement FROM {tape.source('events')} ORDER BY start_ns")
+    assert [row[:2] for row in rows[:4]] == [(1, 1), (2, 1), (3, 1), (1, 2)]
+    assert {b[2] - a[2] for a, b in pairwise(rows)} == {1_000_000}
+    assert rows[0][3] == b"SELECT 'it''s'"
+    assert (tape.info["first_ns"], tape.info["last_ns"]) == (rows[0][2], rows[-1][2])

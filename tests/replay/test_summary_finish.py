@@ -10,9 +10,8 @@ from querytape.common.errors import NativeFault, QuerytapeError
 from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import Target, summary
 from querytape.replay.observe.accounting import account
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.overrides import Overrides
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.summary import ENDED_BY, IN_ACCOUNTING, VOLATILE_VARIABLES, file_entries, finish
 from querytape.schemas import open_folder

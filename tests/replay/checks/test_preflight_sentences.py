@@ -12,9 +12,9 @@ from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
-from querytape.servers.accounts import Account
 from querytape.servers.facts import Facts
 from querytape.servers.library_functions import LibraryFunctions
+from querytape.servers.option_files import Account
 from querytape.servers.prepared import Xid
 from querytape.servers.target import Target
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from querytape.replay.drivers.lost import REASON, write_unreported
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.make_plan import PlanRequest
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Rules
 from querytape.schemas import Folder, open_folder
 

@@ -14,15 +14,14 @@ from typing import Any
 
 import pytest
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.database import feed_streams, session_stream, take_planner
 from querytape.replay.plan.overrides import Overrides
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.plan.selection import Selection
 from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder, tape_id
-from querytape.servers.accounts import Account
+from querytape.servers.option_files import Account
 
 from tests.helpers.golden import check_one
 from tests.helpers.planning import excluded, plan_tape

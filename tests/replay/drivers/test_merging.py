@@ -7,13 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
+from querytape.common.duck import sql_text
 from querytape.native.bindings.engine import EndedBy, State
 from querytape.replay.drivers.member import Member
-from querytape.replay.drivers.totals import Ticks, whole_plan, whole_stats
+from querytape.replay.drivers.merging import Ticks, merge, part_path, whole_plan, whole_stats
 from querytape.replay.observe.ticks import Tick, TickLog
 from querytape.replay.plan.rules import Rules
-from querytape.schemas import open_folder
+from querytape.schemas import open_folder, select_list
 
+from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
@@ -83,3 +86,27 @@ def test_ends_are_added(tmp_path: Path) -> None:
     assert (stats.executed, stats.timeouts, stats.engine_cpu_ns, stats.drain_timeout) == (11, 4, 20, 2)
     assert (stats.tool_p99_ns, stats.probe_p99_ns) == (30, None)
     assert (stats.zero_real_ns, stats.now_ns, stats.state, stats.ended_by) == (77, 88, State.DONE, EndedBy.NOTHING)
+
+
+def test_parts_become_a_run(tmp_path: Path) -> None:
+    """A driver that left no sessions, or nothing, is no obstacle."""
+    tape = make_tape(tmp_path / "t.tape", [{}])
+    run = tmp_path / "a.run"
+    (run / "outcomes").mkdir(parents=True)
+    members = [Member(number, [], part_path(run, number), threading.Condition()) for number in (1, 2, 3, 4)]
+    for member in members[:3]:
+        make_run(member.part, tape, [{"session": member.number * 10 + n} for n in range(member.number)])
+        (member.part / "outcomes" / "part-00000.parquet").rename(member.part / "outcomes" / "part-run-00000.parquet")
+    with duckdb.connect() as con:
+        for member in members[:2]:
+            file = member.part / "sessions.parquet"
+            values = f"{50 - member.number} AS session, 0 AS clone, true AS opened_ahead, 1 AS executed, 0 AS injected"
+            have = {"session", "clone", "opened_ahead", "executed", "injected"}
+            listed = select_list("run", "sessions", have)
+            con.execute(f"COPY (SELECT {listed} FROM (SELECT {values})) TO {sql_text(str(file))} (FORMAT parquet)")
+        merge(run, members, con)
+        assert con.execute(f"SELECT count(*) FROM '{run}/outcomes/*.parquet'").fetchall() == [(6,)]
+        assert con.execute(f"SELECT session FROM '{run}/sessions.parquet'").fetchall() == [(48,), (49,)]
+    names = sorted(path.name for path in (run / "outcomes").iterdir())
+    assert names == [f"part-d0{number}-run-00000.parquet" for number in (1, 2, 3)]
+    assert not (run / "drivers").exists()
