@@ -15,7 +15,7 @@ from ..common.signals import stop_on_signals
 from ..schemas import Folder, open_folder
 from ..servers.facts import Facts, gather
 from .checks.logins import check_logins
-from .checks.machine import is_local, measure
+from .checks.machine import measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .follow import Growing, Pieces, check_follow, first_piece, late_start
 from .observe.host import Host, SshHost, local_process, pid_file
@@ -47,12 +47,9 @@ def replay(
     Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
     """
     watcher = watcher or Watcher()
-    try:
-        if growing is not None:
-            check_follow(options)
-        tape = first_piece(growing) if growing is not None else opened(tape_path)
-    except FolderError as error:
-        raise InputError(str(error)) from error
+    if growing is not None:
+        check_follow(options)
+    tape = opened(tape_path, growing)
     options.rules()  # what is wrong with them is an error before the folder is made
     refuse(check_tape(tape.info, options.partial_ok))
     with new_run(options.output) as folder:
@@ -111,9 +108,14 @@ def run_task(task: ReplayTask) -> RunSummary:
         return finish(running.run())
 
 
-def opened(tape: str | PathLike[str] | Folder) -> Folder:
-    """Return a tape opened, where it is not. Raises FolderError."""
-    return tape if isinstance(tape, Folder) else open_folder("tape", Path(tape))
+def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None) -> Folder:
+    """Return the open tape, or its first piece if it is still being written. Raises InputError."""
+    try:
+        if growing is not None:
+            return first_piece(growing)
+        return tape if isinstance(tape, Folder) else open_folder("tape", Path(tape))
+    except FolderError as error:
+        raise InputError(str(error)) from error
 
 
 def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
@@ -146,7 +148,7 @@ def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
         return ()
     if options.host_metrics:
         return SshHost(options.host_metrics, pid_file(facts.variables)), Host(source="tool")
-    if is_local(options.target):
+    if options.target.is_local:
         return (Host(pid=local_process(options.target, facts)),)
     return (Host(source="tool"),)
 

@@ -19,7 +19,7 @@ from ..schemas import TABLES, Folder, check_parquet
 from ..schemas.names import COUNTERS
 from ..servers.queries import query_or_none
 from ..servers.target import fault_text
-from .checks.machine import generator, is_local
+from .checks.machine import generator
 from .follow import follow_problem, settle
 from .observe.accounting import account, count_restored, session_totals, summarise
 from .observe.control_files import forget_stop
@@ -254,7 +254,8 @@ def _summaries(run: EndedRun) -> list[str]:
         **{name: run.info.get(name) for name in ("target", "read_target")},
     }
     variables = {name: server["variables"] for name, server in servers.items() if server and server.get("variables")}
-    return keep_summaries(run.task.folder.path, run.task.options.target, is_local(run.task.options.target), variables)
+    target = run.task.options.target
+    return keep_summaries(run.task.folder.path, target, target.is_local, variables)
 
 
 def _query_plans(run: EndedRun) -> int:

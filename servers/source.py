@@ -14,10 +14,10 @@ from .target import Target
 # New and old names of the same query; the first that the server knows is taken.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
-VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"
-RULES = "SELECT rule_id, log FROM main.runtime_mysql_query_rules WHERE active = 1 AND log IS NOT NULL"
-PREFIXES = ("mysql-eventslog_", "admin-version", "mysql-server_version")
-MAX_RULES = 10_000
+PROXYSQL_VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"
+PROXYSQL_RULES = "SELECT rule_id, log FROM main.runtime_mysql_query_rules WHERE active = 1 AND log IS NOT NULL"
+PROXYSQL_PREFIXES = ("mysql-eventslog_", "admin-version", "mysql-server_version")
+MAX_PROXYSQL_RULES = 10_000
 
 
 def describe_target(target: Target) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def describe_proxysql(target: Target) -> dict[str, Any] | None:
     read. Raises TargetError where it cannot be reached.
     """
     with closing(target.connect()) as con:
-        rows = query_or_none(con, VARIABLES, 2)
+        rows = query_or_none(con, PROXYSQL_VARIABLES, 2)
         if not rows:
             return None
         variables = {str(name): printable(str(value), 200) for name, value, *_ in rows}
-        rules = query_or_none(con, RULES, 2)
-    shown = {name: value for name, value in sorted(variables.items()) if name.startswith(PREFIXES)}
+        rules = query_or_none(con, PROXYSQL_RULES, 2)
+    shown = {name: value for name, value in sorted(variables.items()) if name.startswith(PROXYSQL_PREFIXES)}
     return {
         "identity": f"proxysql {target.name}",
         "version": f"ProxySQL {variables.get('admin-version', '')}".strip(),
@@ -78,5 +78,5 @@ def describe_proxysql(target: Target) -> dict[str, Any] | None:
         "binlog": None,
         "gtid": None,
         "at": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "rules": None if rules is None else [[int(rule), int(log)] for rule, log, *_ in rules[:MAX_RULES]],
+        "rules": None if rules is None else [[int(rule), int(log)] for rule, log, *_ in rules[:MAX_PROXYSQL_RULES]],
     }

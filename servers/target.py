@@ -52,10 +52,15 @@ class Target:
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
     @property
+    def is_local(self) -> bool:
+        """Whether the server runs on this machine, so that this machine's counters are its own."""
+        return is_this_machine(self.address)
+
+    @property
     def asks_for_key(self) -> bool:
         """Whether a server without TLS may name the key that the password is encrypted with; see tls.py."""
         tls = self.tls
-        return tls.server_public_key is None and (tls.get_server_public_key or is_this_machine(self.address))
+        return tls.server_public_key is None and (tls.get_server_public_key or self.is_local)
 
     def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
         """Open a control connection. Raises TargetError with what the server or the network said.

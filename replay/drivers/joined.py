@@ -5,7 +5,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from ...common.errors import FolderError, InputError, QuerytapeError
+from ...common.errors import QuerytapeError
 from ...common.files import remove_folder
 from ...schemas import Folder, tape_id
 from ..checks.preflight import Finding
@@ -41,10 +41,7 @@ def replay_as_driver(
 
     Raises QuerytapeError where the lead is not reached, refuses, or is lost before anything was sent.
     """
-    try:
-        whole = opened(tape)
-    except FolderError as error:
-        raise InputError(str(error)) from error
+    whole = opened(tape)
     channel = join(
         address,
         key,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from ...common.errors import FolderError, InputError, QuerytapeError, RefusedError
+from ...common.errors import QuerytapeError, RefusedError
 from ...common.signals import stop_on_signals
 from ...schemas import Folder, tape_id
 from ...servers.facts import Facts, gather
@@ -347,10 +347,7 @@ def replay_by_drivers(
     Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight of any driver),
     QuerytapeError where a driver is lost before anything was sent.
     """
-    try:
-        whole = opened(tape)
-    except FolderError as error:
-        raise InputError(str(error)) from error
+    whole = opened(tape)
     refuse_what_needs_all(options, drivers.count)
     refuse(check_tape(whole.info, options.partial_ok))
     with new_run(options.output) as folder:

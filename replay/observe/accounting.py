@@ -14,7 +14,7 @@ from ...schemas.names import FLAGS
 
 STATUSES = ("executed", "filtered", "skipped", "not_sent")
 CARRIED = f"flags & {FLAGS['carried']} <> 0"
-OUTCOMES = """
+CARRIED_OUTCOMES = """
 SELECT o.status, o.reason, coalesce(o.errno, 0) AS errno, count(*)
 FROM {outcomes} o SEMI JOIN (SELECT session, seq FROM {events} WHERE {carried}) e
     ON o.session = e.session AND o.seq = e.seq
@@ -81,7 +81,7 @@ def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) ->
     """
     if not (tape.info.get("open_sessions") or tape.info.get("carried")):
         return None
-    sql = OUTCOMES.format(outcomes=run.source("outcomes"), events=tape.source("events"), carried=CARRIED)
+    sql = CARRIED_OUTCOMES.format(outcomes=run.source("outcomes"), events=tape.source("events"), carried=CARRIED)
     rows = con.execute(sql).fetchall()
     restored, failed, not_sent = 0, dict[str, int](), dict[str, int]()
     for status, reason, errno, n in rows:

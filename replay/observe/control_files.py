@@ -34,10 +34,7 @@ def request_speed(run: Path, text: str) -> None:
     Raises InputError where it is over, or nothing is due.
     """
     speed = parse_request(text)
-    try:
-        info = read_json("run", run / "run.json")
-    except FolderError as error:
-        raise InputError(f"{run}: not a run: {error}") from error
+    info = _read_info(run)
     if info.get("finished"):
         raise InputError(f"{run}: the replay has ended")
     if "driver_run" in info:
@@ -85,10 +82,7 @@ def request_stop(run: Path) -> int:
 
     Raises InputError where it is over.
     """
-    try:
-        info = read_json("run", run / "run.json")
-    except FolderError as error:
-        raise InputError(f"{run}: not a run: {error}") from error
+    info = _read_info(run)
     if info.get("finished") or not is_held(run):
         raise InputError(f"{run}: the replay has ended")
     times = min(stops_asked(run) + 1, MOST)
@@ -109,3 +103,11 @@ def stops_asked(run: Path) -> int:
 def forget_stop(run: Path) -> None:
     """Remove the request."""
     (run / STOP_FILE).unlink(missing_ok=True)
+
+
+def _read_info(run: Path) -> dict[str, Any]:
+    """Return run.json. Raises InputError if there is none."""
+    try:
+        return read_json("run", run / "run.json")
+    except FolderError as error:
+        raise InputError(f"{run}: not a run: {error}") from error

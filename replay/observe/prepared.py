@@ -34,9 +34,9 @@ def end_own_prepared(
 ) -> dict[str, Any] | None:
     """Roll back what the replay has prepared and the target had not before; None where there is no such transaction.
 
-    `before`: literals; None = the account could not see them. Of the
-    answer `rolled_back` has names, `left` the literals of those that the target did not let go, `unseen` how many names
-    the replay prepared if the account can see none: then those count to which the replay sent no end.
+    `before`: literals; None = the account could not see them. Of the answer `rolled_back` has names, `left` the
+    literals of those that the target did not let go, `unseen` how many names the replay prepared if the account can see
+    none: then those count to which the replay sent no end.
     Raises TargetError where the target can't be asked.
     """
     with closing(options.target.connect(options.connect_timeout_s)) as con:

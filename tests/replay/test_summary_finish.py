@@ -145,14 +145,16 @@ def test_what_fails_afterwards_is_kept(made: Made, monkeypatch: pytest.MonkeyPat
         assert made.kept()["finished"]  # the accounting is written already
         raise IndexError("\x1b" + "x" * 900)
 
-    for name in ("_changed_variables", "_query_cache", "_summaries", "_query_plans"):
+    for name in ("_end_prepared", "_changed_variables", "_query_cache", "_summaries", "_query_plans"):
         monkeypatch.setattr(summary, name, fail)
     run = made.run()
     run.info["query_cache"] = {"before": {"Qcache_hits": 1}}
-    info = finish(run).info
+    done = finish(run)
+    info = done.info
     assert [text.split(":")[0] for text in info["problems_afterwards"]] == [
-        "variables_changed", "query_cache", "summaries", "query_plans",
+        "prepared", "variables_changed", "query_cache", "summaries", "query_plans",
     ]  # fmt: skip
+    assert done.complete
     for text in info["problems_afterwards"]:
         assert "\x1b" not in text
         assert len(text) <= 520

@@ -99,3 +99,11 @@ def test_error_of_a_closed_connection() -> None:
     """What the driver says of a connection that an earlier error closed is `0` and nothing."""
     assert fault_text(pymysql.err.InterfaceError(0, "")) == "the connection is closed"
     assert fault_text(pymysql.err.OperationalError(1045, "Access denied")) == "1045 Access denied"
+
+
+def test_a_local_target() -> None:
+    """A socket and addresses of the loopback are this machine; others are not."""
+    assert Target("u", socket="/s").is_local
+    assert Target("u", "localhost", "127.0.1.1").is_local
+    assert Target("u", "localhost", "::1").is_local
+    assert not Target("u", "db", "10.0.0.7").is_local

@@ -166,7 +166,7 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
     """The same from the server's own slow log, which knows less: MariaDB's whole seconds, no generated ids.
 
     MariaDB logs some entries later than others that waited for their rows (docs/replay.md): there a row or two may
-    differ. What is told all the same, tests/replay/plan/test_commit_order_seconds.py has. Any server does so where a
+    differ. What is told all the same, tests/replay/plan/test_commit_order_cases.py has. Any server does so where a
     machine is so busy that it is stopped between a commit and the end of its statement: one recording of three may.
     """
     server, seconds = server_factory(kind), kind == "mariadb"
