@@ -159,7 +159,7 @@ class Lead:
     def _check(self) -> None:
         """Raise what keeps a driver from going on, before anything is sent."""
         for member in self.members:
-            if member.failed is not None and not (member.idle and self._some_send()):
+            if member.failed is not None and not (member.idle and self.active):
                 kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
                 text = str(member.failed["text"])
                 raise kind(text if kind is RefusedError else f"{member.name}: {text}")
@@ -169,9 +169,6 @@ class Lead:
                 raise QuerytapeError(f"{member.name} was told too late when to begin; nothing was sent: {member.late}")
         if self.stops:
             raise KeyboardInterrupt
-
-    def _some_send(self) -> bool:
-        return not all(member.idle for member in self.members)
 
     @property
     def active(self) -> list[Member]:

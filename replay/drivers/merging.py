@@ -14,13 +14,10 @@ from ...common.duck import sql_files, write_parquet
 from ...common.files import remove_folder
 from ...native.bindings.engine import LATENESS, EndedBy, EngineStats, State
 from ...schemas import Folder, columns
-from ..observe.ticks import Tick, TickLog
+from ..observe.ticks import HIGHEST, LATEST, SUMMED, Tick, TickLog
 from ..plan.rules import Plan, Rules
 from .member import Member
 
-SUMMED = ("done", "reads", "writes", "others", "errors", "cpu_ns", "order_waits", "order_broken")
-LATEST = ("sessions_open", "queued_bytes")
-HIGHEST = ("p95_ns", "late_p99_ns")
 PLANNED = ("planned", "sessions", "peak_sessions", "ids_unknown", "now_uncertain")
 PARTS = "drivers"  # the folder of the parts, inside the run's
 
