@@ -46,9 +46,9 @@ def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> l
 
 
 def fed(plan: Plan, *columns: str) -> list[tuple[Any, ...]]:
-    """Return columns of every row that the engine would get, in order."""
+    """Return every row that the engine would get, in order: these columns, or all."""
     with open_planner(plan) as con:
         rows = []
         for stream in feed_streams(con, plan):
-            rows += stream.project(", ".join(columns)).fetchall()
+            rows += stream.project(", ".join(columns) or "*").fetchall()
     return rows

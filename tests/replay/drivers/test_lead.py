@@ -22,7 +22,7 @@ from querytape.replay.plan.rules import Plan
 from querytape.replay.plan.selection import Selection
 from querytape.servers.sandbox import Server
 
-from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
 from tests.helpers.processes import start
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
@@ -78,14 +78,6 @@ def documented() -> list[str]:
     rows = page.split("### A run by several drivers")[1].split("\n### ")[0].splitlines()
     cells = [row.split("|")[1] for row in rows if row.startswith("| ") and "key of drivers" not in row]
     return [key.strip() for cell in cells for key in cell.split(",")]
-
-
-def balanced(run: Path) -> dict[str, Any]:
-    """Return the accounting of a run, which balances."""
-    counts: dict[str, Any] = json.loads((run / "run.json").read_text())["accounting"]
-    assert counts["balanced"]
-    assert counts["tape_events"] == EVENTS == len(outcomes(run))
-    return counts
 
 
 def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

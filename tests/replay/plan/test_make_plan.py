@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.common.duck import sql_text
 from querytape.common.errors import InputError
-from querytape.replay.plan.database import feed_stream, open_planner, plan_windows, session_stream
+from querytape.replay.plan.database import open_planner, session_stream
 from querytape.replay.plan.pacing import Pace
-from querytape.replay.plan.rules import Plan, Rules
+from querytape.replay.plan.rules import Rules
 from querytape.schemas import ACTIONS, COMMANDS, DANGERS
 
-from tests.helpers.duck import database
-from tests.helpers.planning import plan_tape, planned
+from tests.helpers import planning
+from tests.helpers.planning import fed, plan_tape, planned
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
 pytestmark = pytest.mark.slow
@@ -25,22 +24,9 @@ WRITES = Rules(allow_writes=True)
 
 def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     """Return (session, seq) -> (status, reason) of the outcomes that the plan wrote."""
-    pattern = tmp_path / "outcomes" / "part-*.parquet"
-    if not any((tmp_path / "outcomes").iterdir()):
-        return {}
-    with database() as con:
-        rows = con.execute(f"SELECT session, seq, status, reason FROM {sql_text(str(pattern))}").fetchall()
+    rows = planning.excluded(tmp_path)
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
-
-
-def fed(plan: Plan) -> list[tuple[Any, ...]]:
-    """Return every row that the engine would get, in order."""
-    with open_planner(plan) as con:
-        rows = []
-        for window in list(plan_windows(con, plan)):
-            rows += feed_stream(con, plan, window).fetchall()
-    return rows
 
 
 DECISIONS = [
