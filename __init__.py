@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .experiments.library import CompareResult as CompareResult
     from .experiments.library import compare as compare
     from .replay.options import ReplayOptions as ReplayOptions
-    from .replay.plan.amplify import Amplification as Amplification
     from .replay.plan.overrides import Overrides as Overrides
+    from .replay.plan.pacing import Amplification as Amplification
     from .replay.plan.pacing import Pace as Pace
     from .replay.plan.selection import Selection as Selection
     from .replay.replay_tape import replay as replay

@@ -15,7 +15,7 @@ import duckdb
 from ..common.duck import sql_text
 from ..common.files import write_json
 from ..native.bindings.statements import Normalizer
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape
 from ..schemas import CLASSES, select_list
 from .bench_report import apart, timed
 from .made_tapes import list_files

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from ..replay.calibrate import null_server
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape, null_server
 from .pairs import Figures, Pair, Side
 from .replaying import lateness, replay_url
 

@@ -16,8 +16,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ..common.duck import sql_text
-from ..replay.storage import open_storage
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape
+from ..replay.run_folder import open_storage
 from ..schemas import select_list
 from ..servers.sandbox import Server, start_server
 from .made_tapes import list_files

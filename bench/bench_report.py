@@ -13,7 +13,7 @@ import duckdb
 
 from ..common.duck import sql_text
 from ..common.files import make_private, write_json
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape
 from ..schemas import FORMAT_VERSION, select_list
 from .made_tapes import list_files
 from .pairs import Figures, MissingError, Pair, Side, run_program

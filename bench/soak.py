@@ -12,8 +12,7 @@ from statistics import median
 
 import duckdb
 
-from ..replay.calibrate import null_server
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape, null_server
 
 SESSIONS, PER_SECOND = 200, 2_000
 EVERY_S = 5

@@ -9,8 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ..replay.calibrate import null_server
-from ..replay.synthetic_tape import make_even_tape
+from ..replay.calibrate import make_even_tape, null_server
 from .soak import resident_mb
 
 SESSIONS, PER_SECOND = 64, 100_000

@@ -27,7 +27,7 @@ from .tape_writer import Source, Stop, new_tape, record
 from .wrapped import unwrapping
 
 if TYPE_CHECKING:
-    from .open_sessions import Told
+    from .session_handover import HandedOver
 
 WRAPPED = ("slowlog", "general", "audit", "audit-json")  # kinds whose lines other programs put something before
 FEW = 50_000  # events that one thread has finished before others have started
@@ -48,7 +48,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     stop, live = Stop(reader), LiveCapture(reader, total)
     try:
         settings.running(live)
-        told = tell_open_sessions(kind, reader, ordered, settings)
+        given = hand_over_sessions(kind, reader, ordered, settings)
         watch = watcher(kind, settings, reader, path, total)
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
@@ -61,7 +61,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 info |= {"notes": notes} if (notes := kind.notes(described)) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
-                warnings += judged(con, source, path, info, told)
+                warnings += judged(con, source, path, info, given)
                 if totals is None or totals.events > FEW:
                     con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings, totals)
@@ -70,32 +70,34 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
             live.end()
 
 
-def tell_open_sessions(kind: SourceKind, reader: Reader, ordered: Sequence[str], settings: Settings) -> "Told | None":
-    """Tell the reader of the sessions that were open before, where they are known and can be told; else None."""
+def hand_over_sessions(
+    kind: SourceKind, reader: Reader, ordered: Sequence[str], settings: Settings
+) -> "HandedOver | None":
+    """Pass the sessions that were open before to the reader, if they are known and the kind can use them; else None."""
     if settings.open_sessions is None:
         return None
-    from .open_sessions import KINDS, tell_reader  # the client library is loaded where a server was asked
+    from .session_handover import KINDS, hand_over  # the client library is loaded where a server was asked
 
-    return tell_reader(reader, settings.open_sessions, ordered) if kind.name in KINDS else None
+    return hand_over(reader, settings.open_sessions, ordered) if kind.name in KINDS else None
 
 
 def judged(
-    con: duckdb.DuckDBPyConnection, source: Source, path: Path, info: dict[str, Any], told: "Told | None"
+    con: duckdb.DuckDBPyConnection, source: Source, path: Path, info: dict[str, Any], given: "HandedOver | None"
 ) -> list[TapeWarning]:
     """Let the settings and the kind judge the events, and say what is known of sessions that were open before.
 
     Completes the tape's JSON, and returns the warnings.
     """
     kind, judge = source.kind, source.settings.judge
-    if judge is None and told is None and kind.look_for_holes is None:
+    if judge is None and given is None and kind.look_for_holes is None:
         return []
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
     warnings: list[TapeWarning] = []
-    if told is not None:
-        from .open_sessions import describe_state
+    if given is not None:
+        from .session_handover import describe_state
 
         first_ns = con.execute("SELECT min(start_ns) FROM events").fetchall()[0][0]
-        more, notes, warnings = describe_state(con, told, info, first_ns)
+        more, notes, warnings = describe_state(con, given, info, first_ns)
         info.update(more)
         info["notes"] = [*info.get("notes", []), *notes]
     if judge is not None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..servers.open_sessions import RESTORED, OpenSession, PreparedText
+from ..servers.client_sessions import RESTORED, OpenSession, PreparedText
 
 NO_BACKSLASH, ANSI = 1, 2
 WORD = re.compile(r"[A-Za-z0-9_]{1,64}")

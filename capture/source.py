@@ -14,7 +14,7 @@ from .live import LiveCapture
 if TYPE_CHECKING:
     import duckdb
 
-    from ..servers.open_sessions import OpenSessions
+    from ..servers.client_sessions import OpenSessions
     from ..servers.target import Target
 
 TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json

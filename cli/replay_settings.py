@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from ..replay import ReplayOptions, Target, parse_target
-from ..replay.plan.amplify import Amplification
 from ..replay.plan.overrides import Overrides
-from ..replay.plan.pacing import Pace
+from ..replay.plan.pacing import Amplification, Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
-from ..servers.accounts import Account, read_accounts
+from ..servers.option_files import Account, read_accounts
 from ..servers.sandbox_url import Sandbox
 from .option_sections import SectionedCommand, taken
 from .replay_options import all_sections

@@ -73,20 +73,19 @@ login_options = untitled(*LOGIN, *TLS)  # a decorator
 
 def server_of(url: str, options: dict[str, Any], what: str = "--target") -> "Target":
     """Return a server by its URL and the options that say how to log in; `what`: how the command calls the URL."""
-    from ..servers.target import parse_target
+    from ..servers.target import Login, parse_target
     from ..servers.tls import Tls
 
     files = {name: str(options[f"ssl_{name}"]) for name in ("ca", "cert", "key") if options[f"ssl_{name}"]}
     mode = options["ssl_mode"] or ("PREFERRED" if files else None)
-    return parse_target(
-        url,
-        options["defaults_file"],
-        options["defaults_group"],
-        options["ask_password"],
+    login = Login(
+        defaults_file=options["defaults_file"],
+        defaults_group=options["defaults_group"],
+        ask_password=options["ask_password"],
         tls=Tls(mode.upper(), files.get("ca"), files.get("cert"), files.get("key")) if mode else None,
         compress=options.get("compress", False),
         cleartext_password=options["allow_cleartext_password"],
         get_server_public_key=options["get_server_public_key"],
         server_public_key=options["server_public_key_path"],
-        what=what,
     )
+    return parse_target(url, login, what=what)

@@ -24,7 +24,7 @@ from ..common.temporary import temporary_folder
 from ..common.text import printable
 from ..replay.observe.counting import WorkCounter
 from ..replay.observe.explain import Explainer, Sample
-from ..replay.observe.plan_samples import explainable, plan_samples
+from ..replay.observe.query_plans import explainable, plan_samples
 from ..replay.observe.schema_facts import collect, tape_schemas
 from ..schemas import FORMAT_VERSION, TABLES, Folder, check_parquet, columns, open_folder, tape_id
 from ..servers.facts import gather

@@ -19,9 +19,8 @@ from ..common.errors import InputError, QuerytapeError
 from ..common.files import make_private
 from ..replay import ReplayOptions, RunSummary, Watcher, replay
 from ..replay.observe.explain import keep_read_only
-from ..replay.observe.plan_samples import Place
-from ..replay.plan.amplify import Amplification
-from ..replay.plan.pacing import Pace
+from ..replay.observe.query_plans import Place
+from ..replay.plan.pacing import Amplification, Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.library_functions import library_functions

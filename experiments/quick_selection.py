@@ -11,7 +11,7 @@ import duckdb
 from ..common.duck import load_sql, open_database
 from ..common.temporary import temporary_folder
 from ..common.units import count
-from ..replay.observe.plan_samples import Place, sample_places
+from ..replay.observe.query_plans import Place, sample_places
 from ..schemas import Folder
 from ..schemas.event_selection import define_macros
 

@@ -16,7 +16,7 @@ from ..capture.tape_writer import new_tape
 from ..capture.tools.derive import inherited_warnings, start_info
 from ..common.duck import insert_rows, load_sql, open_database, write_parquet
 from ..common.files import write_json
-from ..replay.observe.plan_samples import Place
+from ..replay.observe.query_plans import Place
 from ..schemas import FLAGS, Folder, columns
 from ..schemas.event_selection import define_macros
 from .quick_selection import Questions, sentences

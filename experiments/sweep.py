@@ -9,8 +9,7 @@ from pathlib import Path
 from ..analyze import SweepLevel, measure_level, sweep_page
 from ..common.files import publish
 from ..replay import ReplayOptions, Watcher, replay
-from ..replay.plan.amplify import MAX_CLONES, Amplification
-from ..replay.plan.pacing import Pace
+from ..replay.plan.pacing import MAX_CLONES, Amplification, Pace
 from ..schemas import open_folder
 
 MAX_STATEMENTS_PER_S = 20_000  # a level is given events for this rate

@@ -15,23 +15,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..common.duck import sql_text, write_parquet
 from ..common.errors import QuerytapeError
-from ..common.files import write_json
+from ..common.files import file_entry, new_folder, write_json
 from ..common.temporary import temporary_folder
 from ..common.version import __version__
+from ..schemas import FORMAT_VERSION, Folder, open_folder, select_list
 from ..servers.facts import Facts
 from ..servers.target import Target
 from .checks.machine import measure
-from .last_calibration import cache_file
+from .observe.run_warnings import cache_file
 from .options import ReplayOptions
-from .plan.make_plan import make_plan
+from .plan.make_plan import PlanRequest, make_plan
 from .plan.pacing import Pace
-from .replay_tape import run_plan
-from .run_folder import new_run
-from .synthetic_tape import make_even_tape
-from .watcher import Watcher
+from .replay_tape import run_task
+from .run_folder import new_run, open_storage
+from .task import ReplayTask
 
 LATENESS_RATE = 5_000  # events a second of the run that measures lateness
+BEGIN_NS = 1_700_000_000_000_000_000
 
 
 @dataclass(frozen=True)
@@ -83,37 +85,37 @@ def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> 
         sample_ns=0,
     )
     with new_run(options.output) as folder:
-        plan = make_plan(tape, options.rules(), folder.spill, folder.outcomes)
-        summary = run_plan(plan, options, folder, Facts("null"), Watcher())
+        plan = make_plan(PlanRequest(tape, options.rules(), folder.spill, folder.outcomes))
+        summary = run_task(ReplayTask(plan, options, folder, Facts("null")))
     accounting, used, late = (summary.info[key] for key in ("accounting", "generator", "lateness"))
     if accounting["executed"] != events:
         raise QuerytapeError(
             f"calibration: {accounting['executed']:,} of {events:,} events came through: {summary.info['partial']}"
         )
     return CalibrationLevel(
-        sessions,
-        pace.kind,
-        events / (summary.info["elapsed_ns"] / 1e9),
-        used["engine_cpu_ns"] / events,
-        used["cpu_ns"] / events,
-        late["tool_p50_ns"],
-        late["tool_p99_ns"],
-        late["probe_p50_ns"],
-        late["probe_p99_ns"],
-        used["rss_peak_bytes"],
+        sessions=sessions,
+        pace=pace.kind,
+        queries_per_second=events / (summary.info["elapsed_ns"] / 1e9),
+        engine_cpu_ns=used["engine_cpu_ns"] / events,
+        process_cpu_ns=used["cpu_ns"] / events,
+        late_p50_ns=late["tool_p50_ns"],
+        late_p99_ns=late["tool_p99_ns"],
+        probe_p50_ns=late["probe_p50_ns"],
+        probe_p99_ns=late["probe_p99_ns"],
+        rss_bytes=used["rss_peak_bytes"],
     )
 
 
-def calibrate(sessions: tuple[int, ...], tell: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
-    """Measure this machine with each of `sessions`; keep and return the result. `tell` gets each level."""
+def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
+    """Measure this machine with each of `sessions`; keep and return the result. `progress` gets each level."""
     levels: list[CalibrationLevel] = []
     measure()  # raises the limit of open files
     with temporary_folder() as folder, null_server() as port:
         for n in sessions:
             levels.append(run_level(Path(folder), port, n, min(200_000, 40_000 * n), Pace("none")))
-            tell(levels[-1])
+            progress(levels[-1])
         levels.append(run_level(Path(folder), port, max(*sessions, 1000), LATENESS_RATE * 5, Pace()))
-        tell(levels[-1])
+        progress(levels[-1])
     result = {
         "machine": socket.gethostname(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -125,3 +127,47 @@ def calibrate(sessions: tuple[int, ...], tell: Callable[[CalibrationLevel], None
     cache_file().parent.mkdir(parents=True, exist_ok=True)
     write_json(cache_file(), result)
     return result
+
+
+def make_even_tape(path: Path, sessions: int, events: int, per_second: int, statement: str = "SELECT 1") -> Folder:
+    """Write a tape of `events` events, `per_second` of them evenly spaced, the sessions in turn; return it."""
+    new_folder(path, "events")
+    step = 1_000_000_000 // per_second
+    rows = (
+        f"SELECT 1 + i % {sessions} AS session, 1 + i // {sessions} AS seq, 'query' AS command,"
+        f" {BEGIN_NS} + i * {step} AS start_ns, 0 AS duration_ns, 1000 AS precision_ns,"
+        f" {sql_text(statement)}::BLOB AS statement, 0 AS file, i AS \"offset\", 'read' AS class, 0 AS flags"
+        f" FROM range({events}) t(i)"
+    )
+    have = {"session", "seq", "command", "start_ns", "duration_ns", "precision_ns", "statement", "file", "offset"}
+    last = BEGIN_NS + (events - 1) * step
+    sessions = min(sessions, events)
+    listed = (
+        f"SELECT s AS session, false AS connect_seen, false AS quit_seen, {BEGIN_NS} + (s - 1) * {step} AS first_ns,"
+        f" {last} AS last_ns, {events} // {sessions} + (s <= {events} % {sessions})::INTEGER AS events"
+        f" FROM range(1, {sessions + 1}) t(s)"
+    )
+    known = {"session", "connect_seen", "quit_seen", "first_ns", "last_ns", "events"}
+    with open_storage(path) as con:
+        query = f"SELECT {select_list('tape', 'events', have | {'class', 'flags'})} FROM ({rows})"
+        write_parquet(con, query, path / "events" / "part-00000.parquet")
+        query = f"SELECT {select_list('tape', 'sessions', known)} FROM ({listed})"
+        write_parquet(con, query, path / "sessions.parquet")
+    part = file_entry(path, path / "events" / "part-00000.parquet", events)
+    write_json(
+        path / "tape.json",
+        {
+            "format_version": FORMAT_VERSION,
+            "finished": True,
+            "source": "synthetic",
+            "parts": [{**part, "first_ns": BEGIN_NS, "last_ns": last}],
+            "tables": [file_entry(path, path / "sessions.parquet", sessions)],
+            "files": [],
+            "counts": {"events": events, "sessions": sessions, "digests": 0, "problems": 0},
+            "first_ns": BEGIN_NS,
+            "last_ns": last,
+            "precision_ns": 1000,
+            "warnings": [],
+        },
+    )
+    return open_folder("tape", path)

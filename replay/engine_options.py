@@ -8,9 +8,10 @@ from ..native.bindings.engine import EngineOptions
 from ..native.bindings.libraries import login_plugins
 from ..schemas import CLASSES, DANGERS
 from ..schemas.names import EngineAddress, TlsKind
-from ..servers.library_functions import LibraryFunctions
+from ..servers.facts import Facts
 from ..servers.target import Target
 from .options import ReplayOptions
+from .plan.rules import Plan
 
 ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
 MIN_ROW_BYTES = 64 << 20
@@ -28,20 +29,21 @@ IMPLIED_BY_WRITES = frozenset({"set_session_unsafe", "lock_tables"})
 
 def engine_options(
     options: ReplayOptions,
-    order_tables: int = 0,
-    max_row_bytes: int = 0,
+    plan: Plan | None = None,
+    facts: Facts | None = None,
+    read_facts: Facts | None = None,
     rest_ns: int | None = None,
-    max_connections: int | None = None,
-    library: LibraryFunctions | None = None,
 ) -> EngineOptions:
-    """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`.
+    """Return the engine's options for a replay; without `plan` and `facts` (of the target) only for logins.
 
     `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
-    `library`: functions of the target's libraries: nobody knows what they do, and a read-only session keeps them from
-    nothing, so a replay of reads sends no statement that calls one, or names what calls one. `max_connections`: the
-    target's, for which sessions of such a tape make room sooner; None = unknown.
+    Sessions of such a tape make room sooner if the target takes few connections. Nobody knows what functions of the
+    servers' libraries do, and read-only sessions do not restrict them: so a replay of reads sends no statement that
+    calls one, or names what calls one.
     """
-    target = options.target
+    target, facts = options.target, facts or Facts("")
+    library = facts.library | (read_facts or facts).library
+    bound = row_bound(plan.peak_sessions, facts.number("max_allowed_packet")) if plan else 0
     return EngineOptions(
         **options.engine_settings,
         **vars(_address(target)),
@@ -54,18 +56,18 @@ def engine_options(
         public_key=target.tls.server_public_key,
         plugins=login_plugins(),
         compress=target.compress,
-        max_row_bytes=max_row_bytes,
+        max_row_bytes=bound,
         init=options.first_statements,
         accounts=options.overrides.numbered,
         pace=options.pace.kind,
         zero_at_ns=_monotonic(options.start_at_ns),
-        order_tables=order_tables,
+        order_tables=plan.order_tables if plan else 0,
         follows=rest_ns is not None,
         rest_ns=rest_ns or 0,
-        rest_open=max(1, (max_connections or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
+        rest_open=max(1, (facts.number("max_connections") or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
         read_target=_address(options.reads_to) if options.reads_to else None,
         **permitted(options),
-        refused_calls=library.refused() if library and keeps_from_libraries(options) else None,
+        refused_calls=library.refused() if keeps_from_libraries(options) else None,
     )
 
 

@@ -6,7 +6,7 @@ piece 1, 2, ... ─► a plan each, with the first one's zero ─► engine: mor
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,9 +18,9 @@ from ..native.bindings.engine import Engine
 from ..schemas import Folder
 from .options import ReplayOptions
 from .plan.database import feed_streams, open_planner, session_stream
-from .plan.make_plan import make_plan
+from .plan.make_plan import PlanRequest, make_plan
 from .plan.rules import Plan
-from .storage import open_storage
+from .run_folder import open_storage
 
 # An event is published this long after it ended, at latest: so much later than on the tape it has to be due.
 PUBLISHED_WITHIN_PARTS, SLACK_NS = 2, 3_000_000_000
@@ -100,13 +100,12 @@ def rest_ns(plan: Plan) -> int:
 
 
 class Pieces:
-    """Plans and feeds the pieces behind the first, whose plan is `plan`; its counts grow with them."""
+    """Plans and feeds the pieces after the first, whose plan is `plan`; its counts grow with them."""
 
-    def __init__(self, growing: Growing, plan: Plan, outcomes: Path, collations: Mapping[int, str]) -> None:
+    def __init__(self, growing: Growing, plan: Plan, outcomes: Path) -> None:
         self.growing = growing
         self._plan = plan
         self._outcomes = outcomes
-        self._collations = collations
 
     def feed(self, engine: Engine, is_stopped: Callable[[], bool]) -> None:
         """Feed each piece as it comes, until the capture has ended or the run is stopped."""
@@ -132,8 +131,8 @@ class Pieces:
         spill = self._plan.spill / f"piece-{after.piece + 1:06d}"
         spill.mkdir(mode=0o700)
         whole = self._plan
-        known, catalog = self._collations, whole.catalog
-        piece = make_plan(tape, whole.rules, spill, self._outcomes, catalog=catalog, collations=known, after=after)
+        given = tape, whole.rules, spill, self._outcomes
+        piece = make_plan(PlanRequest(*given, catalog=whole.catalog, collations=whole.collations, after=after))
         whole.events += piece.events
         whole.reasons.update(piece.reasons)
         whole.ids_unknown += piece.ids_unknown

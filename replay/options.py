@@ -7,21 +7,12 @@ from typing import Any
 
 from ..schemas.names import EngineSettings
 from ..servers.target import Target
-from .plan.amplify import Amplification
 from .plan.overrides import STEPS, Overrides
-from .plan.pacing import Pace
+from .plan.pacing import Amplification, Pace
 from .plan.rules import Rules
 from .plan.selection import Selection
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
-
-
-@dataclass(frozen=True)
-class Permissions:
-    """What the user allows the checks to let pass."""
-
-    target_is_disposable: bool = False
-    partial_ok: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,10 +70,6 @@ class ReplayOptions(EngineSettings):
             max_concurrent_sessions=self.max_concurrent_sessions,
             split=self.reads_to is not None,
         )
-
-    def permissions(self) -> Permissions:
-        """Return what concerns the pre-flight."""
-        return Permissions(self.target_is_disposable, self.partial_ok)
 
     @property
     def first_statements(self) -> str | None:

@@ -8,8 +8,8 @@ main     counters once a second, Ctrl-C
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,33 @@ from ..common.duck import plain_reason, write_parquet
 from ..common.errors import NativeFault, QuerytapeError
 from ..common.signals import stop_on_signals
 from ..native.bindings.engine import Engine, EngineStats
-from ..servers.library_functions import LibraryFunctions
-from ..servers.queries import whole
-from .engine_options import engine_options, row_bound
-from .follow import Growing, Pieces, rest_ns
-from .observe.host import Host
+from .engine_options import engine_options
+from .follow import rest_ns
+from .observe.control_files import SpeedFile, stops_asked
 from .observe.live import LiveRun
 from .observe.sampler import Sampler
-from .observe.speed_control import SpeedFile
 from .observe.standstill import Standstill, look_for_standstill
-from .observe.stop_request import stops_asked
 from .observe.ticks import TickLog, process_cpu_ns
-from .options import ReplayOptions
 from .plan.database import feed_streams, session_stream, take_planner
-from .plan.rules import Plan
-from .run_folder import RunFolder
-from .storage import open_storage
-from .together import ALONE, Together
-from .watcher import Watcher
+from .run_folder import open_storage
+from .task import ReplayTask, ask_counters, first_info
 
 TICK_S = 1.0
+
+
+class RunLogs:
+    """What a run logs next to its outcomes: counters of each second, changes of speed, counters of the servers."""
+
+    def __init__(self, task: ReplayTask) -> None:
+        options, folder = task.options, task.folder
+        self.ticks = TickLog(folder.ticks)
+        self.speed = SpeedFile(folder.path, options.pace)
+        self.sampler = Sampler(folder.path, options.target, options.sample_ns, task.hosts)
+
+    def gather(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Write the rest of them when the run has ended."""
+        self.ticks.gather(con)
+        self.sampler.flush(con)
 
 
 @dataclass(frozen=True)
@@ -51,23 +58,18 @@ class EndedRun:
     who waited for whom where it went on only by broken waits. Of several drivers `drivers` is what they came to.
     """
 
-    plan: Plan
-    options: ReplayOptions
-    folder: RunFolder
+    task: ReplayTask
     info: dict[str, Any]
     stats: EngineStats
-    ticks: TickLog
-    speed: SpeedFile
-    sampler: Sampler
-    stops: int
-    timed_out: bool
+    logs: RunLogs
     rows_written: int
     threads_peak: int
     cpu_ns: int
-    feeder_error: BaseException | None
-    growing: Growing | None = None
-    drivers: "DriversEnd | None" = None
+    stops: int
+    timed_out: bool = False
     standstill: Standstill | None = None
+    feeder_error: BaseException | None = None
+    drivers: "DriversEnd | None" = None
 
 
 @dataclass(frozen=True)
@@ -84,48 +86,19 @@ class DriversEnd:
     warnings: list[str] = field(default_factory=list)
 
 
-@contextmanager
-def told_of_the_end(watcher: Watcher) -> Iterator[None]:
-    """Tell the watcher that the run is over, however the block ends."""
-    try:
-        yield
-    finally:
-        watcher.ended()
-
-
 class Replay:
     """A replay that has passed its pre-flight. `run` is called once."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        options: ReplayOptions,
-        folder: RunFolder,
-        info: dict[str, Any],
-        watcher: Watcher,
-        hosts: Sequence[Host] = (),
-        pieces: Pieces | None = None,
-        library: LibraryFunctions | None = None,
-        together: Together = ALONE,
-    ) -> None:
-        self.plan = plan
-        self.pieces = pieces
-        self.options = options
-        self.folder = folder
-        self.info = info
-        self.watcher = watcher
-        says = str(info["target"]["variables"].get("max_allowed_packet", ""))
-        bound = row_bound(plan.peak_sessions, whole(says))
-        follows = None if pieces is None else rest_ns(plan)
-        connections = whole(str(info["target"]["variables"].get("max_connections", "")))
-        settings = engine_options(options, plan.order_tables, bound, follows, connections, library)
-        self.together = together
-        self.engine = Engine(replace(settings, holds=together.holds))
-        self.ticks = TickLog(folder.ticks)
-        self.speed = SpeedFile(folder.path, options.pace)
-        self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)
-        newest, until = self.sampler.newest, options.stop_after_ns
-        self.live = LiveRun(folder.path.name, self.engine, plan, newest, options.target.name, until)
+    def __init__(self, task: ReplayTask) -> None:
+        self.task = task
+        self.info = first_info(task) | ask_counters(task)
+        plan, options, target = task.plan, task.options, task.options.target
+        rest = None if task.pieces is None else rest_ns(plan)
+        settings = engine_options(options, plan, task.facts, task.read_facts, rest)
+        self.engine = Engine(replace(settings, holds=task.group.holds))
+        self.logs = RunLogs(task)
+        newest, until = self.logs.sampler.newest, options.stop_after_ns
+        self.live = LiveRun(task.folder.path.name, self.engine, plan, newest, target=target.name, stop_after_ns=until)
         self.stops = 0
         self._started = self._ended = False
         self.timed_out = False
@@ -138,10 +111,11 @@ class Replay:
 
     def run(self) -> EndedRun:
         """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
-        with closing(self.engine), self.live, told_of_the_end(self.watcher):
-            self.watcher.running(self.live)
-            planner, storage = take_planner(self.plan), open_storage(self.folder.spill)
-            self.engine.sessions(session_stream(planner, self.plan))
+        with closing(self.engine), self.live, ExitStack() as ending:
+            ending.callback(self.task.watcher.ended)
+            self.task.watcher.running(self.live)
+            planner, storage = take_planner(self.task.plan), open_storage(self.task.folder.spill)
+            self.engine.sessions(session_stream(planner, self.task.plan))
             workers = [
                 self._thread(lambda: self._feed(planner), "feeder"),
                 self._thread(lambda: self._write(storage), "writer"),
@@ -149,36 +123,31 @@ class Replay:
             with stop_on_signals(self.stop):
                 self.engine.start()
                 self._started = True
-                self.together.started(self.engine)
+                self.task.group.started(self.engine)
                 if self.stops:
                     self.engine.stop(min(self.stops, 2))
                 for worker in workers:
                     worker.start()
-                self.sampler.start()
+                self.logs.sampler.start()
                 stats = self._watch(workers[1])
-                self.sampler.stop()
+                self.logs.sampler.stop()
             for worker in workers:
                 worker.join()
             self._ended = True
             self._raise_writer_error()
             self._write_sessions(storage)
         return EndedRun(
-            self.plan,
-            self.options,
-            self.folder,
-            self.info,
-            stats,
-            self.ticks,
-            self.speed,
-            self.sampler,
-            self.stops,
-            self.timed_out,
-            self.rows_written,
-            self.threads_peak,
-            process_cpu_ns() - self._cpu_before,
-            self._errors.get("feeder"),
-            None if self.pieces is None else self.pieces.growing,
+            task=self.task,
+            info=self.info,
+            stats=stats,
+            logs=self.logs,
+            rows_written=self.rows_written,
+            threads_peak=self.threads_peak,
+            cpu_ns=process_cpu_ns() - self._cpu_before,
+            stops=self.stops,
+            timed_out=self.timed_out,
             standstill=self.standstill,
+            feeder_error=self._errors.get("feeder"),
         )
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
@@ -197,7 +166,7 @@ class Replay:
         error = self._errors.get("writer")
         if isinstance(error, (OSError, duckdb.Error, NativeFault)):
             reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
-            raise QuerytapeError(f"{self.folder.path}: the outcomes can't be written: {reason}") from error
+            raise QuerytapeError(f"{self.task.folder.path}: the outcomes can't be written: {reason}") from error
         if error is not None:
             raise error
 
@@ -209,19 +178,19 @@ class Replay:
         if self._started:
             self.engine.stop(min(self.stops, 2))
         with suppress(RuntimeError, OSError):  # the signal came while a line was being written, or ended its terminal
-            self.watcher.stopping(self.stops)
+            self.task.watcher.stopping(self.stops)
 
     # ---- the three threads ----
 
     def _feed(self, planner: duckdb.DuckDBPyConnection) -> None:
         """Give the engine one window of the plan after the other."""
         with planner as con:
-            for stream in feed_streams(con, self.plan):
+            for stream in feed_streams(con, self.task.plan):
                 if self._is_stopped():
                     break
                 self.engine.feed(stream)
-        if self.pieces is not None:
-            self.pieces.feed(self.engine, self._is_stopped)
+        if self.task.pieces is not None:
+            self.task.pieces.feed(self.engine, self._is_stopped)
         self.engine.feed_end()
 
     def _is_stopped(self) -> bool:
@@ -231,16 +200,16 @@ class Replay:
         """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
         number = 0
         while True:
-            until = time.monotonic_ns() + self.options.slice_ns
-            self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
-            self.ticks.flush(con)
-            self.sampler.flush(con)
+            until = time.monotonic_ns() + self.task.options.slice_ns
+            self.rows_written += self._write_slice(con, self.task.folder.outcomes / f"part-run-{number:05d}.parquet")
+            self.logs.ticks.flush(con)
+            self.logs.sampler.flush(con)
             number += 1
             if time.monotonic_ns() < until:
                 break
 
     def _write_slice(self, con: Any, final: Path) -> int:
-        stream = self.engine.outcomes(self.options.slice_ns)
+        stream = self.engine.outcomes(self.task.options.slice_ns)
         con.register("incoming", stream)
         try:
             return write_parquet(con, "FROM incoming", final)
@@ -265,29 +234,28 @@ class Replay:
     def _tick(self, stats: EngineStats) -> None:
         self.live.counters = stats
         self.threads_peak = max(self.threads_peak, sum(1 for _ in Path("/proc/self/task").iterdir()))
-        for _ in range(stops_asked(self.folder.path) - self.stops):
+        for _ in range(stops_asked(self.task.folder.path) - self.stops):
             self.stop()
         if stats.zero_real_ns == 0:
-            self.watcher.opening(stats.sessions_open, self.plan)
+            self.task.watcher.opening(stats.sessions_open, self.task.plan)
             return
-        self.speed.apply(self.engine, stats.now_ns)
-        limit = self.options.stop_after_ns
+        self.logs.speed.apply(self.engine, stats.now_ns)
+        limit = self.task.options.stop_after_ns
         if limit is not None and stats.now_ns >= limit:
             self.timed_out = True
             self.engine.stop(1)
         if self.standstill is None:
-            self.standstill = look_for_standstill(self.engine, stats, self.plan, self.options)
+            self.standstill = look_for_standstill(self.engine, stats, self.task.plan, self.task.options)
             if self.standstill is not None:
                 self.engine.stop(1)
-        self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
+        self.task.watcher.tick(self.logs.ticks.take(stats), stats.executed + stats.not_sent, self.task.plan)
 
     def _write_sessions(self, storage: duckdb.DuckDBPyConnection) -> None:
         """Write what is known at the end alone, and close the writer's database."""
         stream = self.engine.session_results()
         with storage as con:
             con.register("results", stream)
-            write_parquet(con, "FROM results ORDER BY session", self.folder.path / "sessions.parquet")
+            write_parquet(con, "FROM results ORDER BY session", self.task.folder.path / "sessions.parquet")
             con.unregister("results")
             stream.close()
-            self.ticks.gather(con)
-            self.sampler.flush(con)
+            self.logs.gather(con)

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the folder of a run: private, with run.json from the first moment, complete only at the end."""
+"""Makes the folder of a run, private and complete only at the end, and the databases that work in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
+from ..common.duck import open_database
 from ..common.files import hold, new_folder, remove_folder, write_json
 from ..common.signals import held
-from ..common.version import __version__
-from ..schemas import FORMAT_VERSION, Folder, open_folder, tape_id
-from ..servers.facts import Facts
-from ..servers.target import Target
-from .options import ReplayOptions
-from .plan.rules import Plan
+from ..schemas import Folder, open_folder
+
+MEMORY_LIMIT = "256MB"
 
 
 class RunFolder:
@@ -59,48 +58,9 @@ def new_run(path: Path) -> Iterator[RunFolder]:
                 remove_folder(path)
 
 
-def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Facts | None = None) -> dict[str, Any]:
-    """Return run.json as it is written before anything is sent."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "finished": False,
-        "tape": tape_info(plan),
-        "target": {
-            **_server(options.target, facts),
-            "prepared": None if facts.prepared is None else [xid.literal for xid in facts.prepared],
-        },
-        "read_target": _server(options.reads_to, read_target) if options.reads_to and read_target else None,
-        "parameters": options.as_json(),
-        "measuring_point": "client",
-        "plan": plan.as_json(),
-    }
+def open_storage(spill: Path, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+    """Return a database of its own for one thread of ours.
 
-
-def tape_info(plan: Plan) -> dict[str, Any]:
-    """Return what run.json says of the tape."""
-    tape = plan.tape
-    return {
-        "path": str(tape.path.absolute()),
-        "id": tape_id(tape.info),
-        "events": plan.events,
-        "sessions": (tape.info.get("counts") or {}).get("sessions"),
-        "first_ns": tape.info.get("first_ns"),
-        "last_ns": tape.info.get("last_ns"),
-    }
-
-
-def _server(target: Target, facts: Facts) -> dict[str, Any]:
-    return {
-        "name": target.name,
-        "host": target.host,
-        "port": target.port,
-        "socket": target.socket,
-        "user": target.user,
-        "db": target.db,
-        "version": facts.version,
-        "version_comment": facts.version_comment,
-        "variables": facts.variables,
-        "identity": facts.identity,
-    }
+    One DuckDB thread, so that sorting the plan does not disturb the timing; 64-bit offsets for statements in Arrow.
+    """
+    return open_database(spill, memory_limit, threads=1, large_arrow=True)

@@ -19,23 +19,20 @@ from ..schemas import TABLES, Folder, check_parquet
 from ..schemas.names import COUNTERS
 from ..servers.queries import query_or_none
 from ..servers.target import fault_text
-from .checks.machine import generator, is_local
+from .checks.machine import generator
 from .follow import follow_problem, settle
-from .last_calibration import last_calibration
-from .observe.accounting import account, session_totals, summarise
-from .observe.carried_events import count_restored
-from .observe.order import order_warnings
+from .observe.accounting import account, count_restored, session_totals, summarise
+from .observe.control_files import forget_stop
 from .observe.prepared import end_own_prepared, prepared_warnings
 from .observe.query_plans import keep_query_plans
-from .observe.saturation import warnings
-from .observe.server_counters import cache_counters, server_counters
-from .observe.stop_request import forget_stop
+from .observe.run_warnings import last_calibration, order_warnings, warnings
+from .observe.sampler import cache_counters, server_counters
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
 from .plan.windows import BASE_MEMORY, raise_memory
 from .run import EndedRun
-from .run_folder import tape_info
-from .storage import open_storage
+from .run_folder import open_storage
+from .task import tape_info
 
 IN_ACCOUNTING = tuple(name for name, counter in COUNTERS.items() if counter.in_accounting)
 # Variables of a server that change by themselves.
@@ -70,28 +67,30 @@ class RunSummary:
 def finish(run: EndedRun) -> RunSummary:
     """Complete the run's folder and return what it came to. Raises QuerytapeError where its files can't be read."""
     try:
-        with open_storage(run.folder.spill) as con:
+        with open_storage(run.task.folder.spill) as con:
             return _finish(run, con)
     except duckdb.Error as error:
-        raise QuerytapeError(f"{run.folder.path}: the accounting can't be closed: {plain_reason(error)}") from error
+        raise QuerytapeError(
+            f"{run.task.folder.path}: the accounting can't be closed: {plain_reason(error)}"
+        ) from error
     finally:  # whatever ended it: what only the replay needed goes
-        run.folder.clean()
-        run.speed.clean()
-        forget_stop(run.folder.path)
+        run.task.folder.clean()
+        run.logs.speed.clean()
+        forget_stop(run.task.folder.path)
 
 
 def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
-    folder, stats = run.folder.open(), run.stats
+    folder, stats = run.task.folder.open(), run.stats
     run.info["server_counters"] = _server_counters(run)
     run.info["follow"] = None
-    if run.growing is not None:
-        run.info["follow"] = settle(run.growing, run.plan)
-        run.info.update(tape=tape_info(run.plan), plan=run.plan.as_json())
-    if run.rows_written < run.plan.planned:
+    if run.task.pieces is not None:
+        run.info["follow"] = settle(run.task.pieces.growing, run.task.plan)
+        run.info.update(tape=tape_info(run.task.plan), plan=run.task.plan.as_json())
+    if run.rows_written < run.task.plan.planned:
         reason = "stopped" if run.stops or run.timed_out or run.standstill else "tape_unread"
-        write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
+        write_missing(run.task.plan, folder.source("outcomes"), run.task.folder.outcomes / "part-end", reason)
     counts = {name: getattr(stats, name) for name in IN_ACCOUNTING}
-    accounting = account(con, run.plan.tape, folder, counts, run.plan.rules.amplification.total)
+    accounting = account(con, run.task.plan.tape, folder, counts, run.task.plan.rules.amplification.total)
     totals = summarise(con, folder)
     sessions = session_totals(con, folder)
     run.info.update(
@@ -102,12 +101,12 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         accounting=accounting,
         lateness={name: getattr(stats, name) for name in LATENESS},
         generator=generator(stats, run.threads_peak, run.cpu_ns),
-        clock_pairs=run.ticks.clock_pairs,
-        speed_changes=run.speed.changes,
+        clock_pairs=run.logs.ticks.clock_pairs,
+        speed_changes=run.logs.speed.changes,
         drain={"waited_ns": _drained(run, totals["end_ns"]), "cut": stats.drain_timeout},
         sessions=sessions,
-        state=count_restored(con, run.plan.tape, folder),
-        sampling_problem=run.sampler.problem,
+        state=count_restored(con, run.task.plan.tape, folder),
+        sampling_problem=run.logs.sampler.problem,
         variables_changed=None,
         summaries=[],
         query_plans=0,
@@ -120,7 +119,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         run.info["generator"]["cores"] = run.drivers.cores
     run.info["files"] = file_entries(folder, con)
     run.info["generator"]["warnings"] = run_warnings(run)
-    run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
+    run.task.folder.write(run.info)  # whatever fails from here on, the run has its accounting
     run.info["prepared"] = _try(run, "prepared", _end_prepared)
     run.info["generator"]["warnings"] += prepared_warnings(run.info["prepared"])
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
@@ -128,8 +127,8 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     run.info["summaries"] = _try(run, "summaries", _summaries)
     run.info["query_plans"] = _try(run, "query_plans", _query_plans)
     run.info["files"] = file_entries(folder, con)
-    run.folder.write(run.info)
-    return RunSummary(run.folder.path, run.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
+    run.task.folder.write(run.info)
+    return RunSummary(run.task.folder.path, run.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
 
 
 def run_warnings(run: EndedRun) -> list[str]:
@@ -203,7 +202,7 @@ def _why_not_fed(error: BaseException) -> str:
 def _target_gone(run: EndedRun) -> str | None:
     """Return the target's error where it takes no connection any more."""
     try:
-        run.options.target.connect(run.options.connect_timeout_s).close()
+        run.task.options.target.connect(run.task.options.connect_timeout_s).close()
     except TargetError as error:
         return printable(str(error))
     return None
@@ -213,7 +212,7 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
     """Return the target's variables that have changed: name -> [before, after]; None where it can't be asked."""
     before: dict[str, str] = run.info["target"]["variables"]
     try:
-        with closing(run.options.target.connect(run.options.connect_timeout_s)) as con:
+        with closing(run.task.options.target.connect(run.task.options.connect_timeout_s)) as con:
             after = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
     except TargetError:
         return None
@@ -223,13 +222,10 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
 
 def _end_prepared(run: EndedRun) -> dict[str, Any] | None:
     """End what the replay prepared and did not end; None where there is none. Of several drivers the lead does it."""
-    before, options = run.info["target"].get("prepared"), run.options
+    before, options = run.info["target"].get("prepared"), run.task.options
     if "driver" in run.info or not options.allow_writes:
         return None
-    outcomes = run.folder.open().source("outcomes")
-    return end_own_prepared(
-        run.plan.tape, outcomes, options.target, before, run.folder.spill, options.connect_timeout_s
-    )
+    return end_own_prepared(run.task.plan.tape, run.task.folder, options, before)
 
 
 def _query_cache(run: EndedRun) -> dict[str, Any] | None:
@@ -237,8 +233,8 @@ def _query_cache(run: EndedRun) -> dict[str, Any] | None:
     before = (run.info["query_cache"] or {}).get("before")
     if before is None:
         return None
-    reads = run.options.reads_to or run.options.target
-    return {"before": before, "after": cache_counters(reads, run.options.connect_timeout_s)}
+    reads = run.task.options.reads_to or run.task.options.target
+    return {"before": before, "after": cache_counters(reads, run.task.options.connect_timeout_s)}
 
 
 def _server_counters(run: EndedRun) -> dict[str, Any] | None:
@@ -246,35 +242,36 @@ def _server_counters(run: EndedRun) -> dict[str, Any] | None:
     before = (run.info.get("server_counters") or {}).get("before")
     if before is None:
         return None
-    return {"before": before, "after": server_counters(run.options.target, run.options.connect_timeout_s)}
+    return {"before": before, "after": server_counters(run.task.options.target, run.task.options.connect_timeout_s)}
 
 
 def _summaries(run: EndedRun) -> list[str]:
     """Keep what Percona Toolkit says; return the names of its tools that ran."""
-    if not run.options.summaries:
+    if not run.task.options.summaries:
         return []
     servers = {
-        "source": run.plan.tape.info.get("server"),
+        "source": run.task.plan.tape.info.get("server"),
         **{name: run.info.get(name) for name in ("target", "read_target")},
     }
     variables = {name: server["variables"] for name, server in servers.items() if server and server.get("variables")}
-    return keep_summaries(run.folder.path, run.options.target, is_local(run.options.target), variables)
+    target = run.task.options.target
+    return keep_summaries(run.task.folder.path, target, target.is_local, variables)
 
 
 def _query_plans(run: EndedRun) -> int:
     """Keep query plans of the costliest statements; return how many statements were explained."""
-    if not run.options.query_plans:
+    if not run.task.options.query_plans:
         return 0
-    with open_storage(run.folder.spill) as con:
-        raise_memory(con, BASE_MEMORY + 4 * int(run.plan.tape.info.get("largest_event") or 0))
-        schemas = dict(run.options.overrides.schemas)
-        return keep_query_plans(con, run.plan.tape, run.folder.open(), run.options.target, schemas)
+    with open_storage(run.task.folder.spill) as con:
+        raise_memory(con, BASE_MEMORY + 4 * int(run.task.plan.tape.info.get("largest_event") or 0))
+        schemas = dict(run.task.options.overrides.schemas)
+        return keep_query_plans(con, run.task.plan.tape, run.task.folder.open(), run.task.options.target, schemas)
 
 
 def _first_error(run: EndedRun) -> str:
     with small_database() as con:
         rows = con.execute(
-            f"SELECT errno, error FROM {run.folder.open().source('sessions')}"
+            f"SELECT errno, error FROM {run.task.folder.open().source('sessions')}"
             " WHERE errno <> 0 ORDER BY connect_ns, session LIMIT 1"
         ).fetchall()
     return " ".join(str(part) for part in rows[0]) if rows else "unknown"
@@ -282,4 +279,4 @@ def _first_error(run: EndedRun) -> str:
 
 def _drained(run: EndedRun, end_ns: int) -> int:
     """Return how long answers were waited for after the last due time."""
-    return max(end_ns - run.plan.last_due_ns, 0) if run.options.pace.paced else 0
+    return max(end_ns - run.task.plan.last_due_ns, 0) if run.task.options.pace.paced else 0

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a caller how far a replay is: the base class whose methods a caller overrides."""
+"""Two base classes for callers of a replay: one is told how far it is, one lets several replays begin together.
 
+make_plan ──span──► what of the tape's time all of them send together: one zero
+Replay ──started──► the engine holds when its sessions are open; whoever leads says when zero is
+"""
+
+from typing import Any
+
+from ..native.bindings.engine import Engine
 from .checks.preflight import Finding
 from .observe.live import LiveRun
 from .observe.ticks import Tick
@@ -33,3 +40,23 @@ class Watcher:
 
     def stopping(self, times: int) -> None:
         """Take that Ctrl-C was pressed for the first or second time."""
+
+
+class ReplayGroup:
+    """Replays of parts of one tape that begin at one moment; here it is a single replay, which begins when ready."""
+
+    holds = False
+
+    def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
+        """Return the first and last moment of the tapes of all replays; given: those of this replay's tape."""
+        return first_ns, last_ns
+
+    def about(self) -> dict[str, Any]:
+        """Return the keys of run.json that name the group."""
+        return {}
+
+    def started(self, engine: Engine) -> None:
+        """Take the engine when its threads have started, in the thread that called `replay`."""
+
+
+ALONE = ReplayGroup()

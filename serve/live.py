@@ -15,8 +15,7 @@ from ..common.duck import plain_reason, small_database, sql_files
 from ..common.errors import FolderError
 from ..common.files import is_held
 from ..common.units import NS_PER_SECOND
-from ..replay.observe.speed_control import requested_speed
-from ..replay.observe.stop_request import stops_asked
+from ..replay.observe.control_files import requested_speed, stops_asked
 from ..replay.plan.pacing import speed_text
 from .shelf import section
 

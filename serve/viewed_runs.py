@@ -7,8 +7,7 @@ from typing import Any
 
 from ..common.errors import InputError
 from ..common.text import printable
-from ..replay.observe.speed_control import PAUSE, request_speed
-from ..replay.observe.stop_request import request_stop
+from ..replay.observe.control_files import PAUSE, request_speed, request_stop
 from .live import TickReader, state_of
 from .shelf import section
 

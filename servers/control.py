@@ -13,7 +13,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.err import OperationalError
 
-from .public_keys import KEY_REFUSED
+from .tls import KEY_REFUSED
 
 MALFORMED, LOST = 2027, 2013  # CR_MALFORMED_PACKET, CR_SERVER_LOST
 MAX_ANSWER_BYTES = 64 << 20

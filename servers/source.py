@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describe the server that a log came from: a replay recognises it and refuses to run against it."""
+"""Describe the server or ProxySQL that a log came from: a replay recognises it and refuses to run against it."""
 
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
+from ..common.text import printable
+from .client_sessions import OpenSessions, ask_open_sessions
 from .facts import gather
-from .open_sessions import OpenSessions, ask_open_sessions
 from .queries import Rows, query_or_none
 from .target import Target
 
 # New and old names of the same query; the first that the server knows is taken.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
+PROXYSQL_VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"
+PROXYSQL_RULES = "SELECT rule_id, log FROM main.runtime_mysql_query_rules WHERE active = 1 AND log IS NOT NULL"
+PROXYSQL_PREFIXES = ("mysql-eventslog_", "admin-version", "mysql-server_version")
+MAX_PROXYSQL_RULES = 10_000
 
 
 def describe_target(target: Target) -> dict[str, Any]:
@@ -50,3 +55,28 @@ def server_time(rows: Rows | None) -> datetime:
         return datetime.fromtimestamp(float(rows[0][0]), UTC) if rows else datetime.now(UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return datetime.now(UTC)
+
+
+def describe_proxysql(target: Target) -> dict[str, Any] | None:
+    """Return what an admin port says of its events log, as `server` of tape.json; None where it is no admin port.
+
+    `rules`: the active query rules that say whether an event is logged, as [rule, 0 or 1]; None where they cannot be
+    read. Raises TargetError where it cannot be reached.
+    """
+    with closing(target.connect()) as con:
+        rows = query_or_none(con, PROXYSQL_VARIABLES, 2)
+        if not rows:
+            return None
+        variables = {str(name): printable(str(value), 200) for name, value, *_ in rows}
+        rules = query_or_none(con, PROXYSQL_RULES, 2)
+    shown = {name: value for name, value in sorted(variables.items()) if name.startswith(PROXYSQL_PREFIXES)}
+    return {
+        "identity": f"proxysql {target.name}",
+        "version": f"ProxySQL {variables.get('admin-version', '')}".strip(),
+        "variables": shown,
+        "time_zone": "",
+        "binlog": None,
+        "gtid": None,
+        "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "rules": None if rules is None else [[int(rule), int(log)] for rule, log, *_ in rules[:MAX_PROXYSQL_RULES]],
+    }

@@ -21,8 +21,7 @@ from ..common.errors import InputError, TargetError
 from ..common.text import printable
 from .control import ANSWER_S, ControlConnection, connect
 from .option_files import read_options
-from .public_keys import is_this_machine, keys_of, read_public_key
-from .tls import Tls, is_encrypted
+from .tls import Tls, is_encrypted, is_this_machine, keys_of, read_public_key
 
 DEFAULT_PORT = 3306
 INSECURE_TRANSPORT = 3159  # require_secure_transport, in MySQL and MariaDB
@@ -53,10 +52,15 @@ class Target:
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
     @property
+    def is_local(self) -> bool:
+        """Whether the server runs on this machine, so that this machine's counters are its own."""
+        return is_this_machine(self.address)
+
+    @property
     def asks_for_key(self) -> bool:
-        """Whether a server without TLS may name the key that the password is encrypted with; see public_keys.py."""
+        """Whether a server without TLS may name the key that the password is encrypted with; see tls.py."""
         tls = self.tls
-        return tls.server_public_key is None and (tls.get_server_public_key or is_this_machine(self.address))
+        return tls.server_public_key is None and (tls.get_server_public_key or self.is_local)
 
     def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
         """Open a control connection. Raises TargetError with what the server or the network said.
@@ -129,25 +133,30 @@ def fault_text(error: BaseException) -> str:
     return printable(" ".join(str(part) for part in error.args) or type(error).__name__, MAX_FAULT)
 
 
+@dataclass(frozen=True)
+class Login:
+    """How to log in to a server, besides its URL. An option file decides about TLS if `tls` is None."""
+
+    defaults_file: Path | None = None
+    defaults_group: str | None = None
+    ask_password: bool = False
+    tls: Tls | None = None
+    compress: bool = False
+    cleartext_password: bool = False
+    get_server_public_key: bool = False
+    server_public_key: Path | str | None = None
+
+
 def parse_target(
-    url: str,
-    defaults_file: Path | None = None,
-    defaults_group: str | None = None,
-    ask_password: bool = False,
-    environ: Mapping[str, str] = os.environ,
-    tls: Tls | None = None,
-    compress: bool = False,
-    cleartext_password: bool = False,
-    get_server_public_key: bool = False,
-    server_public_key: Path | str | None = None,
-    what: str = "--target",
+    url: str, login: Login | None = None, environ: Mapping[str, str] = os.environ, what: str = "--target"
 ) -> Target:
     """Return the target of a URL; what it leaves open comes from the option file, then the environment.
 
     `what`: how the command calls the URL.
     Raises InputError for a URL or file that cannot be understood, TargetError for a host that has no address.
     """
-    options = read_options(defaults_file, defaults_group) if defaults_file else {}
+    login = login or Login()
+    options = read_options(login.defaults_file, login.defaults_group) if login.defaults_file else {}
     parts = {**options, **_url_parts(url, what)}
     asks, key = keys_of(options)
     path = parts.get("socket")
@@ -157,7 +166,7 @@ def parse_target(
     port = _port(parts.get("port"))
     user = parts.get("user") or getpass.getuser()
     password = next((environ[name] for name in PASSWORD_VARIABLES if name in environ), parts.get("password"))
-    if ask_password:
+    if login.ask_password:
         password = getpass.getpass(f"Password of {user} on {path or host}: ")
     return Target(
         user=user,
@@ -168,12 +177,12 @@ def parse_target(
         db=parts.get("database") or None,
         password=password,
         tls=replace(
-            tls or Tls.of(options),
-            cleartext_password=cleartext_password,
-            get_server_public_key=get_server_public_key or asks,
-            server_public_key=str(server_public_key or "") or key,
+            login.tls or Tls.of(options),
+            cleartext_password=login.cleartext_password,
+            get_server_public_key=login.get_server_public_key or asks,
+            server_public_key=str(login.server_public_key or "") or key,
         ),
-        compress=compress or "compress" in options,
+        compress=login.compress or "compress" in options,
     )
 
 

@@ -9,7 +9,7 @@ from ...common.errors import InputError
 from ...native.bindings.inputs import heads
 from ...native.bindings.parsers import Follow, open_proxysql
 from ...native.bindings.reader import Reader
-from ...servers.proxysql_admin import describe_proxysql
+from ...servers.source import describe_proxysql
 from ...servers.target import Target
 from ..source import Option, Settings, SourceKind
 from .duck_rows import START, number, open_json, sniff_objects, text

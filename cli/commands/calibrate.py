@@ -5,7 +5,7 @@ import click
 
 from ...common.units import MICRO, short_count, short_duration
 from ...replay.calibrate import CalibrationLevel, calibrate
-from ...replay.last_calibration import cache_file
+from ...replay.observe.run_warnings import cache_file
 from ..param_types import Levels
 
 HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"

@@ -18,7 +18,7 @@ from ..server_options import LOGIN, TLS, server_of, take_login
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
-    from ...servers.open_sessions import OpenSessions
+    from ...servers.client_sessions import OpenSessions
 
 
 LINE_EVERY_S = 60  # of a capture without an end: its lines go into a journal

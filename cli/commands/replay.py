@@ -14,7 +14,7 @@ from ...common.units import plural, short_duration, utc_time
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import unknown_overrides
 from ...replay.follow import follow_lines
-from ...replay.observe.carried_events import state_lines
+from ...replay.observe.accounting import state_lines
 from ...schemas import EventFilter
 from ..driver_options import DRIVERS, drivers_of
 from ..metrics_page import MetricsPage

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ...replay.observe.speed_control import request_speed
+from ...replay.observe.control_files import request_speed
 
 
 @click.command(

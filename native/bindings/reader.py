@@ -9,7 +9,7 @@ from typing import Any
 
 from .._querytape import ffi, lib
 from .errors import check
-from .open_sessions import KnownSessions
+from .known_sessions import KnownSessions
 from .streams import Stream
 
 DESCRIPTION_BYTES = 64 << 10

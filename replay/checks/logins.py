@@ -8,8 +8,7 @@ from ...common.errors import TargetError
 from ...native.bindings.engine import Engine, State
 from ..engine_options import engine_options
 from ..options import ReplayOptions
-from ..run_folder import RunFolder
-from ..storage import open_storage
+from ..run_folder import RunFolder, open_storage
 
 SLICE_NS = 50_000_000
 # One session without events for each account; NULL is the run's own, which begins in the target's schema. Others may

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...native.bindings.engine import EngineStats
-from ...servers.target import Target
 
 # Needed besides the sessions: by DuckDB, parts being written, libraries.
 SPARE_FILES = 64
@@ -104,8 +103,3 @@ def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, i
         "cores": len(os.sched_getaffinity(0)),
         "rss_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
-
-
-def is_local(target: Target) -> bool:
-    """Whether the target runs on this machine, so that this machine's counters are its own."""
-    return target.socket is not None or (target.address or "").startswith("127.") or target.address == "::1"

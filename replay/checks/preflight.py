@@ -11,7 +11,7 @@ from ...servers.facts import Facts
 from ...servers.queries import OWN_SCHEMAS
 from ...servers.target import Target
 from ...servers.visibility import unseen_by
-from ..options import Permissions
+from ..options import ReplayOptions
 from ..plan.rules import Plan
 from .machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
 
@@ -28,18 +28,21 @@ class Finding:
     text: str
 
 
-def check(
-    plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: Permissions, alone: bool = True
-) -> list[Finding]:
-    """Return every finding, the target's name first. `alone`: False where other drivers of this run are connected."""
+def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, alone: bool = True) -> list[Finding]:
+    """Return every finding, the target's name first. `alone`: False if other drivers of this run are connected."""
+    target = options.target
     return [
         *_introduce(target, facts),
-        *_tape(plan, allowed),
+        *_tape(plan, options.partial_ok),
         *_overrides(plan),
         *_unseen(plan, facts),
         *_source(plan, facts),
         *(_neighbours(plan, facts) if alone else ()),
-        *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
+        *(
+            _writes(plan, facts, options.target_is_disposable)
+            if plan.rules.allow_writes
+            else _reads_only(target, facts)
+        ),
         *_users(plan, target),
         *_collations(plan, facts),
         *_schemas(plan, target, facts),
@@ -69,9 +72,9 @@ def check_together(plan: Plan, target: Target, facts: Facts) -> list[Finding]:
     return [*_neighbours(plan, facts), *_connections(plan, target, facts)]
 
 
-def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:
+def check_tape(info: dict[str, object], partial_ok: bool) -> list[Finding]:
     """Return what the tape itself says against a replay, before any work is done with it."""
-    return list(_tape_findings(info, allowed))
+    return list(_tape_findings(info, partial_ok))
 
 
 def listed(names: list[str]) -> str:
@@ -90,8 +93,8 @@ def _introduce(target: Target, facts: Facts) -> Iterator[Finding]:
 NEVER_REPLAYED = frozenset({"query_sampled"})
 
 
-def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
-    yield from _tape_findings(plan.tape.info, allowed)
+def _tape(plan: Plan, partial_ok: bool) -> Iterator[Finding]:
+    yield from _tape_findings(plan.tape.info, partial_ok)
     if plan.disordered:
         yield Finding(
             "warning",
@@ -102,7 +105,7 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
         yield Finding("warning", f"--order commit: {note}")
 
 
-def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Finding]:
+def _tape_findings(info: dict[str, object], partial_ok: bool) -> Iterator[Finding]:
     reasons: list[str] = []
     warnings = info.get("warnings")
     for warning in warnings if isinstance(warnings, list) else []:
@@ -113,8 +116,8 @@ def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Fi
             reasons.append(text)
     if not info.get("finished"):
         reasons.append("its capture was killed before the end")
-    severity: Severity = "warning" if allowed.partial_ok else "refuse"
-    hint = "" if allowed.partial_ok else "; add --partial-ok to replay it"
+    severity: Severity = "warning" if partial_ok else "refuse"
+    hint = "" if partial_ok else "; add --partial-ok to replay it"
     for reason in reasons:
         yield Finding(severity, f"the tape is partial: {reason}{hint}")
 
@@ -184,10 +187,10 @@ def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
         yield Finding("info", "the target's event scheduler is on: its events run during the replay")
 
 
-def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]:
+def _writes(plan: Plan, facts: Facts, is_disposable: bool) -> Iterator[Finding]:
     server = plan.tape.info.get("server") or {}
     knows_source = bool(server.get("identity")) and bool(facts.identity)
-    if not allowed.target_is_disposable and not knows_source:
+    if not is_disposable and not knows_source:
         yield Finding(
             "refuse",
             "--allow-writes changes the target's data, and this tape does not say which server it came from: add"

@@ -10,5 +10,5 @@ lead (replay --drivers)                         driver (querytape driver, or sta
   one line a second ◄───────────── tick, file ─ replays as any replay, into a part of its own
   one run folder ◄──────────────── ended ─────  accounting
 
-Imports go one way: channel, clock, shares <- local, secured, delivery <- driver, member <- merge, lost <- lead.
+Imports go one way: channel, clock, shares <- local, secured, delivery <- driver, member <- merging, lost <- lead.
 """

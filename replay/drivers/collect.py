@@ -18,10 +18,9 @@ from ...common.files import hold, is_held, remove_folder, write_json
 from ...schemas import Folder, open_folder
 from ...schemas.json_shapes import check_shape, read_json
 from ..observe.accounting import account, session_totals, summarise
-from ..storage import open_storage
+from ..run_folder import open_storage
 from ..summary import IN_ACCOUNTING, RunSummary, file_entries
-from .merge import PARTS
-from .totals import lateness_of, whole_ticks
+from .merging import PARTS, lateness_of, whole_ticks
 
 LATE = "put together afterwards, for the lead was lost in the run: the target's counters end there"
 
@@ -86,7 +85,7 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
 
 
 def _put(run: Path, info: dict[str, Any], parts: Mapping[int, Path], con: duckdb.DuckDBPyConnection) -> RunSummary:
-    told = {number: _read(part) for number, part in parts.items()}
+    infos = {number: _read(part) for number, part in parts.items()}
     whole = "accounting" not in info
     for number, part in parts.items():
         for old in () if whole else (run / "outcomes").glob(f"part-d{number:02d}-*.parquet"):
@@ -99,11 +98,11 @@ def _put(run: Path, info: dict[str, Any], parts: Mapping[int, Path], con: duckdb
         remove_folder(run / "ticks")
     for entry in info["drivers"]:
         if entry["number"] in parts:
-            entry.update(lost=None, sent_unknown=0, partial=told[entry["number"]]["partial"])
+            entry.update(lost=None, sent_unknown=0, partial=infos[entry["number"]]["partial"])
     if whole:
-        info.update(_of_all(list(told.values())))
+        info.update(_of_all(list(infos.values())))
     tape = open_folder("tape", Path(info["tape"]["path"]))
-    _account(run, info, tape, list(told.values()), con)
+    _account(run, info, tape, list(infos.values()), con)
     write_json(run / "run.json", info)
     remove_folder(run / PARTS)
     totals = summarise(con, open_folder("run", run))
@@ -121,17 +120,17 @@ def _put_sessions(run: Path, parts: list[Path], con: duckdb.DuckDBPyConnection) 
     write_parquet(con, f"FROM ({query}) ORDER BY session, clone", own)
 
 
-def _of_all(told: list[dict[str, Any]]) -> dict[str, Any]:
+def _of_all(infos: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what run.json says of a run whose lead said nothing at its end."""
-    used = [one["generator"] for one in told]
+    used = [one["generator"] for one in infos]
     sums = {name: sum(int(one[name]) for one in used) for name in ("cpu_ns", "engine_cpu_ns", "threads_peak")}
     highest = {name: max(int(one[name]) for one in used) for name in ("cores", "rss_peak_bytes")}
     return {
         "finished": True,
-        "started_ns": min((one["started_ns"] for one in told if one["started_ns"]), default=None),
-        "lateness": lateness_of(told),
+        "started_ns": min((one["started_ns"] for one in infos if one["started_ns"]), default=None),
+        "lateness": lateness_of(infos),
         "generator": {**sums, **highest, "warnings": [LATE]},
-        "drain": {name: max(int(one["drain"][name]) for one in told) for name in ("waited_ns", "cut")},
+        "drain": {name: max(int(one["drain"][name]) for one in infos) for name in ("waited_ns", "cut")},
         "clock_pairs": [],
         "speed_changes": [],
         "variables_changed": None,
@@ -142,11 +141,13 @@ def _of_all(told: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _account(
-    run: Path, info: dict[str, Any], tape: Folder, told: list[dict[str, Any]], con: duckdb.DuckDBPyConnection
+    run: Path, info: dict[str, Any], tape: Folder, infos: list[dict[str, Any]], con: duckdb.DuckDBPyConnection
 ) -> None:
     """Close the accounting again, over all files that are there now."""
     before = info.get("accounting") or {}
-    counts = {name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in told) for name in IN_ACCOUNTING}
+    counts = {
+        name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in infos) for name in IN_ACCOUNTING
+    }
     given = info["parameters"]
     folder = Folder("run", run, {**info, "finished": False})
     info["accounting"] = account(con, tape, folder, counts, given["amplify"] * given["loop"])

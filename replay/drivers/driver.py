@@ -25,8 +25,7 @@ from ..plan.make_plan import NothingToSend
 from ..plan.rules import Plan
 from ..replay_tape import replay
 from ..summary import RunSummary
-from ..together import Together
-from ..watcher import Watcher
+from ..watcher import ReplayGroup, Watcher
 from .channel import Channel, ChannelClosed, Message
 from .delivery import Sender
 
@@ -41,7 +40,7 @@ ERRORS: dict[str, type[QuerytapeError]] = {
     "other": QuerytapeError,
 }
 # Of run.json what the lead puts together; it has the rest itself.
-TOLD = (
+REPORTED = (
     "started_ns",
     "partial",
     "accounting",
@@ -55,7 +54,7 @@ TOLD = (
 )
 
 
-class Driver(Watcher, Together):
+class Driver(Watcher, ReplayGroup):
     """One driver of a run; `replay` tells it how far it is, and asks it what all agree on."""
 
     holds = True
@@ -69,7 +68,7 @@ class Driver(Watcher, Together):
     ) -> None:
         """`silent_s`: a lead that says nothing for so long is lost: it asks for the time twice a second.
 
-        `shown`: is told as well. `about`: which run this is a part of, and its number.
+        `shown` gets the same calls. `about`: which run this is a part of, and its number.
         """
         self._about = about or {}
         self._shown = shown or Watcher()
@@ -105,7 +104,7 @@ class Driver(Watcher, Together):
 
     def _take(self, message: Message) -> None:
         if message.kind == "clock":
-            self._tell("clock", sent=message.values["sent"], there=message.at_ns)
+            self._send("clock", sent=message.values["sent"], there=message.at_ns)
         elif message.kind == "span":
             self._spans.put(message)
         elif message.kind == "open":
@@ -123,8 +122,8 @@ class Driver(Watcher, Together):
         if not self._ended:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def _tell(self, kind: str, **values: Any) -> None:
-        """Tell the lead, where there is one."""
+    def _send(self, kind: str, **values: Any) -> None:
+        """Send the lead a message, if there is still one."""
         with suppress(ChannelClosed):
             self._channel.send(kind, **values)
 
@@ -136,7 +135,7 @@ class Driver(Watcher, Together):
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
         """Return what all drivers send together. Raises QuerytapeError where the lead is lost."""
-        self._tell("span", first=first_ns, last=last_ns)
+        self._send("span", first=first_ns, last=last_ns)
         message = self._wait_for(self._spans)
         return int(message.values["first"]), int(message.values["last"])
 
@@ -156,7 +155,7 @@ class Driver(Watcher, Together):
                 time.sleep(READY_EVERY_S)
             if state is not State.READY:
                 return
-            self._tell("ready", opened=engine.peek().sessions_open)
+            self._send("ready", opened=engine.peek().sessions_open)
             message = self._goes.get()
             if message is None:
                 return
@@ -164,40 +163,40 @@ class Driver(Watcher, Together):
             try:
                 engine.go(int(message.values["zero"]))
             except NativeFault as error:
-                self._tell("late", text=str(error))
+                self._send("late", text=str(error))
                 self._stop()
                 return
-            self._tell("going")
+            self._send("going")
 
-    # ---- what the lead is told ----
+    # ---- reports to the lead ----
 
     def planning(self, events: int) -> None:
         """Tell how far the plan is."""
-        self._tell("planning", events=events)
+        self._send("planning", events=events)
         self._shown.planning(events)
 
     def finding(self, finding: Finding) -> None:
         """Tell what the pre-flight found."""
-        self._tell("finding", severity=finding.severity, text=finding.text)
+        self._send("finding", severity=finding.severity, text=finding.text)
         self._shown.finding(finding)
 
     def planned(self, plan: Plan) -> None:
         """Tell what will be sent; no session is opened before all have planned. Raises QuerytapeError."""
         reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
-        told = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
-        values = {name: getattr(plan, name) for name in told}
-        self._tell("planned", reasons=reasons, notes=plan.order_notes, **values)
+        names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
+        values = {name: getattr(plan, name) for name in names}
+        self._send("planned", reasons=reasons, notes=plan.order_notes, **values)
         self._shown.planned(plan)
         self._wait_for(self._opens)
 
     def opening(self, opened: int, plan: Plan) -> None:
         """Tell how many sessions are open."""
-        self._tell("opening", opened=opened)
+        self._send("opening", opened=opened)
         self._shown.opening(opened, plan)
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
         """Tell what happened in the last second."""
-        self._tell("tick", **asdict(tick))
+        self._send("tick", **asdict(tick))
         self._shown.tick(tick, done, plan)
 
     def stopping(self, times: int) -> None:
@@ -207,7 +206,7 @@ class Driver(Watcher, Together):
     def failed(self, error: QuerytapeError) -> None:
         """Tell why it does not replay."""
         kind = next(name for name, each in ERRORS.items() if isinstance(error, each))
-        self._tell("failed", error=kind, text=str(error))
+        self._send("failed", error=kind, text=str(error))
 
     # ---- the run ----
 
@@ -217,7 +216,7 @@ class Driver(Watcher, Together):
         try:
             if sender is not None:
                 sender.start()
-            summary = replay(tape, options, self, together=self)
+            summary = replay(tape, options, self, group=self)
         except QuerytapeError as error:
             self.failed(error)
             raise
@@ -225,11 +224,11 @@ class Driver(Watcher, Together):
         with suppress(ChannelClosed):
             if sender is not None:
                 sender.finish()
-            self._channel.send("ended", info=told(summary))
+            self._channel.send("ended", info=end_report(summary))
             self._dismissed.wait()  # it is set as well where the lead is lost
         return summary
 
 
-def told(summary: RunSummary) -> dict[str, Any]:
-    """Return what the lead is told of a run that has ended."""
-    return {name: summary.info.get(name) for name in TOLD} | {"now_ns": summary.info.get("elapsed_ns")}
+def end_report(summary: RunSummary) -> dict[str, Any]:
+    """Return the keys of run.json that the lead gets when the run has ended."""
+    return {name: summary.info.get(name) for name in REPORTED} | {"now_ns": summary.info.get("elapsed_ns")}

@@ -5,7 +5,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from ...common.errors import FolderError, InputError, QuerytapeError
+from ...common.errors import QuerytapeError
 from ...common.files import remove_folder
 from ...schemas import Folder, tape_id
 from ..checks.preflight import Finding
@@ -13,11 +13,10 @@ from ..options import ReplayOptions
 from ..replay_tape import opened
 from ..summary import RunSummary
 from ..watcher import Watcher
-from .agreement import prints_of
 from .channel import Channel
 from .driver import SILENT_S, Driver
 from .secured import join
-from .shares import part_of, part_options
+from .shares import part_of, part_options, prints_of
 
 WELCOME_S = 10.0
 
@@ -42,10 +41,7 @@ def replay_as_driver(
 
     Raises QuerytapeError where the lead is not reached, refuses, or is lost before anything was sent.
     """
-    try:
-        whole = opened(tape)
-    except FolderError as error:
-        raise InputError(str(error)) from error
+    whole = opened(tape)
     channel = join(
         address,
         key,

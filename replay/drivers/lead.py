@@ -10,38 +10,34 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from ...common.errors import FolderError, InputError, QuerytapeError, RefusedError
+from ...common.errors import QuerytapeError, RefusedError
 from ...common.signals import stop_on_signals
 from ...schemas import Folder, tape_id
 from ...servers.facts import Facts, gather
 from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
-from ..observe.sampler import Sampler
-from ..observe.server_counters import cache_counters, server_counters
-from ..observe.speed_control import SpeedFile
-from ..observe.ticks import TickLog, process_cpu_ns
+from ..observe.ticks import process_cpu_ns
 from ..options import ReplayOptions
+from ..plan.make_plan import PlanRequest
 from ..plan.rules import Plan
 from ..replay_tape import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
-from ..run import DriversEnd, EndedRun
-from ..run_folder import RunFolder, first_info, new_run
-from ..storage import open_storage
+from ..run import DriversEnd, EndedRun, RunLogs
+from ..run_folder import RunFolder, new_run, open_storage
 from ..summary import RunSummary, finish
+from ..task import ReplayTask, ask_counters, first_info
 from ..watcher import Watcher
-from .agreement import prints_of
 from .driver import ERRORS
-from .listener import Listener
+from .listener import Expected, Listener
 from .local import Order, start_driver
-from .lost import write_untold
+from .lost import write_unreported
 from .member import Member
-from .merge import PARTS, merge, part_path
+from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
-from .shares import Drivers, deal, part_of, part_options, refuse_what_needs_all
-from .totals import Ticks, whole_plan, whole_stats
+from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all
 
 LOOK_S = 0.1
-AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # so far ahead zero lies when GO is told
-GOING_SHARE = 0.7  # of that time all have to have said that they go
+AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # zero lies so far ahead when GO is sent
+GOING_SHARE = 0.7  # all drivers must confirm within this share of that time
 LEAVE_S = 10.0
 
 
@@ -57,7 +53,7 @@ class Lead:
         ]
         self.span = (0, 0)
         self.zero_ns = self.zero_real_ns = 0
-        self.stops = self._stops_told = 0
+        self.stops = self._stops_sent = 0
         self._cpu_before = process_cpu_ns()
         self._found: set[str] = set()
         self._merged = self._running = False
@@ -77,23 +73,16 @@ class Lead:
                 keep_facts(plan, self.options, folder)
             self.watcher.planned(plan)
             self._open(plan)
-            sampler = Sampler(folder.path, self.options.target, self.options.sample_ns, open_hosts(self.options, facts))
-            info = first_info(plan, self.options, facts, read_target)
-            reads = read_target or facts
-            if "query_cache_type" in reads.variables:
-                counters = cache_counters(self.options.reads_to or self.options.target, self.options.connect_timeout_s)
-                info["query_cache"] = {"before": counters, "after": None}
-            if self.options.allow_writes:
-                written = server_counters(self.options.target, self.options.connect_timeout_s)
-                info["server_counters"] = {"before": written, "after": None}
+            hosts = open_hosts(self.options, facts)
+            task = ReplayTask(plan, self.options, folder, facts, read_target, watcher=self.watcher, hosts=hosts)
+            info, logs = first_info(task) | ask_counters(task), RunLogs(task)
             with stop_on_signals(self._stop):
                 self._go(plan)
                 self._running = True
                 info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
                 folder.write(info)
-                ticks = TickLog(folder.ticks)
-                self._watch(plan, ticks, sampler)
-                return self._finish(plan, folder, info, ticks, sampler, common_collations(facts, read_target))
+                self._watch(plan, logs)
+                return self._finish(task, info, logs)
 
     # ---- before zero ----
 
@@ -109,7 +98,7 @@ class Lead:
             yield
         except BaseException as error:
             for member in self.members:
-                member.tell("stop")
+                member.send("stop")
             if not self._running and (sent := self._sent_all_the_same()):
                 text = f"{error}; {sent:,} events were sent all the same, before the driver was stopped"
                 raise QuerytapeError(text) from error
@@ -120,10 +109,10 @@ class Lead:
 
     def _sent_all_the_same(self) -> int:
         """Return how much drivers sent that were told when zero is, but not in time that it is not."""
-        told = [member for member in self.members if member.going]
+        going = [member for member in self.members if member.going]
         with self.news:
-            self.news.wait_for(lambda: all(member.over for member in told), LEAVE_S if told else 0)
-        return sum(int(member.info["accounting"]["executed"]) for member in told if member.info is not None)
+            self.news.wait_for(lambda: all(member.over for member in going), LEAVE_S if going else 0)
+        return sum(int(member.info["accounting"]["executed"]) for member in going if member.info is not None)
 
     def _start_local(self) -> None:
         options = self.options
@@ -137,9 +126,8 @@ class Lead:
         """Wait for drivers from elsewhere."""
         key = lead_key(self.drivers.join_key)
         prints = prints_of(self.options, key)
-        with Listener(
-            self.drivers.listen, key, self.members, tape_id(self.tape.info), prints, self._run_id
-        ) as listener:
+        expected = Expected(tape_id(self.tape.info), prints, self._run_id)
+        with Listener(self.drivers.listen, key, self.members, expected) as listener:
             self._find(Finding("info", f"waiting for {len(self.members):,} drivers at {listener.address}"))
 
             def joined(member: Member) -> bool:
@@ -152,26 +140,26 @@ class Lead:
     def _wait(self, what: str, done: Callable[[Member], Any], seconds: float | None = None) -> None:
         """Wait until it is so of every driver. Raises QuerytapeError where one is lost, or the time is up."""
         until = None if seconds is None else time.monotonic() + seconds
-        told = time.monotonic()
+        shown = time.monotonic()
         with self.news:
             while not all(member.idle or done(member) for member in self.members):
-                self._tell_findings()
+                self._pass_on_findings()
                 self._check()
                 if until is not None and time.monotonic() > until:
                     missing = ", ".join(member.name for member in self.members if not done(member))
                     raise QuerytapeError(f"{missing}: did not {what} within {seconds:g} s; nothing was sent")
-                if time.monotonic() - told > 1:
-                    told = time.monotonic()
+                if time.monotonic() - shown > 1:
+                    shown = time.monotonic()
                     if what == "plan":
                         self.watcher.planning(sum(member.planning for member in self.members))
                 self.news.wait(LOOK_S)
-            self._tell_findings()
+            self._pass_on_findings()
             self._check()
 
     def _check(self) -> None:
         """Raise what keeps a driver from going on, before anything is sent."""
         for member in self.members:
-            if member.failed is not None and not (member.idle and self._some_send()):
+            if member.failed is not None and not (member.idle and self.active):
                 kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
                 text = str(member.failed["text"])
                 raise kind(text if kind is RefusedError else f"{member.name}: {text}")
@@ -182,15 +170,12 @@ class Lead:
         if self.stops:
             raise KeyboardInterrupt
 
-    def _some_send(self) -> bool:
-        return not all(member.idle for member in self.members)
-
     @property
     def active(self) -> list[Member]:
         """The drivers that have something to send."""
         return [member for member in self.members if not member.idle]
 
-    def _tell_findings(self) -> None:
+    def _pass_on_findings(self) -> None:
         for member in self.members:
             while member.findings:
                 finding = member.findings.popleft()
@@ -208,19 +193,19 @@ class Lead:
         spans = [member.span for member in self.members if member.span is not None]
         self.span = min(first for first, _ in spans), max(last for _, last in spans)
         for member in self.members:
-            member.tell("span", first=self.span[0], last=self.span[1])
+            member.send("span", first=self.span[0], last=self.span[1])
         self._wait("plan", lambda member: member.planned is not None)
 
     def _open(self, plan: Plan) -> None:
         """Let all open their sessions, and wait until they hold."""
         for member in self.members:
-            member.tell("open")
-        told = time.monotonic()
+            member.send("open")
+        shown = time.monotonic()
         with self.news:
             while not all(member.ready for member in self.active):
                 self._check()
-                if time.monotonic() - told > 1:
-                    told = time.monotonic()
+                if time.monotonic() - shown > 1:
+                    shown = time.monotonic()
                     self.watcher.opening(sum(member.opened for member in self.members), plan)
                 self.news.wait(LOOK_S)
 
@@ -235,7 +220,7 @@ class Lead:
         self.zero_real_ns = real + self.zero_ns - now
         for member in self.active:
             assert member.at_zero is not None
-            member.tell("go", zero=self.zero_ns + member.at_zero.offset_ns)
+            member.send("go", zero=self.zero_ns + member.at_zero.offset_ns)
         self._wait("begin", lambda member: member.going, ahead * GOING_SHARE / 1e9)
 
     # ---- from zero on ----
@@ -244,17 +229,17 @@ class Lead:
         """Ctrl-C: the drivers are told by who watches."""
         self.stops += 1
 
-    def _watch(self, plan: Plan, log: TickLog, sampler: Sampler) -> None:
+    def _watch(self, plan: Plan, logs: RunLogs) -> None:
         """Add up what the drivers say, once a second, until all have ended or are lost."""
-        ticks = Ticks(log, self.members, self.zero_ns)
+        ticks = Ticks(logs.ticks, self.members, self.zero_ns)
         lost: set[int] = set()
-        sampler.start()
+        logs.sampler.start()
         due = self.zero_ns
         try:
             while not all(member.over for member in self.members):
                 with self.news:
                     self.news.wait(LOOK_S)
-                self._tell_stops()
+                self._pass_on_stops()
                 self._see_lost(lost)
                 if time.monotonic_ns() >= due:
                     due += 1_000_000_000
@@ -262,19 +247,19 @@ class Lead:
             self._see_lost(lost)
             self._tick(ticks, plan)
         finally:
-            sampler.stop()
+            logs.sampler.stop()
 
     def _tick(self, ticks: Ticks, plan: Plan) -> None:
         with self.news:
             tick = ticks.take()
         self.watcher.tick(tick, ticks.done, plan)
 
-    def _tell_stops(self) -> None:
-        while self._stops_told < min(self.stops, 2):
-            self._stops_told += 1
-            self.watcher.stopping(self._stops_told)
+    def _pass_on_stops(self) -> None:
+        while self._stops_sent < min(self.stops, 2):
+            self._stops_sent += 1
+            self.watcher.stopping(self._stops_sent)
             for member in self.members:
-                member.tell("stop")
+                member.send("stop")
 
     def _see_lost(self, seen: set[int]) -> None:
         for member in self.members:
@@ -287,48 +272,36 @@ class Lead:
 
     # ---- the end ----
 
-    def _finish(
-        self,
-        plan: Plan,
-        folder: RunFolder,
-        info: dict[str, Any],
-        ticks: TickLog,
-        sampler: Sampler,
-        collations: dict[int, str],
-    ) -> RunSummary:
+    def _finish(self, task: ReplayTask, info: dict[str, Any], logs: RunLogs) -> RunSummary:
         """Make one run of all parts, and sum it up."""
         now_ns = time.monotonic_ns() - self.zero_ns
-        unknown = sum(self._complete(member, plan, collations) for member in self.members if member.info is None)
+        unknown = sum(self._complete(member, task) for member in self.members if member.info is None)
         info["drivers"] = [member.as_json() for member in self.members]
-        with open_storage(folder.spill) as con:
-            merge(folder.path, self.members, con)
+        with open_storage(task.folder.spill) as con:
+            merge(task.folder.path, self.members, con)
             self._merged = True
-            ticks.gather(con)
-            sampler.flush(con)
+            logs.gather(con)
         ended = EndedRun(
-            plan,
-            self.options,
-            folder,
-            info,
-            whole_stats(self.members, self.zero_real_ns, now_ns),
-            ticks,
-            SpeedFile(folder.path, self.options.pace),
-            sampler,
-            self.stops,
-            False,
-            plan.planned,
-            sum(self._used("threads_peak")),
-            sum(self._used("cpu_ns")) + process_cpu_ns() - self._cpu_before,
-            None,
-            None,
-            DriversEnd(self._partial(unknown), unknown, self._cores(), self._warnings()),
+            task=task,
+            info=info,
+            stats=whole_stats(self.members, self.zero_real_ns, now_ns),
+            logs=logs,
+            rows_written=task.plan.planned,
+            threads_peak=sum(self._used("threads_peak")),
+            cpu_ns=sum(self._used("cpu_ns")) + process_cpu_ns() - self._cpu_before,
+            stops=self.stops,
+            drivers=DriversEnd(self._partial(unknown), unknown, self._cores(), self._warnings()),
         )
         return finish(ended)
 
-    def _complete(self, member: Member, plan: Plan, collations: dict[int, str]) -> int:
+    def _complete(self, member: Member, task: ReplayTask) -> int:
+        """Write the outcomes that a lost driver has not reported; return how many of its events are unknown."""
         until = None if member.died_ns is None else member.died_ns - self.zero_ns
-        tape = part_of(self.tape, member.names)
-        member.unknown = write_untold(tape, plan.rules, self.span, member.part, collations, until)
+        folders = member.part / "again", member.part / "outcomes"
+        known = common_collations(task.facts, task.read_facts)
+        tape, rules = part_of(self.tape, member.names), task.plan.rules
+        request = PlanRequest(tape, rules, *folders, collations=known, span=lambda first, last: self.span)
+        member.unknown = write_unreported(request, until)
         return member.unknown
 
     def _used(self, what: str) -> Iterator[int]:
@@ -371,12 +344,9 @@ def replay_by_drivers(
     Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight of any driver),
     QuerytapeError where a driver is lost before anything was sent.
     """
-    try:
-        whole = opened(tape)
-    except FolderError as error:
-        raise InputError(str(error)) from error
+    whole = opened(tape)
     refuse_what_needs_all(options, drivers.count)
-    refuse(check_tape(whole.info, options.permissions()))
+    refuse(check_tape(whole.info, options.partial_ok))
     with new_run(options.output) as folder:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             options = replace(options, target=options.target.settled(con))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits for drivers from other hosts: each that proves to know the join key and has the same tape and options is taken.
 
-Who is not taken is told why, as far as it has proved who it is, and changes nothing.
+A refused driver gets the reason if it has proved who it is. It changes nothing.
 """
 
 import socket
@@ -9,36 +9,34 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from ...common.errors import InputError, QuerytapeError
 from ...common.text import printable
-from .agreement import differing
 from .channel import Channel, ChannelClosed
 from .member import Member
 from .secured import admit, server_context
+from .shares import differing
 
 MAX_WAITING = 64  # connections that have proved nothing yet
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What each driver must have alike: the id of its tape, and the hashes of its options. `run`: the run's own id."""
+
+    tape_id: str
+    prints: dict[str, str]
+    run: str
+
+
 class Listener:
-    """Fills the members with drivers that join, inside its block. `refused`: sentences about who was not taken.
+    """Fills the members with drivers that join, inside its block. `refused`: why drivers were refused."""
 
-    `run`: what tells the run from others.
-    """
-
-    def __init__(
-        self,
-        address: tuple[str, int],
-        key: bytes,
-        members: Sequence[Member],
-        tape_id: str,
-        prints: dict[str, str],
-        run: str,
-    ) -> None:
-        self._run = run
-        self._key, self._members, self._tape_id, self._prints = key, members, tape_id, prints
+    def __init__(self, address: tuple[str, int], key: bytes, members: Sequence[Member], expected: Expected) -> None:
+        self._key, self._members, self._expected = key, members, expected
         self._context, self._certificate = server_context()
         self._unproved = threading.Semaphore(MAX_WAITING)
         self._taken = 0
@@ -101,16 +99,18 @@ class Listener:
             channel.close()
             return
         with suppress(ChannelClosed):
-            channel.send("welcome", number=member.number, count=len(self._members), names=member.names, run=self._run)
+            channel.send(
+                "welcome", number=member.number, count=len(self._members), names=member.names, run=self._expected.run
+            )
         with member.news:
             member.hello = {"host": host, "pid": hello.get("pid"), "cores": int(hello.get("cores") or 1)}
             member.news.notify_all()
         member.connect(channel)
 
     def _objection(self, hello: dict[str, Any]) -> str | None:
-        if hello.get("tape") != self._tape_id:
+        if hello.get("tape") != self._expected.tape_id:
             return "its tape is another one than the lead's"
         prints = hello.get("prints")
-        if other := differing(self._prints, prints if isinstance(prints, dict) else {}):
+        if other := differing(self._expected.prints, prints if isinstance(prints, dict) else {}):
             return f"its options are others than the lead's: {', '.join(other)} (names as in run.json's parameters)"
         return None

@@ -1,54 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lost driver had not told: not_sent, `driver_lost`. Its tapes are planned again here, as they were there."""
+"""Completes the part of a lost driver: events without an outcome are `not_sent`, `driver_lost`.
 
-from collections.abc import Mapping
-from pathlib import Path
+Its tapes are planned again here, as they were there.
+"""
 
 import duckdb
 
 from ...common.duck import sql_files
 from ...common.errors import FolderError
-from ...schemas import Folder
 from ...schemas.parquet_check import check_parquet
 from ..plan.database import open_planner, plan_windows, show_feed, write_missing
-from ..plan.make_plan import NothingToSend, make_plan
-from ..plan.rules import Plan, Rules
-from ..storage import open_storage
+from ..plan.make_plan import NothingToSend, PlanRequest, make_plan
+from ..plan.rules import Plan
+from ..run_folder import open_storage
 
 REASON = "driver_lost"
 
 
-def write_untold(
-    tape: Folder,
-    rules: Rules,
-    span: tuple[int, int],
-    part: Path,
-    collations: Mapping[int, str],
-    until_ns: int | None,
-) -> int:
-    """Complete the outcomes of a driver's part; return of how many events nobody knows whether they were sent.
+def write_unreported(request: PlanRequest, until_ns: int | None) -> int:
+    """Complete the outcomes of a lost driver's part; return how many events may have been sent or not.
 
-    `span`: the first and last moment that all drivers send together. `until_ns`: from the run's zero, when the driver
-    was dead for sure, so that what was due later was not sent; None = it may have gone on.
+    `request`: the driver's plan; its `outcomes` has the outcomes that came, its `spill` is in the part, too.
+    `until_ns`: from the run's zero, when the driver was certainly dead, so that later events were not sent; None = it
+    may have gone on.
     """
-    outcomes, spill = part / "outcomes", part / "again"
-    for folder in (outcomes, spill):
+    outcomes = request.outcomes
+    for folder in (outcomes, request.spill):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for planned in outcomes.glob("part-plan-*.parquet"):
         planned.unlink()
-    told = sql_source(outcomes)
+    reported = sql_source(request)
     try:
-        plan = make_plan(tape, rules, spill, outcomes, None, collations=collations, span=lambda first, last: span)
+        plan = make_plan(request)
     except NothingToSend:
         return 0
-    missing = write_missing(plan, told, outcomes / "part-end", REASON)
-    if until_ns is None or rules.pace.kind != "schedule" or not missing:
+    missing = write_missing(plan, reported, outcomes / "part-end", REASON)
+    if until_ns is None or plan.rules.pace.kind != "schedule" or not missing:
         return missing
-    return _due(plan, told, until_ns)
+    return _due(plan, reported, until_ns)
 
 
-def _due(plan: Plan, told: str, until_ns: int) -> int:
-    """Return how many untold events were due until then."""
+def _due(plan: Plan, reported: str, until_ns: int) -> int:
+    """Return how many unreported events were due until then."""
     due = 0
     with open_planner(plan) as con:
         for turn in range(plan.rules.amplification.loop):
@@ -57,16 +50,16 @@ def _due(plan: Plan, told: str, until_ns: int) -> int:
                 show_feed(con, plan, window)
                 due += con.execute(
                     f"SELECT count(*) FROM window_feed f WHERE due_ns <= {until_ns} AND NOT EXISTS (SELECT 1"
-                    f" FROM {told} o WHERE copy_of(o.session, o.clone) = f.session AND o.seq = f.seq)"
+                    f" FROM {reported} o WHERE copy_of(o.session, o.clone) = f.session AND o.seq = f.seq)"
                 ).fetchall()[0][0]
     return due
 
 
-def sql_source(outcomes: Path) -> str:
-    """Return a table of the outcomes that were told: files that are not whole do not count, and go."""
+def sql_source(request: PlanRequest) -> str:
+    """Return a table of the reported outcomes; incomplete files do not count, and are removed."""
     whole = []
-    with open_storage(outcomes.parent / "again") as con:
-        for file in sorted(outcomes.glob("part-run-*.parquet")):
+    with open_storage(request.spill) as con:
+        for file in sorted(request.outcomes.glob("part-run-*.parquet")):
             try:
                 check_parquet("run", "outcomes", (file,), con)
                 whole.append(file)

@@ -72,7 +72,7 @@ class Member:
         threading.Thread(target=self._listen, args=(channel,), name=f"driver {self.number}", daemon=True).start()
         threading.Thread(target=self._beats, name=f"beat {self.number}", daemon=True).start()
 
-    def tell(self, kind: str, body: bytes = b"", **values: Any) -> None:
+    def send(self, kind: str, body: bytes = b"", **values: Any) -> None:
         """Send it a message; one that does not take it is lost."""
         if self._channel is None or self.lost is not None:
             return
@@ -112,7 +112,7 @@ class Member:
             if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
                 self.lose(f"nothing was heard of it for {silent:g} s")
             else:
-                self.tell("clock", sent=time.monotonic_ns())
+                self.send("clock", sent=time.monotonic_ns())
             time.sleep(BEAT_S)
 
     def measure(self) -> Offset:
@@ -122,7 +122,7 @@ class Member:
         """
         self._trips.clear()
         for made in range(TRIPS):
-            self.tell("clock", sent=time.monotonic_ns())
+            self.send("clock", sent=time.monotonic_ns())
             with self.news:
                 self.news.wait_for(lambda made=made: self.over or len(self._trips) > made, 5)  # type: ignore[misc]
                 if len(self._trips) <= made:
@@ -184,7 +184,7 @@ class Member:
     def dismiss(self, seconds: float, merged: bool) -> None:
         """Let it go; a process of ours that stays is ended. `merged`: its part is in the run."""
         self._dismissed = True
-        self.tell("bye", merged=merged)
+        self.send("bye", merged=merged)
         if self.process is not None:
             try:
                 self.process.wait(seconds)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives the tapes of a set to drivers, by their events; refuses what several drivers can't do."""
+"""Gives the tapes of a set to drivers, by their events; refuses what several drivers can't do.
 
-from collections.abc import Sequence
+A driver must have the options of its lead. Each side makes a keyed hash of each option's value and sends only that,
+because values may be statements (--init) or names of accounts.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +19,11 @@ from ...schemas.tape_set import TapeSet
 from ..options import ReplayOptions
 
 OnLost = Literal["go-on", "stop"]
+# What is each machine's own, or the lead's alone.
+OWN = frozenset(
+    {"start_at_ns", "sample_ns", "host_metrics", "queue_bytes", "timer_probes", "connect_timeout_s", "reads_to"}
+)
+WORDS = 16  # hexadecimal digits of each hash
 
 
 @dataclass(frozen=True)
@@ -108,3 +120,20 @@ def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOption
         host_metrics=None,
         **own,
     )
+
+
+def prints_of(options: ReplayOptions, key: bytes) -> dict[str, str]:
+    """Return a keyed hash of each option that all drivers must have alike, by its name in run.json's `parameters`."""
+    values = {name: value for name, value in options.as_json().items() if name not in OWN}
+    values["reads_to"] = options.reads_to is not None
+    return {name: _print(value, key) for name, value in values.items()}
+
+
+def _print(value: object, key: bytes) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hmac.new(key, b"option\0" + text.encode(), hashlib.sha256).hexdigest()[:WORDS]
+
+
+def differing(mine: Mapping[str, str], theirs: Mapping[str, object]) -> list[str]:
+    """Return the options that are not alike."""
+    return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))

@@ -2,21 +2,26 @@
 """Reads counters of the target's machine from its /proc (proc(5)): of this machine, or of another through ssh.
 
 Through ssh: one ssh for the whole run, with a shell there that prints some files for each line that it is sent. Keys
-or an agent log in; ssh never prompts, and nothing is installed there.
+or an agent log in; ssh never prompts, and nothing is installed there. On this machine the target's process is found by
+its pid file or its socket.
 """
 
 import os
 import select
 import shlex
 import shutil
+import socket
+import struct
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ...common.errors import InputError, OptionError, TargetError
+from ...servers.facts import Facts
+from ...servers.target import Target
 from .ticks import process_cpu_ns
 
 Values = Iterator[tuple[str, str, float]]  # source, name, value
@@ -34,6 +39,7 @@ SCRIPT = (
     + f" echo {END!r}; done"
 )
 FIRST_ANSWER_S, ANSWER_S = 15.0, 5.0
+MAX_PATH = 107  # of a Unix socket
 
 
 class Host:
@@ -199,3 +205,34 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
+
+
+def local_process(target: Target, facts: Facts) -> int | None:
+    """Return the process id of a server on this machine, None where it can't be told for certain."""
+    if target.socket is not None:
+        return listener(target.socket)
+    if facts.hostname != socket.gethostname() or facts.variables.get("port") != str(target.port):
+        return None
+    return listener(facts.variables.get("socket", ""))
+
+
+def listener(path: str) -> int | None:
+    """Return the process that listens at a Unix socket, None where there is none in sight."""
+    if not path.startswith("/") or len(path.encode()) > MAX_PATH:
+        return None
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+            pid = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        except (OSError, ValueError):
+            return None
+    return pid or None  # 0: of another namespace
+
+
+def pid_file(variables: Mapping[str, str]) -> str:
+    """Return the path of a server's pid file on its machine, "" where it does not say."""
+    path = variables.get("pid_file", "")
+    if not path:
+        return ""
+    return str(Path(variables.get("datadir", "/")) / path)

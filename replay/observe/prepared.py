@@ -6,15 +6,14 @@ A prepared transaction outlives its session. Its locks would make the next repla
 
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from ...common.duck import small_database
 from ...common.units import plural
 from ...schemas import PROPERTIES, Folder
 from ...servers.prepared import Xid, end_prepared, prepared_transactions, xa_statements
-from ...servers.target import Target
-from ..storage import open_storage
+from ..options import ReplayOptions
+from ..run_folder import RunFolder, open_storage
 
 # In the order of their answers. 1402, 1613, 1614: the server has rolled the transaction back.
 STATEMENTS = (
@@ -31,20 +30,20 @@ SHOWN = 5
 
 
 def end_own_prepared(
-    tape: Folder, outcomes: str, target: Target, before: Collection[str] | None, spill: Path, timeout_s: int
+    tape: Folder, run: RunFolder, options: ReplayOptions, before: Collection[str] | None
 ) -> dict[str, Any] | None:
     """Roll back what the replay has prepared and the target had not before; None where there is no such transaction.
 
-    `outcomes`: the run's, as DuckDB reads them. `before`: literals; None = the account could not see them. Of the
-    answer `rolled_back` has names, `left` the literals of those that the target did not let go, `unseen` how many names
-    the replay prepared if the account can see none: then those count to which the replay sent no end.
+    `before`: literals; None = the account could not see them. Of the answer `rolled_back` has names, `left` the
+    literals of those that the target did not let go, `unseen` how many names the replay prepared if the account can see
+    none: then those count to which the replay sent no end.
     Raises TargetError where the target can't be asked.
     """
-    with closing(target.connect(timeout_s)) as con:
+    with closing(options.target.connect(options.connect_timeout_s)) as con:
         now = prepared_transactions(con)
         seen = before is not None and now is not None
         new = {xid for xid in now or () if xid.literal not in (before or ())}
-        prepared, not_ended = _own_xids(tape, outcomes, spill) if new or not seen else (set(), set())
+        prepared, not_ended = _own_xids(tape, run) if new or not seen else (set(), set())
         own = sorted(new & prepared if seen else not_ended)
         left = end_prepared(con, own)
     unseen = len(prepared) if not seen else 0
@@ -52,7 +51,7 @@ def end_own_prepared(
     return {**names, "unseen": unseen} if own or unseen else None
 
 
-def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[Xid]]:
+def _own_xids(tape: Folder, run: RunFolder) -> tuple[set[Xid], set[Xid]]:
     """Return the transactions that the replay has prepared, and those of them whose last statement was the PREPARE.
 
     A text of several statements that fails may have prepared one before that: only the first set has it.
@@ -62,7 +61,8 @@ def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[X
         holds = f"properties & {PROPERTIES['prepares_xa']} <> 0"
         if not con.execute(f"FROM {tape.source('digests')} WHERE {holds} LIMIT 1").fetchall():
             return prepared, not_ended
-    with open_storage(spill) as con:
+    outcomes = run.open().source("outcomes")
+    with open_storage(run.spill) as con:
         texts = con.execute(
             STATEMENTS.format(events=tape.source("events"), digests=tape.source("digests"), outcomes=outcomes)
         )

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps query plans: EXPLAIN of a sample of each of the costliest statements, once the run is over.
+"""Chooses statements of a tape to explain, and keeps query plans of the costliest ones, once the run is over.
 
 Asked as `explain.py` says: without a write, each within a time. On MySQL 8 the server's own digest is kept as well,
 which performance_schema and monitoring know.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
+from typing import Any, NamedTuple
 
 import duckdb
 import pymysql
 
 from ...common.duck import load_sql, write_rows
 from ...common.errors import TargetError
-from ...schemas import Folder, columns, ddl
+from ...schemas import FLAGS, Folder, columns, ddl
 from ...servers.target import Target
 from .explain import Explainer, Sample
 
 MAX_DIGESTS = 40
 MAX_S = 30.0  # for all of them
+MAX_BYTES = 1 << 20
+# Statements that are not whole, not a client's own, or without their values.
+UNWANTED = ("truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
 
 
 def keep_query_plans(
@@ -47,3 +51,56 @@ def costliest(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> Iter
     for digest, db, sample in con.execute(load_sql(__package__, "costliest.sql"), [MAX_DIGESTS]).fetchall():
         with suppress(UnicodeDecodeError):
             yield Sample(digest, db, bytes(sample).decode("utf-8"))
+
+
+def plan_samples(
+    con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str] | None = None
+) -> list[Sample]:
+    """Return at most `per_digest` statements of each digest, those of the digests with most time first.
+
+    `digests`: only of these. What is no UTF-8 is left out.
+    """
+    samples = []
+    for digest, number, why, db, statement, _, _ in _chosen(con, tape, per_digest, digests, prepared=False):
+        with suppress(UnicodeDecodeError):
+            samples.append(Sample(digest, db, bytes(statement).decode("utf-8"), number, why))
+    return samples
+
+
+class Place(NamedTuple):
+    """Where a statement is on its tape."""
+
+    digest: str
+    session: int
+    seq: int
+
+
+def sample_places(
+    con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str]
+) -> list[Place]:
+    """Return the events of the same choice, executions of prepared statements among them."""
+    rows = _chosen(con, tape, per_digest, digests, prepared=True)
+    return [Place(row[0], row[5], row[6]) for row in rows]
+
+
+def _chosen(
+    con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str] | None, *, prepared: bool
+) -> list[tuple[Any, ...]]:
+    """Return the rows of plan_samples.sql."""
+    con.execute(ddl("names"))
+    for table in ("events", "digests"):
+        con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
+    con.execute("SET VARIABLE wanted = CAST($1 AS VARCHAR[])", [None if digests is None else sorted(digests)])
+    con.execute(f"SET VARIABLE per_digest = {int(per_digest)}")
+    con.execute(f"SET VARIABLE max_bytes = {MAX_BYTES}")
+    con.execute(f"SET VARIABLE unwanted_flags = {sum(FLAGS[name] for name in UNWANTED)}")
+    con.execute(f"SET VARIABLE prepared = {prepared}")
+    return con.execute(load_sql(__package__, "plan_samples.sql")).fetchall()
+
+
+def explainable(con: duckdb.DuckDBPyConnection, tape: Folder) -> int:
+    """Return how many digests of a tape are reads or writes: those that could be explained if there is a sample."""
+    ((digests,),) = con.execute(
+        f"SELECT count(*) FROM {tape.source('digests')} WHERE class IN ('read', 'write')"
+    ).fetchall()
+    return int(digests)

@@ -3,13 +3,15 @@
 
 One thread and one connection of its own. Only values that changed are kept; the first tick has all. The time that a
 tick took is kept as well (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
+A few counters are read only before and after the run: of writes (the binary log, syncs, lock waits), and of the query
+cache (MySQL before 8.0, MariaDB).
 """
 
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,16 @@ from pymysql.connections import Connection
 from ...common.duck import write_rows
 from ...common.errors import TargetError
 from ...schemas import columns
-from ...servers.queries import query_or_none
+from ...servers.queries import query_or_none, whole
 from ...servers.target import Target, fault_text
 from .host import Host, Values
 
 ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
+OF_WRITES = (
+    "Binlog_cache_use", "Binlog_stmt_cache_use", "Innodb_data_fsyncs", "Innodb_log_waits", "Innodb_os_log_fsyncs",
+    "Innodb_row_lock_waits", "Uptime",
+)  # fmt: skip
+OF_QUERY_CACHE = ("Qcache_hits", "Qcache_inserts", "Qcache_not_cached", "Com_select")
 
 
 class Sampler:
@@ -147,3 +154,25 @@ def processes(con: "Connection[Any]") -> Values:
         yield "processlist", f"command {command}", float(n)
     for state, n in Counter(str(row[6]) for row in rows if row[6]).items():
         yield "processlist", f"state {state}", float(n)
+
+
+def server_counters(target: Target, timeout_s: int, names: Sequence[str] = OF_WRITES) -> dict[str, int] | None:
+    """Return counters of the server by name in lower case, those that it has; None where it can't be asked."""
+    try:
+        with closing(target.connect(timeout_s)) as con:
+            rows = query_or_none(con, question(names), 2) or ()
+    except TargetError:
+        return None
+    return {str(row[0]).lower(): number for row in rows if (number := whole(row[1])) is not None} or None
+
+
+def cache_counters(target: Target, timeout_s: int) -> dict[str, int] | None:
+    """Return the server's counters by name in lower case; None where it has no query cache or can't be asked."""
+    found = server_counters(target, timeout_s, OF_QUERY_CACHE)
+    return found if found and "qcache_hits" in found else None
+
+
+def question(names: Sequence[str]) -> str:
+    """Return the statement that asks for counters."""
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({listed})"

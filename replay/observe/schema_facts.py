@@ -61,20 +61,19 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Where facts of one kind are: a table of the server, its columns for schema, table and name, and for the facts.
+    """Where facts of one kind are: a table of the server, and its columns.
 
-    `listed`: facts that have a value a row, as the columns of an index; they are joined. `optional`: not every server
-    has it, and one that has not lacks nothing.
+    `keys`: the columns for schema, table and name. `listed`: facts that have a value a row, as the columns of an index;
+    they are joined. `then`: the rows are ordered by the keys and these columns; None = not ordered. `optional`: not
+    every server has it, and one that has not lacks nothing.
     """
 
     kind: str
     place: str
-    schema: str
-    table: str | None = None
-    name: str | None = None
+    keys: tuple[str, str | None, str | None]
     facts: Mapping[str, str] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
+    then: tuple[str, ...] | None = None
     where: str = "TRUE"
     optional: bool = False
 
@@ -83,15 +82,14 @@ SOURCES = (
     Source(
         "schema",
         "information_schema.SCHEMATA",
-        "SCHEMA_NAME",
-        facts={"charset": "DEFAULT_CHARACTER_SET_NAME", "collation": "DEFAULT_COLLATION_NAME"},
+        ("SCHEMA_NAME", None, None),
+        {"charset": "DEFAULT_CHARACTER_SET_NAME", "collation": "DEFAULT_COLLATION_NAME"},
     ),
     Source(
         "table",
         "information_schema.TABLES",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        facts={
+        ("TABLE_SCHEMA", "TABLE_NAME", None),
+        {
             "type": "TABLE_TYPE",
             "engine": "ENGINE",
             "row_format": "ROW_FORMAT",
@@ -103,9 +101,7 @@ SOURCES = (
     Source(
         "column",
         "information_schema.COLUMNS",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "COLUMN_NAME",
+        ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME"),
         {
             "type": "COLUMN_TYPE",
             "nullable": "IS_NULLABLE",
@@ -120,9 +116,7 @@ SOURCES = (
     Source(
         "index",
         "information_schema.STATISTICS",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "INDEX_NAME",
+        ("TABLE_SCHEMA", "TABLE_NAME", "INDEX_NAME"),
         {
             "columns": "COLUMN_NAME",
             "prefix": "SUB_PART",
@@ -135,35 +129,29 @@ SOURCES = (
             "cardinality": "CARDINALITY",
         },
         listed=("columns", "prefix", "order", "expression"),
-        order=("TABLE_SCHEMA", "TABLE_NAME", "INDEX_NAME", "SEQ_IN_INDEX"),
+        then=("SEQ_IN_INDEX",),
     ),
     Source(
         "foreign_key",
         "information_schema.KEY_COLUMN_USAGE",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "CONSTRAINT_NAME",
+        ("TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME"),
         {"columns": "COLUMN_NAME", "to_table": "REFERENCED_TABLE_NAME", "to_columns": "REFERENCED_COLUMN_NAME"},
         listed=("columns", "to_columns"),
-        order=("TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME", "ORDINAL_POSITION"),
+        then=("ORDINAL_POSITION",),
         where="REFERENCED_TABLE_NAME IS NOT NULL",
     ),
     Source(
         "foreign_key_rule",
         "information_schema.REFERENTIAL_CONSTRAINTS",
-        "CONSTRAINT_SCHEMA",
-        "TABLE_NAME",
-        "CONSTRAINT_NAME",
+        ("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME"),
         {"on_update": "UPDATE_RULE", "on_delete": "DELETE_RULE"},
     ),
     Source(  # MariaDB's; its columns of JSON have one by themselves
         "check",
         f"(SELECT CONSTRAINT_SCHEMA, TABLE_NAME, {CONDITION} AS CONDITION_TEXT"
         " FROM information_schema.CHECK_CONSTRAINTS WHERE LEFT(CHECK_CLAUSE, 11) <> 'json_valid(') AS checks",
-        "CONSTRAINT_SCHEMA",
-        "TABLE_NAME",
-        "CONDITION_TEXT",
-        order=("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
+        ("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
+        then=(),
         optional=True,
     ),
     Source(  # MySQL's
@@ -171,19 +159,16 @@ SOURCES = (
         f"(SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {CONDITION} AS CONDITION_TEXT, t.ENFORCED"
         " FROM information_schema.CHECK_CONSTRAINTS AS c JOIN information_schema.TABLE_CONSTRAINTS AS t"
         " USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) WHERE t.CONSTRAINT_TYPE = 'CHECK') AS checks",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "CONDITION_TEXT",
+        ("TABLE_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
         {"enforced": "ENFORCED"},
-        order=("TABLE_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
+        then=(),
         optional=True,
     ),
     Source(
         "partition",
         "information_schema.PARTITIONS",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        facts={
+        ("TABLE_SCHEMA", "TABLE_NAME", None),
+        {
             "method": "PARTITION_METHOD",
             "expression": "PARTITION_EXPRESSION",
             "subpartition_method": "SUBPARTITION_METHOD",
@@ -192,75 +177,61 @@ SOURCES = (
             "bounds": "PARTITION_DESCRIPTION",
         },
         listed=("partitions", "bounds"),
-        order=("TABLE_SCHEMA", "TABLE_NAME", "PARTITION_ORDINAL_POSITION"),
+        then=("PARTITION_ORDINAL_POSITION",),
         where="PARTITION_NAME IS NOT NULL",
     ),
     Source(
         "histogram",
         "information_schema.COLUMN_STATISTICS",
-        "SCHEMA_NAME",
-        "TABLE_NAME",
-        "COLUMN_NAME",
+        ("SCHEMA_NAME", "TABLE_NAME", "COLUMN_NAME"),
         optional=True,
     ),
     Source(
         "histogram",
         "mysql.column_stats",
-        "db_name",
-        "table_name",
-        "column_name",
+        ("db_name", "table_name", "column_name"),
         where="hist_type IS NOT NULL AND histogram IS NOT NULL",
         optional=True,
     ),
     Source(
         "statistics",
         "mysql.innodb_table_stats",
-        "database_name",
-        "table_name",
-        facts={"updated": "last_update"},
+        ("database_name", "table_name", None),
+        {"updated": "last_update"},
         where="table_name NOT LIKE '%#%'",
     ),
     Source(
         "trigger",
         "information_schema.TRIGGERS",
-        "TRIGGER_SCHEMA",
-        "EVENT_OBJECT_TABLE",
-        "TRIGGER_NAME",
+        ("TRIGGER_SCHEMA", "EVENT_OBJECT_TABLE", "TRIGGER_NAME"),
         {"timing": "ACTION_TIMING", "on": "EVENT_MANIPULATION", "does": "ACTION_STATEMENT"},
     ),
     Source(
         "view",
         "information_schema.VIEWS",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        facts={"definition": "VIEW_DEFINITION"},
+        ("TABLE_SCHEMA", "TABLE_NAME", None),
+        {"definition": "VIEW_DEFINITION"},
     ),
     Source(
         "routine",
         "information_schema.ROUTINES",
-        "ROUTINE_SCHEMA",
-        None,
-        "ROUTINE_NAME",
+        ("ROUTINE_SCHEMA", None, "ROUTINE_NAME"),
         {"is": "ROUTINE_TYPE", "type": "DTD_IDENTIFIER", "does": "ROUTINE_DEFINITION"},
-        order=("ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE"),
+        then=("ROUTINE_TYPE",),
     ),
     Source(
         "parameters",
         "information_schema.PARAMETERS",
-        "SPECIFIC_SCHEMA",
-        None,
-        "SPECIFIC_NAME",
+        ("SPECIFIC_SCHEMA", None, "SPECIFIC_NAME"),
         {"parameters": "PARAMETER_NAME", "types": "DTD_IDENTIFIER", "modes": "PARAMETER_MODE"},
         listed=("parameters", "types", "modes"),
-        order=("SPECIFIC_SCHEMA", "SPECIFIC_NAME", "ROUTINE_TYPE", "ORDINAL_POSITION"),
+        then=("ROUTINE_TYPE", "ORDINAL_POSITION"),
         where="ORDINAL_POSITION > 0",
     ),
     Source(
         "event",
         "information_schema.EVENTS",
-        "EVENT_SCHEMA",
-        None,
-        "EVENT_NAME",
+        ("EVENT_SCHEMA", None, "EVENT_NAME"),
         {"status": "STATUS", "does": "EVENT_DEFINITION", "every": "INTERVAL_VALUE", "unit": "INTERVAL_FIELD"},
     ),
 )
@@ -334,9 +305,9 @@ def _hidden(server: "Connection[Any]", hidden: Unseen | None, writes: bool) -> I
         return
     scheduler = query_or_none(server, "SELECT @@GLOBAL.event_scheduler")
     acts = {"trigger": writes, "event": not scheduler or str(scheduler[0][0]).upper() not in ("OFF", "DISABLED", "0")}
-    told = tuple(kind for kind in hidden.kinds if acts[kind])
+    shown = tuple(kind for kind in hidden.kinds if acts[kind])
     for kind in hidden.kinds:
-        yield problem(hidden.said(told) if kind in told else "", kind)
+        yield problem(hidden.said(shown) if kind in shown else "", kind)
 
 
 def _set(server: "Connection[Any]", *statements: str) -> None:
@@ -369,12 +340,12 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
         cursor.execute(f"SELECT * FROM {source.place} LIMIT 0")
         has = {str(column[0]).upper() for column in cursor.description or ()}
         facts = {fact: column for fact, column in source.facts.items() if column.upper() in has}
-        keys = [column for column in (source.schema, source.table, source.name) if column]
+        keys = [column for column in source.keys if column]
         wanted = ", ".join(f"`{column}`" for column in (*keys, *facts.values()))
-        order = f" ORDER BY {', '.join(source.order)}" if source.order else ""
+        order = "" if source.then is None else f" ORDER BY {', '.join((*keys, *source.then))}"
         places = ", ".join(["%s"] * len(schemas))
         cursor.execute(
-            f"SELECT {wanted} FROM {source.place} WHERE `{source.schema}` IN ({places})"
+            f"SELECT {wanted} FROM {source.place} WHERE `{source.keys[0]}` IN ({places})"
             f" AND {source.where.replace('%', '%%')}{order} LIMIT {MAX_ROWS + 1}",
             list(schemas.values()),
         )
@@ -402,8 +373,8 @@ def _joined(
             raise ValueError(f"expected {keys + len(names)} columns, the server answered with {len(row)}")
         parts = iter(row)
         db = _text(next(parts))
-        table = _text(next(parts)) if source.table else ""
-        name = _text(next(parts)) if source.name else ""
+        table = _text(next(parts)) if source.keys[1] else ""
+        name = _text(next(parts)) if source.keys[2] else ""
         given = {fact: _text(value) for fact, value in zip(names, parts, strict=True) if value is not None}
         if (db, table, name) == last:
             for fact in set(source.listed).intersection(names):

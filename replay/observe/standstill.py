@@ -19,7 +19,7 @@ from ...native.bindings.meters import Doing
 from ...servers.queries import query_or_none, whole
 from ..options import ReplayOptions
 from ..plan.rules import Plan
-from ..storage import open_storage
+from ..run_folder import open_storage
 
 MOST_STALLS = 20
 TEXT = 60  # characters of a statement
@@ -99,7 +99,7 @@ def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options:
 def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:
     """Return for connections of the target for whose lock they wait, and which wait for none.
 
-    Both are empty where it does not tell.
+    Both are empty if it does not show them.
     """
     try:
         with closing(options.target.connect(options.connect_timeout_s)) as con:

@@ -6,12 +6,19 @@ import shutil
 import time
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from ...common.duck import sql_files, write_parquet, write_rows
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
+
+# Columns of a tick: of several drivers' ticks they are added up, the newest of each are, or the highest counts.
+COUNTED = ("reads", "writes", "others", "errors", "order_waits", "order_broken")  # by the engine
+SUMMED = ("done", "cpu_ns", *COUNTED)
+LATEST = ("sessions_open", "queued_bytes")
+HIGHEST = ("p95_ns", "late_p99_ns")
 
 
 @dataclass(frozen=True)
@@ -55,28 +62,13 @@ class TickLog:
         """Return what happened since the last call, and keep it for the run."""
         before, cpu = self._before, process_cpu_ns()
         self.clock_pairs.append((time.monotonic_ns(), time.time_ns()))
-
-        def since(name: str) -> int:
-            return int(getattr(stats, name)) - (int(getattr(before, name)) if before else 0)
-
-        tick = Tick(
-            at_ns=stats.now_ns,
-            real_ns=self.clock_pairs[-1][1],
-            sessions_open=stats.sessions_open,
-            done=since("executed") + since("not_sent"),
-            reads=since("reads"),
-            writes=since("writes"),
-            others=since("others"),
-            errors=since("errors"),
-            p95_ns=stats.p95_ns,
-            late_p99_ns=stats.late_p99_ns,
-            queued_bytes=stats.queued_bytes,
-            cpu_ns=cpu - self._cpu_before,
-            order_waits=since("order_waits"),
-            order_broken=since("order_broken"),
-        )
+        names = ("executed", "not_sent", *COUNTED)
+        since = {name: getattr(stats, name) - (getattr(before, name) if before else 0) for name in names}
+        values: dict[str, Any] = {name: since[name] for name in COUNTED}
+        values |= {name: getattr(stats, name) for name in (*LATEST, *HIGHEST)}
+        values |= {"done": since["executed"] + since["not_sent"], "cpu_ns": cpu - self._cpu_before}
         self._before, self._cpu_before = stats, cpu
-        return self.add(tick)
+        return self.add(Tick(at_ns=stats.now_ns, real_ns=self.clock_pairs[-1][1], **values))
 
     def add(self, tick: Tick) -> Tick:
         """Keep a tick that was made elsewhere."""

@@ -6,7 +6,7 @@ trigger, a write that names no table) nothing is known: it waits for all.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,21 @@ from pymysql.connections import Connection
 
 from ...common.errors import TargetError
 from ...servers.target import fault_text
-from .hidden_ids import hidden_inserts
 from .overrides import STEPS, id_steps
 
 PART = re.compile(r"`[^`]*`|[^.`]+")
 OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
+WORD = re.compile(r"[\w$]+")
+REPLACE_FUNCTION = re.compile(r"\breplace\s*\(")
+# Word of a statement -> the events of triggers that it may set off.
+EVENTS = {
+    "insert": ("insert",),
+    "load": ("insert",),
+    "replace": ("insert", "delete"),
+    "update": ("update",),
+    "delete": ("delete",),
+}
+DYNAMIC = frozenset({"prepare", "immediate"})  # in a routine: what it runs is text of its own
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,7 @@ class Catalog:
     """What the target has: `opaque` hides other tables behind it; `together`: tables joined by foreign keys.
 
     `numbering`: tables and views that generate ids; None = not asked. `hidden`: triggers and routines that may insert
-    into those (hidden_ids.py). `steps`: the target's increment and offset of ids; None = not known.
+    into those (`hidden_inserts`). `steps`: the target's increment and offset of ids; None = not known.
     """
 
     opaque: frozenset[str] = frozenset()
@@ -114,3 +124,35 @@ def bare(name: str) -> str:
     """Return the last part of a name as digests have it, without its back quotes."""
     parts: list[str] = PART.findall(name)
     return parts[-1].strip("`").lower()
+
+
+def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozenset[str]:
+    """Return what a text may set off: `insert orders` for a trigger of a table, `call refresh` for a routine.
+
+    `names`: tables it names; `calls`: routines. All in lower case.
+    """
+    words = set(WORD.findall(REPLACE_FUNCTION.sub("(", text)))
+    events = {event for word, events in EVENTS.items() if word in words for event in events}
+    return frozenset({f"{event} {name}" for event in events for name in names} | {f"call {name}" for name in calls})
+
+
+def hidden_inserts(
+    bodies: Iterable[tuple[str, str]], numbering: Set[str], views: Iterable[tuple[str, str]] = ()
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the triggers and routines that may insert where ids are generated, and the tables and views that do that.
+
+    `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine; a text that the server does not
+    show is empty, and may do anything. `views`: (name, text); such a text is empty as well. All in lower case.
+    """
+    tables, texts = set(numbering), list(views)
+    while more := {n for n, text in texts if n not in tables and (not text or tables & set(WORD.findall(text)))}:
+        tables |= more
+    effects: dict[str, set[str]] = {}
+    for key, text in bodies:
+        words = WORD.findall(text)
+        unknown = not text or not DYNAMIC.isdisjoint(words)
+        effects.setdefault(key, set()).update({"anything"} if unknown else may_set_off(text, words, words))
+    found, direct = set[str](), {"anything", *(f"insert {name}" for name in tables)}
+    while more := {key for key, effect in effects.items() if key not in found and effect & (direct | found)}:
+        found |= more
+    return frozenset(found), frozenset(tables)

@@ -33,7 +33,7 @@ from ...schemas.names import (
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
-from .catalog import Catalog, tables_of
+from .catalog import tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
@@ -81,11 +81,11 @@ ONLY_ARRIVALS = (
 )
 
 
-def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, max_rows: int | None = None) -> None:
+def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write `plan.order`: session, seq, tape_ns, waits (as the engine reads them); set `plan.order_tables`."""
-    tables, uses, called = _number_tables(con, plan, catalog)
+    tables, uses, called = _number_tables(con, plan)
     plan.order_tables = PLACES * tables
-    _gather_events(con, plan, max_rows)
+    _gather_events(con, plan)
     raise_memory(con, max(plan.memory_bytes, WHOLE_TAPE_MEMORY))
     _find_membership(con, plan)
     precision = int(plan.tape.info.get("precision_ns") or 0)
@@ -144,13 +144,13 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
     return "both" if durations and precision_ns < WHOLE_SECONDS_NS else "ends"
 
 
-def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Fill all_events, what is not sent included. digest_no: NULL where nothing is known of it."""
     con.execute(
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
         " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
     )
-    for window in plan_windows(con, plan, max_rows):
+    for window in plan_windows(con, plan):
         show_window(con, plan, window)
         con.execute(
             f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
@@ -179,9 +179,7 @@ def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(con.execute("SELECT count(duration_ns) > 0 FROM all_events WHERE sent").fetchall()[0][0])
 
 
-def _number_tables(
-    con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog
-) -> tuple[int, list[tuple[int, int, int]], bool]:
+def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, list[tuple[int, int, int]], bool]:
     """Number the digests (tables known_digests, call_digests) and the tables.
 
     Return how many tables, their uses, and whether any procedure is called. A use is a digest's number, a table's, and
@@ -198,7 +196,7 @@ def _number_tables(
         called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
-        tables = tables_of(named, calls, statement_class, snapshot, catalog)
+        tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:

@@ -19,7 +19,7 @@ import duckdb
 from ...common.duck import duck_path, insert_rows, load_sql, sql_text, write_parquet
 from ...schemas import ACTIONS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
-from ..storage import open_storage
+from ..run_folder import open_storage
 from .rules import NARROW, Plan
 from .unknown_values import columns_asked, define_digests
 from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
@@ -106,7 +106,7 @@ def define_due(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"CREATE OR REPLACE TEMP MACRO shift_of(session, clone) AS {shift}")
 
 
-def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None = None) -> Iterator[Window]:
+def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]:
     """Yield the tape's windows in order of time."""
     files = [*plan.files, *([plan.repaired] if plan.repaired.exists() else [])]
     copies = plan.rules.amplification.amplify
@@ -114,8 +114,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | Non
     for file in files:
         if file not in plan.measured and (measured := measure(con, file, max_bytes)):
             plan.measured[file] = measured
-    if max_rows is None:
-        max_rows = WINDOW_ROWS if copies == 1 else max(WINDOW_ROWS // copies, 1000)
+    max_rows = plan.max_rows or (WINDOW_ROWS if copies == 1 else max(WINDOW_ROWS // copies, 1000))
     ranges = [piece for file in files if file in plan.measured for piece in plan.measured[file].pieces]
     together: Counter[int] = Counter()  # what begins at one moment is in one window, however much it is
     for piece in ranges:
@@ -181,7 +180,7 @@ def select(plan: Plan, source: str) -> str:
         companions=_parquet_or_none(plan.companions),
         preparing="preparing_digests" if selection.by_event else None,
     )
-    query = selection_sql(selection, source, tables, [*columns, *picks], joins, needed)
+    query = selection_sql(selection, source, tables, [*columns, *picks], joins, needed=needed)
     led = "NOT (is_picked OR tx_selected)"
     return f"SELECT *, is_before OR is_done OR {led} OR has_flag(flags, 'carried') AS is_early FROM ({query})"
 

@@ -8,6 +8,7 @@ event that is not sent. The second gives the engine one sorted window after the 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -31,40 +32,47 @@ class NothingToSend(InputError):
     """All of a tape's events are filtered or skipped."""
 
 
-def make_plan(
-    tape: Folder,
-    rules: Rules,
-    spill: Path,
-    outcomes: Path,
-    max_rows: int | None = None,
-    tell: Callable[[int], None] = lambda events: None,
-    catalog: Catalog | None = None,
-    collations: Mapping[int, str] | None = None,
-    after: Plan | None = None,
-    keep_planner: bool = False,
-    span: Callable[[int, int], tuple[int, int]] = lambda first_ns, last_ns: (first_ns, last_ns),
-) -> Plan:
-    """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
+@dataclass(frozen=True)
+class PlanRequest:
+    """Which tape is planned by which rules, what is known of the target, and where the results go.
 
-    `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables.
-    `collations`: those that the target knows, by id. `after`: the plan of what came before it on a tape under way, of
-    which this is a further piece: it has the same zero, and may have nothing to send. `keep_planner`: leave the plan's
-    database open in it, for `take_planner`. `span`: makes of the first and last moment those of all that are together.
-    Raises NothingToSend where nothing is left to send; the outcomes are written.
+    `spill` gets the list of sessions, `outcomes` the outcomes of events that are not sent. `catalog`: the target's
+    tables. `collations`: those that the target knows, by id. `after`: the plan of the piece before this one, if the
+    tape is still being written: this piece has the same zero, and may have nothing to send. `keep_planner`: leave the
+    database open in the plan, for `take_planner`. `span`: takes the first and last moment of this tape, and returns
+    those of all tapes that are replayed together. `progress` is called after each window with the number of events
+    read so far. `max_rows`: the most events in a window; None = chosen by their size.
     """
-    plan = Plan(tape, rules, spill, files=tape.files("events"), collations=collations or {})
-    plan.catalog = catalog or Catalog()
+
+    tape: Folder
+    rules: Rules
+    spill: Path
+    outcomes: Path
+    catalog: Catalog = field(default_factory=Catalog)
+    collations: Mapping[int, str] = field(default_factory=dict)
+    after: Plan | None = None
+    keep_planner: bool = False
+    span: Callable[[int, int], tuple[int, int]] = lambda first_ns, last_ns: (first_ns, last_ns)
+    progress: Callable[[int], None] = lambda events: None
+    max_rows: int | None = None
+
+
+def make_plan(request: PlanRequest) -> Plan:
+    """Walk the tape once. Raises NothingToSend if no event is left to send; the outcomes are written even so."""
+    tape, rules, after = request.tape, request.rules, request.after
+    plan = Plan(tape, rules, request.spill, files=tape.files("events"), max_rows=request.max_rows)
+    plan.collations, plan.catalog = request.collations, request.catalog
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
         xa = con.execute("FROM tape_digests WHERE has_property(properties, 'prepares_xa') LIMIT 1").fetchall()
         plan.prepares_xa = bool(xa)
         with all_cores(con, plan):
-            _prepare(con, plan, max_rows)
-            for number, window in enumerate(plan_windows(con, plan, max_rows)):
+            _prepare(con, plan)
+            for number, window in enumerate(plan_windows(con, plan)):
                 show_window(con, plan, window)
-                _take_window(con, plan, number, outcomes / f"part-{name}-{number:05d}.parquet")
-                tell(plan.events)
+                _take_window(con, plan, number, request.outcomes / f"part-{name}-{number:05d}.parquet")
+                request.progress(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
         if not plan.planned:
@@ -73,24 +81,24 @@ def make_plan(
             raise NothingToSend(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
         count_unknown_ids(con, plan)
         if _find_disordered(con, plan):
-            _repair_disordered(con, plan, max_rows)
-        _settle_times(con, plan, span)
-        _list_sessions(con, plan, plan.collations)
+            _repair_disordered(con, plan)
+        _settle_times(con, plan, request.span)
+        _list_sessions(con, plan)
         if rules.commit_order:
             with all_cores(con, plan):
-                order_commits(con, plan, plan.catalog, max_rows)
+                order_commits(con, plan)
         if rules.pace.scales_separately:
-            _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.amplification.loop)
+            _sort_feed(con, plan, "due_ns, session, seq", rules.amplification.loop)
         elif rules.max_concurrent_sessions:
-            _sort_feed(con, plan, max_rows, "session, seq", 1)
-        if keep_planner:
+            _sort_feed(con, plan, "session, seq", 1)
+        if request.keep_planner:
             con.execute("DROP TABLE session_windows; DROP TABLE window_groups; DROP TABLE disordered")
             plan.planner = con
             stack.pop_all()
     return plan
 
 
-def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Find what the rules ask for before any event is looked at: picks, transactions, KILLs, silent stretches."""
     rules = plan.rules
     if rules.selection.picks:
@@ -104,7 +112,7 @@ def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -
     if con.execute("FROM excluded_events LIMIT 1").fetchall():
         write_parquet(con, "FROM excluded_events", plan.excluded_events)
     if rules.pace.max_idle_ns is not None:
-        _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
+        _find_gaps(con, plan, rules.pace.max_idle_ns)
 
 
 def _go_on(plan: Plan, after: Plan) -> str:
@@ -122,10 +130,10 @@ def _interrupted(path: Path) -> Folder:
         raise InputError(f"--resume: {error}") from error
 
 
-def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int, max_rows: int | None) -> None:
+def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int) -> None:
     """Find the stretches in which nothing that is sent runs; from then on the views cut them."""
     busy_until, cut, gaps = None, 0, []
-    for window in plan_windows(con, plan, max_rows):
+    for window in plan_windows(con, plan):
         show_window(con, plan, window)
         rows: Iterable[tuple[int, int]] = con.execute(
             "SELECT start_ns, before FROM (SELECT start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns,"
@@ -247,7 +255,7 @@ def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     return plan.disordered
 
 
-def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Give the disordered sessions times that never run backwards, and list the sessions again.
 
     Their events are copied, each no earlier than those before it in its session; the copy then counts as one more part.
@@ -269,7 +277,7 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int
     )
     con.execute("SET preserve_insertion_order = true; RESET disabled_optimizers")
     con.execute("DROP TABLE repaired_times")
-    for number, window in enumerate(plan_windows(con, plan, max_rows)):
+    for number, window in enumerate(plan_windows(con, plan)):
         show_window(con, plan, window)
         _add_window(con, number)
 
@@ -287,13 +295,13 @@ def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan, span: Callable[[in
     define_due(con, plan)
 
 
-def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan, collations: Mapping[int, str]) -> None:
+def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write the sessions for the engine; find how many are open at once, and when the last event is due."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_sessions AS FROM {plan.tape.source('sessions')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW charsets AS {load_sql(__package__, 'charsets.sql')}")
     con.execute("CREATE OR REPLACE TEMP TABLE collations (id INTEGER, names VARCHAR)")
-    if collations:
-        con.execute("INSERT INTO collations SELECT unnest(?), unnest(?)", [list(collations), list(collations.values())])
+    if known := plan.collations:
+        con.execute("INSERT INTO collations SELECT unnest(?), unnest(?)", [list(known), list(known.values())])
     write_parquet(con, load_sql(__package__, "sessions.sql"), plan.session_list)
     source = f"read_parquet({sql_text(plan.session_list)})"
     plan.collations_unknown = con.execute(
@@ -310,7 +318,7 @@ def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan, collations: Mappi
         ).fetchall()[0][0]
 
 
-def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None, order: str, rounds: int) -> None:
+def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, order: str, rounds: int) -> None:
     """Write all that is fed in the order of `order`, where that is not the tape's.
 
     Sessions whose connects are scaled separately are due in another order; where only so many are open at once, events
@@ -319,7 +327,7 @@ def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None,
     parts: list[Path] = []
     for turn in range(rounds):
         con.execute(f"SET VARIABLE round = {turn}")
-        for window in plan_windows(con, plan, max_rows):
+        for window in plan_windows(con, plan):
             show_feed(con, plan, window)
             parts.append(plan.spill / f"feed-{len(parts):05d}.parquet")
             write_parquet(con, "FROM window_feed", parts[-1])

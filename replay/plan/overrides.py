@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...common.duck import sql_text
-from ...servers.accounts import Account
+from ...servers.option_files import Account
 from ...servers.queries import whole
 
 STEPS = ("auto_increment_increment", "auto_increment_offset")

@@ -12,10 +12,9 @@ import duckdb
 from ...common.duck import duck_path
 from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
-from .amplify import Amplification
 from .catalog import Catalog
 from .overrides import Overrides
-from .pacing import Pace
+from .pacing import Amplification, Pace
 from .selection import Selection
 from .windows import BASE_MEMORY, Measured
 
@@ -72,7 +71,7 @@ class Plan:
     `prepares_xa`: the tape has XA PREPARE.
     `order_notes`: what the order of commits rests on, where the tape does not know it.
     `piece`: which piece of a tape under way this is, 0 = what it had at the start. `planner`: the database that made
-    the plan, where it is kept for the feed.
+    the plan, where it is kept for the feed. `max_rows`: the most events in a window; None = chosen by their size.
     """
 
     tape: Folder
@@ -104,6 +103,7 @@ class Plan:
     measured: dict[Path, Measured] = field(default_factory=dict)
     planner: duckdb.DuckDBPyConnection | None = None
     catalog: Catalog = field(default_factory=Catalog)
+    max_rows: int | None = None
 
     def source(self) -> str:
         """Return an SQL table expression of all events of its files."""

@@ -4,8 +4,7 @@
 import duckdb
 
 from ...common.duck import insert_rows, sql_text
-from .catalog import bare
-from .hidden_ids import may_set_off
+from .catalog import bare, may_set_off
 from .overrides import source_steps
 from .rules import Plan
 

@@ -5,7 +5,7 @@ import pytest
 from querytape.capture.session_state import client_bytes, count_not_restored, literal, state_of
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas.names import FLAGS
-from querytape.servers.open_sessions import OpenSession, PreparedText
+from querytape.servers.client_sessions import OpenSession, PreparedText
 
 GLOBAL = {"sql_mode": "STRICT_TRANS_TABLES", "time_zone": "SYSTEM", "autocommit": "ON", "unique_checks": "ON"}
 

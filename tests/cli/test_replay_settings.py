@@ -17,8 +17,7 @@ from querytape.cli.replay_settings import (
 from querytape.cli.server_options import LOGIN, TLS
 from querytape.replay import Target
 from querytape.replay.options import ReplayOptions
-from querytape.replay.plan.amplify import Amplification
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.selection import Selection
 
 TARGET = Target("app", host="db", address="127.0.0.1", password="secret")

@@ -19,7 +19,7 @@ from querytape.experiments.quick_compare import (
     still_open,
 )
 from querytape.experiments.quick_selection import WITHOUT_TIME, Questions
-from querytape.replay.observe.plan_samples import Place
+from querytape.replay.observe.query_plans import Place
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape

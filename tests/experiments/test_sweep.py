@@ -10,8 +10,7 @@ from querytape.analyze.render.chart_library import chart_library
 from querytape.cli.commands.sweep import sweep_command
 from querytape.experiments.sweep import expand_levels, rounds_for
 from querytape.replay import replay
-from querytape.replay.plan.amplify import MAX_CLONES, Amplification
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import MAX_CLONES, Amplification, Pace
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, make_tape

@@ -7,7 +7,7 @@ from typing import Any
 from querytape.common.duck import small_database, sql_text
 from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.database import feed_streams, open_planner
-from querytape.replay.plan.make_plan import make_plan
+from querytape.replay.plan.make_plan import PlanRequest, make_plan
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import open_folder
 
@@ -23,12 +23,17 @@ def planned(
     catalog: Catalog | None = None,
     **tape_json: Any,
 ) -> Plan:
-    """Make a tape and plan it. `tape_json` replaces keys of tape.json."""
+    """Make a tape and plan it."""
     tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
+    return plan_tape(tape, tmp_path, rules, catalog=catalog or Catalog(), max_rows=max_rows)
+
+
+def plan_tape(tape: Path, folder: Path, rules: Rules | None = None, **request: Any) -> Plan:
+    """Plan a tape into two new folders, `spill` and `outcomes`."""
     for name in ("spill", "outcomes"):
-        (tmp_path / name).mkdir()
-    folder = open_folder("tape", tape)
-    return make_plan(folder, rules or Rules(), tmp_path / "spill", tmp_path / "outcomes", max_rows, catalog=catalog)
+        (folder / name).mkdir(parents=True)
+    given = open_folder("tape", tape), rules or Rules(), folder / "spill", folder / "outcomes"
+    return make_plan(PlanRequest(*given, **request))
 
 
 def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> list[tuple[Any, ...]]:
@@ -41,9 +46,9 @@ def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> l
 
 
 def fed(plan: Plan, *columns: str) -> list[tuple[Any, ...]]:
-    """Return columns of every row that the engine would get, in order."""
+    """Return every row that the engine would get, in order: these columns, or all."""
     with open_planner(plan) as con:
         rows = []
         for stream in feed_streams(con, plan):
-            rows += stream.project(", ".join(columns)).fetchall()
+            rows += stream.project(", ".join(columns) or "*").fetchall()
     return rows

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A workload whose numbers are known: session n sends as many statements of each kind as a prime of its own says."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from querytape.capture.tools.deal import deal
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import outcomes
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 WRITTEN = dict(enumerate(PRIMES, 1))
@@ -44,3 +47,11 @@ def written(server: Server) -> dict[int, int]:
     """Return how many rows each session has noted, as the server counts them."""
     rows = server.execute("SELECT session, count(*) FROM shop.log GROUP BY session ORDER BY session")
     return {int(session): int(n) for session, n in rows}
+
+
+def balanced(run: Path) -> dict[str, Any]:
+    """Return the accounting of a run of all tapes, which balances."""
+    counts: dict[str, Any] = json.loads((run / "run.json").read_text())["accounting"]
+    assert counts["balanced"]
+    assert counts["tape_events"] == EVENTS == len(outcomes(run))
+    return counts

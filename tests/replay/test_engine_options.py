@@ -9,7 +9,10 @@ from querytape.native.bindings.engine import EngineOptions
 from querytape.replay import ReplayOptions, Target
 from querytape.replay.engine_options import engine_options, permitted, row_bound
 from querytape.replay.plan.pacing import Pace
-from querytape.schemas import DANGERS
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.schemas import DANGERS, Folder
+from querytape.servers.facts import Facts
+from querytape.servers.library_functions import LibraryFunctions
 
 HERE = Target("app", "db", "10.0.0.7", 3307)
 
@@ -47,7 +50,12 @@ def test_failure_rules_pace_and_read_target_arrive_in_the_engine(tmp_path: Path)
         order_bound_ns=6,
         max_concurrent_sessions=4,
     )
-    made = engine_options(options, order_tables=8)
+    plan = Plan(Folder("tape", tmp_path, {}), Rules(), tmp_path, order_tables=8, peak_sessions=3)
+    variables = {"max_allowed_packet": str(100 << 20), "max_connections": "40"}
+    facts = Facts("8.4", variables=variables, library=LibraryFunctions(("f",)))
+    made = engine_options(options, plan, facts, Facts("8.4", library=LibraryFunctions(("g",))), rest_ns=7)
+    assert (made.max_row_bytes, made.refused_calls) == (100 << 20, "f\ng")
+    assert (made.follows, made.rest_ns, made.rest_open) == (True, 7, 30)
     assert (made.on_lost, made.statement_timeout_ns, made.max_errors, made.overload, made.order_bound_ns) == (
         "stop", 5, None, "drop", 6,
     )  # fmt: skip

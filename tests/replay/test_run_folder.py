@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError
 from querytape.common.files import is_held, new_folder
-from querytape.replay import ReplayOptions, Target, run_folder
-from querytape.replay.run_folder import first_info, new_run
-from querytape.servers.facts import Facts
-
-from tests.helpers.planning import planned
+from querytape.replay import run_folder
+from querytape.replay.run_folder import new_run, open_storage
 
 
 def test_it_is_private(tmp_path: Path) -> None:
@@ -44,17 +41,6 @@ def test_what_fails_early_leaves_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_the_first_run_json(tmp_path: Path) -> None:
-    """Tape, target, parameters and plan are there before anything is sent; no password is."""
-    plan = planned(tmp_path, [{"statement": "SELECT 1"}])
-    target = Target("app", socket="/s", password="secret")
-    info = first_info(plan, ReplayOptions(target, tmp_path / "a.run"), Facts("8.0", identity="x"))
-    assert info["finished"] is False
-    assert (info["tape"]["events"], info["target"]["version"], info["target"]["identity"]) == (1, "8.0", "x")
-    assert info["read_target"] is None
-    assert "secret" not in str(info)
-
-
 def test_a_signal_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is heard behind the making, and the folder goes; one that was there before stays."""
 
@@ -70,3 +56,16 @@ def test_a_signal_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError), new_run(tmp_path / "b.run"):
         pytest.fail("it goes on")
     assert (tmp_path / "b.run").exists()
+
+
+def test_one_thread_and_bounded_memory(tmp_path: Path) -> None:
+    """Sorting the plan must not disturb the timing, and spills where the run is."""
+    with open_storage(tmp_path / "spill", "64MB") as con:
+        settings = con.execute(
+            "SELECT current_setting('threads'), current_setting('memory_limit'), current_setting('temp_directory'),"
+            " current_setting('arrow_large_buffer_size')"
+        ).fetchall()[0]
+    assert settings[0] == 1
+    assert settings[1] == "61.0 MiB"
+    assert settings[2] == str(tmp_path / "spill")
+    assert settings[3] is True

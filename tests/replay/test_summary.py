@@ -8,13 +8,8 @@ from typing import Any
 
 import pytest
 from querytape.native.bindings.engine import EndedBy
-from querytape.replay import replay, summary
 from querytape.replay.observe.standstill import Standstill
 from querytape.replay.summary import RunSummary, why_partial
-from querytape.servers.sandbox import Server
-
-from tests.helpers.tapes import make_tape
-from tests.helpers.whole import accounting, options
 
 CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 
@@ -80,31 +75,3 @@ def test_a_run_is_complete_if_it_is_not_partial_and_balances() -> None:
     assert run.complete
     assert not replace(run, info={**run.info, "partial": "stopped"}).complete
     assert not replace(run, info={**run.info, "accounting": {"balanced": False}}).complete
-
-
-@pytest.mark.sampled
-@pytest.mark.server
-@pytest.mark.parametrize(
-    ("ask", "key"),
-    [
-        ("_changed_variables", "variables_changed"),
-        ("_query_cache", "query_cache"),
-        ("_summaries", "summaries"),
-        ("_query_plans", "query_plans"),
-        ("_end_prepared", "prepared"),
-    ],
-)
-def test_what_fails_afterwards_loses_no_run(
-    ask: str, key: str, shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that was sent has its accounting, whatever the target's answers do once it is over."""
-
-    def fail(run: Any) -> Any:
-        raise IndexError("tuple index out of range")
-
-    monkeypatch.setattr(summary, ask, fail)
-    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
-    done = replay(tape, options(shop, tmp_path / "t.run"))
-    assert accounting(done) == (1, 0, 0, 0)
-    assert done.complete
-    assert done.info["problems_afterwards"] == [f"{key}: tuple index out of range"]

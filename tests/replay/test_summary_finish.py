@@ -16,9 +16,8 @@ from querytape.common.errors import NativeFault, QuerytapeError, TargetError
 from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import ReplayOptions, Target, summary
 from querytape.replay.observe.accounting import account
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.overrides import Overrides
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.run_folder import RunFolder, first_info
 from querytape.replay.summary import ENDED_BY, IN_ACCOUNTING, VOLATILE_VARIABLES, file_entries, finish
@@ -210,7 +209,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "lateness": {name: number for number, name in enumerate(LATENESS, 101)},
         "clock_pairs": [[1, 2]],
         "speed_changes": [{"at_ns": 3, "speed": "2"}],
-        "drain": {"waited_ns": 3 * S - run.plan.last_due_ns, "cut": 0},
+        "drain": {"waited_ns": 3 * S - run.task.plan.last_due_ns, "cut": 0},
         "sessions": {"opened": 1, "opened_ahead": 0, "failed": 0, "lost": 0, "in_transaction_at_end": 1},
         "state": None,
         "sampling_problem": "no rights",
@@ -227,7 +226,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert made.answer is not None
     assert made.answer.closed == 1
     assert made.cleaned == 1
-    assert not run.folder.spill.exists()
+    assert not run.task.folder.spill.exists()
     assert done.complete
 
 
@@ -282,14 +281,16 @@ def test_what_fails_afterwards_is_kept(made: Made, monkeypatch: pytest.MonkeyPat
         assert made.kept()["finished"]  # the accounting is written already
         raise IndexError("\x1b" + "x" * 900)
 
-    for name in ("_changed_variables", "_query_cache", "_summaries", "_query_plans"):
+    for name in ("_end_prepared", "_changed_variables", "_query_cache", "_summaries", "_query_plans"):
         monkeypatch.setattr(summary, name, fail)
     run = made.run()
     run.info["query_cache"] = {"before": {"Qcache_hits": 1}}
-    info = finish(run).info
+    done = finish(run)
+    info = done.info
     assert [text.split(":")[0] for text in info["problems_afterwards"]] == [
-        "variables_changed", "query_cache", "summaries", "query_plans",
+        "prepared", "variables_changed", "query_cache", "summaries", "query_plans",
     ]  # fmt: skip
+    assert done.complete
     for text in info["problems_afterwards"]:
         assert "\x1b" not in text
         assert len(text) <= 520
@@ -340,11 +341,11 @@ def test_summaries_are_of_every_server_that_is_known(made: Made, monkeypatch: py
 
     monkeypatch.setattr(summary, "keep_summaries", keep)
     run = made.run(options={"summaries": True})
-    run.plan.tape.info["server"] = {"variables": {"s": "1"}}
+    run.task.plan.tape.info["server"] = {"variables": {"s": "1"}}
     run.info["read_target"] = {"variables": {"r": "1"}}
     assert finish(run).info["summaries"] == ["pt-summary"]
     variables = {"source": {"s": "1"}, "target": BEFORE, "read_target": {"r": "1"}}
-    assert given == [(made.path, run.options.target, False, variables)]
+    assert given == [(made.path, run.task.options.target, False, variables)]
 
 
 def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +361,7 @@ def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.M
     run = made.run(options={"query_plans": True, "overrides": Overrides(schemas={"a": "b"})})
     info = finish(run).info
     assert (info["problems_afterwards"], info["query_plans"]) == ([], 5)
-    assert given == [("t.tape", made.path, True, run.options.target, {"a": "b"})]
+    assert given == [("t.tape", made.path, True, run.task.options.target, {"a": "b"})]
 
 
 AHEAD = SESSION | {"in_transaction": False, "opened_ahead": True}
@@ -440,7 +441,7 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
 
 def test_files_of_a_run_are_listed_with_bytes_and_rows(made: Made) -> None:
     run = made.run()
-    entries = file_entries(run.folder.open())
+    entries = file_entries(run.task.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]
     assert sum(entry["rows"] for entry in entries) == 5
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A caller that watches a replay."""
+"""A caller that watches a replay, and one that is in no group."""
 
 from pathlib import Path
 
 import pytest
 from querytape.replay import Finding, Plan, Tick, Watcher, replay
+from querytape.replay.watcher import ALONE
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, make_tape
@@ -60,3 +61,9 @@ def test_the_end_of_a_failed_run_is_reported_last(shop: Server, tmp_path: Path) 
         replay(tape, options(shop, tmp_path / "a.run"), listener)
     assert listener.calls[-1] == "ended"
     assert listener.calls.count("ended") == 1
+
+
+def test_alone() -> None:
+    """Nothing is changed."""
+    assert ALONE.span(5, 9) == (5, 9)
+    assert not ALONE.holds

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from querytape.common.errors import FolderError
 from querytape.common.files import hold
-from querytape.replay.observe.speed_control import request_speed
-from querytape.replay.observe.stop_request import request_stop
+from querytape.replay.observe.control_files import request_speed, request_stop
 from querytape.serve.live import AT, COLUMNS, MAX_POINTS, TickReader, figures, lines, read_ticks, state_of
 
 from .conftest import SECOND, write_ticks

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from querytape.common.errors import InputError
 from querytape.common.files import hold
-from querytape.replay.observe.speed_control import requested_speed
-from querytape.replay.observe.stop_request import stops_asked
+from querytape.replay.observe.control_files import requested_speed, stops_asked
 from querytape.serve.viewed_runs import MAX_READERS, Watched, ask_of
 
 from .conftest import write_ticks

@@ -8,7 +8,7 @@ import pytest
 from querytape.common.errors import InputError, TargetError
 from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
-from querytape.servers.source import describe_target, server_time
+from querytape.servers.source import describe_proxysql, describe_target, server_time
 from querytape.servers.target import parse_target
 
 
@@ -39,3 +39,9 @@ def test_no_server() -> None:
         describe_target(parse_target("prod"))
     with pytest.raises(TargetError):
         describe_target(parse_target("mysql://app@127.0.0.1:1/"))
+
+
+@pytest.mark.server
+def test_another_server(mariadb: Server) -> None:
+    """A MySQL server has no such tables: it is none."""
+    assert describe_proxysql(parse_target(mariadb.url())) is None

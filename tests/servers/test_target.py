@@ -6,7 +6,7 @@ from pathlib import Path
 import pymysql
 import pytest
 from querytape.common.errors import InputError, TargetError
-from querytape.servers.target import Target, fault_text, parse_target
+from querytape.servers.target import Login, Target, fault_text, parse_target
 
 GOOD = [
     ("mysql://app@127.0.0.1:3307/shop", Target("app", "127.0.0.1", "127.0.0.1", 3307, None, "shop")),
@@ -59,18 +59,18 @@ def test_option_file(tmp_path: Path) -> None:
         "!includedir /etc/x\n[client]\nuser = fromfile\npassword='a # b'\nhost=127.0.0.1 # here\nskip-ssl\n"
         "[stage]\nport=3399\nhost=127.0.0.2\n"
     )
-    plain = parse_target("mysql://app@/shop", file, environ={})
+    plain = parse_target("mysql://app@/shop", Login(file), environ={})
     assert (plain.user, plain.host, plain.port, plain.password) == ("app", "127.0.0.1", 3306, "a # b")
-    stage = parse_target("mysql:///shop", file, "stage", environ={})
+    stage = parse_target("mysql:///shop", Login(file, "stage"), environ={})
     assert (stage.user, stage.host, stage.port, stage.db) == ("fromfile", "127.0.0.2", 3399, "shop")
     with pytest.raises(InputError, match=r"has no group \[live\]"):
-        parse_target("mysql:///shop", file, "live", environ={})
+        parse_target("mysql:///shop", Login(file, "live"), environ={})
 
 
 def test_option_file_is_missing(tmp_path: Path) -> None:
     """A missing option file is an error, not an empty one."""
     with pytest.raises(InputError, match="cannot be read as an option file"):
-        parse_target("mysql://app@127.0.0.1", tmp_path / "none.cnf", environ={})
+        parse_target("mysql://app@127.0.0.1", Login(tmp_path / "none.cnf"), environ={})
 
 
 def test_password_from_environment() -> None:
@@ -85,7 +85,7 @@ def test_password_from_environment() -> None:
 def test_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     """--ask-password asks, and what was typed wins."""
     monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed for {prompt}")
-    target = parse_target("mysql://app@127.0.0.1", ask_password=True, environ={"MYSQL_PWD": "one"})
+    target = parse_target("mysql://app@127.0.0.1", Login(ask_password=True), environ={"MYSQL_PWD": "one"})
     assert target.password == "typed for Password of app on 127.0.0.1: "
 
 
@@ -99,3 +99,11 @@ def test_error_of_a_closed_connection() -> None:
     """What the driver says of a connection that an earlier error closed is `0` and nothing."""
     assert fault_text(pymysql.err.InterfaceError(0, "")) == "the connection is closed"
     assert fault_text(pymysql.err.OperationalError(1045, "Access denied")) == "1045 Access denied"
+
+
+def test_a_local_target() -> None:
+    """A socket and addresses of the loopback are this machine; others are not."""
+    assert Target("u", socket="/s").is_local
+    assert Target("u", "localhost", "127.0.1.1").is_local
+    assert Target("u", "localhost", "::1").is_local
+    assert not Target("u", "db", "10.0.0.7").is_local

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.chance import repeated
 from tests.helpers.live import may_capture, recording
-from tests.helpers.processes import run_command
 from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
 from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, differences
@@ -139,7 +139,8 @@ def ids(text: str) -> list[int]:
 
 def capture_slow_log(server: Server, tape: Path) -> None:
     """Make a tape of the server's slow log."""
-    run_command("capture", "slowlog", server.slow_log, "-o", tape)
+    command = [sys.executable, "-m", "querytape", "capture", "slowlog", str(server.slow_log), "-o", str(tape)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 def replay_again(workload: Workload, server: Server, folder: Path, order: bool) -> tuple[dict[str, Any], RunSummary]:
@@ -165,7 +166,7 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
     """The same from the server's own slow log, which knows less: MariaDB's whole seconds, no generated ids.
 
     MariaDB logs some entries later than others that waited for their rows (docs/replay.md): there a row or two may
-    differ. What is told all the same, tests/replay/plan/test_commit_order.py has. Any server does so where a
+    differ. What is told all the same, tests/replay/plan/test_commit_order_cases.py has. Any server does so where a
     machine is so busy that it is stopped between a commit and the end of its statement: one recording of three may.
     """
     server, seconds = server_factory(kind), kind == "mariadb"

@@ -18,12 +18,11 @@ import pytest
 from querytape.analyze import build
 from querytape.common.errors import InputError, TargetError
 from querytape.replay import ReplayOptions, parse_target, replay
-from querytape.replay.observe.speed_control import request_speed
-from querytape.replay.observe.stop_request import request_stop
+from querytape.replay.observe.control_files import request_speed, request_stop
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
-from querytape.servers.accounts import Account
+from querytape.servers.option_files import Account
 from querytape.servers.sandbox import Server
 from querytape.servers.tls import Tls
 

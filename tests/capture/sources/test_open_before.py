@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from querytape.capture import Settings, capture
 from querytape.schemas.names import FLAGS
-from querytape.servers.open_sessions import OpenSession, OpenSessions, PreparedText
+from querytape.servers.client_sessions import OpenSession, OpenSessions, PreparedText
 
 from tests.helpers.duck import query
 

@@ -10,7 +10,7 @@ from querytape.analyze import build
 from querytape.cli.commands.replay import exit_code, replay_command, summary_lines
 from querytape.common.errors import InputError
 from querytape.replay import RunSummary
-from querytape.replay.observe.order import order_warnings
+from querytape.replay.observe.run_warnings import order_warnings
 from querytape.schemas import DANGERS
 from querytape.servers.sandbox import Server
 

@@ -8,7 +8,7 @@ import pytest
 from querytape.common.errors import TargetError
 from querytape.replay import ReplayOptions, replay
 from querytape.replay.plan.overrides import Overrides
-from querytape.servers.accounts import Account
+from querytape.servers.option_files import Account
 from querytape.servers.sandbox import Server
 from querytape.servers.tls import Tls
 

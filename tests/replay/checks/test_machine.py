@@ -4,8 +4,7 @@
 import os
 import resource
 
-from querytape.replay import Target
-from querytape.replay.checks.machine import is_local, measure
+from querytape.replay.checks.machine import measure
 
 
 def test_limits_are_measured() -> None:
@@ -18,10 +17,3 @@ def test_limits_are_measured() -> None:
         assert limit is None or limit > 0
     assert (machine.threads is None) == (machine.thread_limit == "")
     assert os.sched_getaffinity(0)
-
-
-def test_sockets_and_loopback_addresses_are_this_machine() -> None:
-    assert is_local(Target("u", socket="/s"))
-    assert is_local(Target("u", "localhost", "127.0.1.1"))
-    assert is_local(Target("u", "localhost", "::1"))
-    assert not is_local(Target("u", "db", "10.0.0.7"))

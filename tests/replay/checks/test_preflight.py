@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pre-flight word for word: every finding with its severity, its numbers and its remedy, and no other finding."""
+"""The pre-flight word for word: every finding with its severity, its numbers and what it says to do; none besides."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from querytape.replay.checks.machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
 from querytape.replay.checks.preflight import Finding, check, check_read_target, check_tape, listed, unknown_overrides
-from querytape.replay.options import Permissions
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
-from querytape.servers.accounts import Account
 from querytape.servers.facts import Facts
 from querytape.servers.library_functions import LibraryFunctions
+from querytape.servers.option_files import Account
 from querytape.servers.prepared import Xid
 from querytape.servers.target import Target
 
@@ -45,25 +45,27 @@ def plan(**given: Any) -> Plan:
     """Return a small plan; keyword arguments replace its fields."""
     info = {"finished": True, "warnings": [], "server": None, **given.pop("info", {})}
     overrides = Overrides(accounts={name: Account(name) for name in given.pop("accounts", ())})
-    rules = Rules(allow_writes=given.pop("writes", False), overrides=overrides)
+    rules = given.pop("rules", None) or Rules(allow_writes=given.pop("writes", False), overrides=overrides)
     fields = {"peak_sessions": 10, "planned": 100, "schemas": {"shop": 100}, **given}
     return Plan(Folder("tape", Path("t.tape"), info), rules, Path("spill"), **fields)
 
 
 def as_lines(findings: list[Finding]) -> list[str]:
+    """Return findings as lines."""
     return [f"{finding.severity}: {finding.text}" for finding in findings]
+
+
+def refusals(**given: Any) -> list[str]:
+    """Return the lines that refuse."""
+    return [line for line in lines(**given) if line.startswith("refuse: ")]
 
 
 def lines(**given: Any) -> list[str]:
     """Check a small plan; `facts` and `machine` are replacements of their fields."""
     facts, machine = replace(FACTS, **given.pop("facts", {})), replace(MACHINE, **given.pop("machine", {}))
-    target, allowed = given.pop("target", TARGET), given.pop("allowed", Permissions())
-    return as_lines(check(plan(**given), target, facts, machine, allowed))
-
-
-def refused(**given: Any) -> int:
-    """Count what refuses a small plan."""
-    return sum(line.startswith("refuse: ") for line in lines(**given))
+    allowed = {name: given.pop(name) for name in ("partial_ok", "target_is_disposable") if name in given}
+    options = ReplayOptions(given.pop("target", TARGET), Path(), **allowed)
+    return as_lines(check(plan(**given), options, facts, machine))
 
 
 SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
@@ -117,7 +119,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"info": {"finished": False, "warnings": "none"}, "allowed": Permissions(partial_ok=True)},
+        {"info": {"finished": False, "warnings": "none"}, "partial_ok": True},
         ["warning: the tape is partial: its capture was killed before the end"],
     ),
     (
@@ -128,17 +130,11 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {
-            "info": {"warnings": [{"text": "a hole"}, {"kind": "query_sampled", "text": "1 of 10"}]},
-            "allowed": Permissions(partial_ok=True),
-        },
-        [
-            "refuse: the tape is for analysis only, with inspect and report: 1 of 10",
-            "warning: the tape is partial: a hole",
-        ],
+        {"info": {"warnings": [{"kind": "query_sampled", "text": "1 of 10"}]}, "partial_ok": True},
+        ["refuse: the tape is for analysis only, with inspect and report: 1 of 10"],
     ),
     (
-        {"info": {"warnings": [{"kind": "session_sampled", "text": "x"}]}, "allowed": Permissions(partial_ok=True)},
+        {"info": {"warnings": [{"kind": "session_sampled", "text": "x"}]}, "partial_ok": True},
         ["warning: the tape is partial: x"],
     ),
     (
@@ -169,20 +165,13 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             " add --target-is-disposable if this target's data may be lost"
         ],
     ),
-    ({"writes": True, "allowed": Permissions(target_is_disposable=True)}, []),
+    ({"writes": True, "target_is_disposable": True}, []),
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": 1, "variables": {"read_only": "ON"}}},
         [
             "refuse: the target has 1 replica, which would get every write: detach them, or replay against a server"
             " without any",
             "warning: the target is read_only: writes will fail unless the account may do more",
-        ],
-    ),
-    (
-        {"writes": True, "facts": {"replicas": 2}, "allowed": Permissions(target_is_disposable=True)},
-        [
-            "refuse: the target has 2 replicas, which would get every write: detach them, or replay against a server"
-            " without any"
         ],
     ),
     (
@@ -198,12 +187,19 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     ({"facts": {"replicas": None, "event_scheduler": None}}, []),
+    (
+        {"writes": True, "target_is_disposable": True, "facts": {"replicas": 2}},
+        [
+            "refuse: the target has 2 replicas, which would get every write: detach them, or replay against a server"
+            " without any"
+        ],
+    ),
+    ({"writes": True, "target_is_disposable": True, "facts": {"may": ("INSERT",)}}, []),
     ({"facts": {"may": None}}, [f"info: what 'app' may do on the target could not be seen. {READER}"]),
     (
         {"facts": {"may": ("INSERT", "FILE")}},
         [f"info: only reads are sent, in read-only sessions; 'app' itself could write (INSERT, FILE). {READER}"],
     ),
-    ({"info": KNOWN_SOURCE, "writes": True, "facts": {"may": ("INSERT",)}}, []),
     ({"users": {"a": 1}}, []),
     ({"users": {"a": 1, "b": 2}, "accounts": ("b", "a")}, []),
     (
@@ -243,13 +239,12 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     ({"facts": {"collations": None}}, []),
     ({"schemas": {"SHOP": 100}, "facts": {"variables": {"lower_case_table_names": "1"}}}, []),
     (
-        {"schemas": {"SHOP": 100}},
+        {"schemas": {"shop": 90, "old": 10}},
         [
-            "refuse: schemas of the tape are not on the target, or 'app' may not see them: SHOP (100 events): restore"
-            " them there, or GRANT access"
+            "warning: schemas of the tape are not on the target, or 'app' may not see them: old (10 events):"
+            " 10 events will not be sent"
         ],
     ),
-    ({"facts": {"collations": {45: "utf8mb4 COLLATE utf8mb4_general_ci"}}}, []),
     ({"schemas": {"SYS": 1, "shop": 1}, "facts": {"variables": {"lower_case_table_names": "2"}}}, []),
     (
         {
@@ -320,48 +315,9 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), SENTENCES, ids=[str(n) for n in range(len(SENTENCES))])
-def test_the_findings_are_these_sentences_in_this_order(given: dict[str, Any], wanted: list[str]) -> None:
+def test_every_sentence(given: dict[str, Any], wanted: list[str]) -> None:
+    """What is found besides the target and its neighbours: these sentences in this order, and no other."""
     assert [line for line in lines(**given) if line not in WELL and "target app@" not in line] == wanted
-
-
-LIMITS: list[tuple[str, int, dict[str, Any]]] = [
-    ("max_connections", 148, {}),
-    ("max_user_connections", 19, {"facts": {"variables": {"max_user_connections": "20"}}}),
-    ("open files", 136, {"machine": {"files": 136 + SPARE_FILES}}),
-    ("threads", 84, {"machine": {"threads": 84 + SPARE_THREADS}}),
-    ("mappings", 30, {"machine": {"mappings": -(-30 * MAPPINGS_A_THREAD * 10 // 9)}}),
-    ("ports", 60, {"machine": {"ports": 60}}),
-    ("less what others hold", 10, {"facts": {"connected": 141}}),
-    ("all, where what others hold is unknown", 151, {"facts": {"connected": None}}),
-]
-
-
-@pytest.mark.parametrize(("enough", "given"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
-def test_the_exact_limit_is_enough_and_one_session_more_is_refused(enough: int, given: dict[str, Any]) -> None:
-    assert refused(peak_sessions=enough, **given) == 0
-    assert refused(peak_sessions=enough + 1, **given) == 1
-
-
-@pytest.mark.parametrize("variables", [{}, {"max_user_connections": "0"}], ids=["no variable", "0"])
-def test_no_limit_refuses_no_number_of_sessions(variables: dict[str, str]) -> None:
-    assert refused(peak_sessions=1000, facts={"variables": variables}, machine={"files": None}) == 0
-
-
-@pytest.mark.parametrize(
-    "grants", [("GRANT USAGE ON *.* TO `app`@`%`",), ("GRANT ALL PRIVILEGES ON *.* TO `app`@`%`",)]
-)
-@pytest.mark.parametrize("option", [None, "ids", "order"])
-def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: str | None) -> None:
-    """A warning with the GRANT where ids or the order of commits rest on what triggers write."""
-    rules = Rules(allow_writes=True, overrides=Overrides(ids=option == "ids"), commit_order=option == "order")
-    plan = Plan(Folder("tape", Path("t.tape"), {"finished": True}), rules, Path("spill"), schemas={"shop": 1})
-    facts = replace(FACTS, account="app@%", grants=grants)
-    found = check(plan, TARGET, facts, MACHINE, Permissions(target_is_disposable=True))
-    said = [each.text for each in found if "triggers" in each.text]
-    named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
-    grant = "the account may not see triggers of shop: GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
-    is_blind = option is not None and "USAGE" in grants[0]
-    assert said == ([f"{named} cannot know what triggers write: {grant}"] if is_blind else [])
 
 
 @pytest.mark.parametrize(
@@ -371,7 +327,8 @@ def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: 
         ({"version_comment": "Source", "hostname": "h"}, "info: target app@db2:3306/shop: 8.0.36 (Source) on h"),
     ],
 )
-def test_the_target_is_introduced_first_with_name_and_version(facts: dict[str, Any], wanted: str) -> None:
+def test_the_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
+    """Its name, its version and what it calls itself."""
     assert lines(facts=facts)[0] == wanted
 
 
@@ -396,7 +353,8 @@ def test_neighbours(others: dict[str, int] | None, writes: bool, wanted: str) ->
     assert lines(facts={"others": others}, writes=writes, info=KNOWN_SOURCE)[1] == wanted
 
 
-def test_only_tcp_needs_local_ports() -> None:
+def test_a_unix_socket_needs_no_ports() -> None:
+    """Ports are counted for TCP alone."""
     assert len(lines(machine={"ports": 9})) == len(WELL) + 1
     assert len(lines(machine={"ports": 9}, target=replace(TARGET, socket="/s"))) == len(WELL)
 
@@ -422,13 +380,15 @@ def test_the_read_target() -> None:
     assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
 
 
-def test_a_partial_tape_is_refused_before_any_work() -> None:
-    assert check_tape({"finished": True}, Permissions()) == []
-    assert [f.severity for f in check_tape({}, Permissions())] == ["refuse"]
-    assert [f.severity for f in check_tape({}, Permissions(partial_ok=True))] == ["warning"]
+def test_the_tape_alone() -> None:
+    """What the tape says against a replay is known before any work."""
+    assert check_tape({"finished": True}, False) == []
+    assert [f.severity for f in check_tape({}, False)] == ["refuse"]
+    assert [f.severity for f in check_tape({}, True)] == ["warning"]
 
 
-def test_each_unknown_id_or_second_has_one_sentence_with_its_number() -> None:
+def test_what_overrides_cannot_know() -> None:
+    """One sentence each, with its number."""
     assert unknown_overrides(0, 0) == []
     ids = (
         "--insert-id original: the tape does not know the ids of {}: the target generates its own, and rows of several"
@@ -450,5 +410,57 @@ def test_each_unknown_id_or_second_has_one_sentence_with_its_number() -> None:
     ("count", "wanted"),
     [(0, ""), (1, "n0"), (5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")],
 )
-def test_a_list_has_five_names_and_the_number_of_the_others(count: int, wanted: str) -> None:
+def test_long_lists_are_cut(count: int, wanted: str) -> None:
+    """Five names, and how many more."""
     assert listed([f"n{n}" for n in range(count)]) == wanted
+
+
+@pytest.mark.parametrize(
+    "grants", [("GRANT USAGE ON *.* TO `app`@`%`",), ("GRANT ALL PRIVILEGES ON *.* TO `app`@`%`",)]
+)
+@pytest.mark.parametrize("option", [None, "ids", "order"])
+def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: str | None) -> None:
+    """A warning with the GRANT where ids or the order of commits rest on what triggers write."""
+    rules = Rules(allow_writes=True, overrides=Overrides(ids=option == "ids"), commit_order=option == "order")
+    facts = {"account": "app@%", "grants": grants}
+    found = [line for line in lines(rules=rules, facts=facts, target_is_disposable=True) if "triggers" in line]
+    named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
+    grant = "the account may not see triggers of shop: GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
+    is_blind = option is not None and "USAGE" in grants[0]
+    assert found == ([f"warning: {named} cannot know what triggers write: {grant}"] if is_blind else [])
+
+
+ENOUGH = [
+    ("max_connections", {"peak_sessions": 148}, {"peak_sessions": 149}),
+    ("max_user_connections", {"peak_sessions": 19}, {"peak_sessions": 20}),
+    ("open files", {"peak_sessions": 136}, {"peak_sessions": 137}),
+    ("threads", {"peak_sessions": 84}, {"peak_sessions": 85}),
+    ("mappings", {"peak_sessions": 30}, {"peak_sessions": 31}),
+    ("ports", {"peak_sessions": 60}, {"peak_sessions": 61}),
+]
+LIMITS: dict[str, dict[str, Any]] = {
+    "max_connections": {},
+    "max_user_connections": {"facts": {"variables": {"max_user_connections": "20"}}},
+    "open files": {"machine": {"files": 136 + SPARE_FILES}},
+    "threads": {"machine": {"threads": 84 + SPARE_THREADS}},
+    "mappings": {"machine": {"mappings": -(-30 * MAPPINGS_A_THREAD * 10 // 9)}},
+    "ports": {"machine": {"ports": 60}},
+}
+
+
+@pytest.mark.parametrize(("name", "enough", "one_more"), ENOUGH, ids=[row[0] for row in ENOUGH])
+def test_the_exact_limit_is_enough(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
+    """A replay that needs just what there is may begin; one session more is refused."""
+    assert refusals(**LIMITS[name], **enough) == []
+    assert len(refusals(**LIMITS[name], **one_more)) == 1
+
+
+def test_connections_in_use_count() -> None:
+    """What others hold is taken off the limit; where it can't be seen it is nothing, and no limit is none."""
+    assert len(refusals(facts={"connected": 142})) == 1
+    assert refusals(facts={"connected": 141}) == []
+    assert refusals(facts={"connected": None}, peak_sessions=151) == []
+    assert len(refusals(facts={"connected": None}, peak_sessions=152)) == 1
+    assert refusals(facts={"variables": {}}, peak_sessions=1000, machine={"files": None}) == []
+    unlimited = {"variables": {"max_user_connections": "0"}}
+    assert refusals(facts=unlimited, peak_sessions=900) == []

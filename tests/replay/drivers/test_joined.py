@@ -24,9 +24,9 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.link import Link
-from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
 from tests.helpers.tapes import MS
-from tests.helpers.whole import outcomes, query
+from tests.helpers.whole import query
 
 pytestmark = pytest.mark.server
 BOUND_S = 90
@@ -114,13 +114,6 @@ class Bench:
         how = ["--join", f"127.0.0.1:{port}", "--join-key", key or self.key, "-o", self.folder / f"part-{number}.run"]
         return self._program("driver", tapes or self.tapes, *how, *self._given(), *more)
 
-    def balanced(self) -> dict[str, Any]:
-        """Return the accounting of the run, which balances."""
-        counts: dict[str, Any] = json.loads((self.run / "run.json").read_text())["accounting"]
-        assert counts["balanced"]
-        assert counts["tape_events"] == EVENTS == len(outcomes(self.run))
-        return counts
-
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
@@ -140,7 +133,7 @@ def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: P
     code, said = lead.end()
     assert (code, [end for end, _ in ends]) == (0, [0, 0, 0]), said + str(ends)
     assert written(shop) == WRITTEN
-    assert bench.balanced()["executed"] == EVENTS
+    assert balanced(bench.run)["executed"] == EVENTS
     key = bench.key.read_bytes().strip()
     assert bench.key.stat().st_mode & 0o077 == 0
     for secret in (PASSWORD.encode(), b"INSERT", b"SELECT", b"shop", key, b'"kind"', b"driver"):
@@ -206,10 +199,10 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     assert code == 5, said
     summary = said[said.index("SENT OR NOT IS UNKNOWN") :]
     assert "PARTIAL: driver" in summary
-    counts = bench.balanced()
-    untold = counts["reasons"]["not_sent"]["driver_lost"]
-    assert counts["sent_unknown"] == untold > 0
-    assert counts["executed"] == EVENTS - untold
+    counts = balanced(bench.run)
+    unreported = counts["reasons"]["not_sent"]["driver_lost"]
+    assert counts["sent_unknown"] == unreported > 0
+    assert counts["executed"] == EVENTS - unreported
     code, said_there = cut.end()
     assert code == 1
     assert "NOT DELIVERED, kept in" in said_there
@@ -220,7 +213,7 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     assert [driver.end()[0] for driver in others] == [0, 0]
     collected = collect(bench.run, [tmp_path / "part-1.run"])  # what it did is known now
     assert collected.complete
-    counts = bench.balanced()
+    counts = balanced(bench.run)
     assert (counts["executed"], counts["not_sent"], counts["sent_unknown"]) == (EVENTS, 0, 0)
     assert open_folder("run", bench.run).files("sessions")
     assert query(f"SELECT count(*), sum(executed) FROM '{bench.run}/sessions.parquet'") == [(len(WRITTEN), EVENTS)]

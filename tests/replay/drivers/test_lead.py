@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,15 +22,22 @@ from querytape.replay.plan.rules import Plan
 from querytape.replay.plan.selection import Selection
 from querytape.servers.sandbox import Server
 
-from tests.helpers.growing_log import wait_until
-from tests.helpers.hosts import first_of_each
-from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
-from tests.helpers.processes import QUERYTAPE, run_command, start
+from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
+from tests.helpers.processes import start
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
 BOUND_S = 90  # nothing here may take longer, however busy the machine is
+
+
+@pytest.fixture
+def shop(mariadb: Server) -> Server:
+    """A MariaDB with an empty table for what the sessions note."""
+    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
+    mariadb.execute("DROP TABLE IF EXISTS shop.log")
+    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    return mariadb
 
 
 class At(Watcher):
@@ -72,14 +80,6 @@ def documented() -> list[str]:
     return [key.strip() for cell in cells for key in cell.split(",")]
 
 
-def balanced(run: Path) -> dict[str, Any]:
-    """Return the accounting of a run, which balances."""
-    counts: dict[str, Any] = json.loads((run / "run.json").read_text())["accounting"]
-    assert counts["balanced"]
-    assert counts["tape_events"] == EVENTS == len(outcomes(run))
-    return counts
-
-
 def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each session sends what its prime says, once, on a connection of its own; commands read the run as any other."""
     monkeypatch.setattr("querytape.replay.drivers.lead.AHEAD_NS", 5000 * MS)  # a busy machine needs them
@@ -108,7 +108,12 @@ def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, mon
     assert found[0] == found[1]
     alone = replay(tapes, options(shop, tmp_path / "alone.run", partial_ok=True))
     assert (accounting(alone), outcomes(alone.path, "session, seq, clone, status, reason, errno, due_ns")) == found[0]
-    assert str(EVENTS) in run_command("report", tapes, tmp_path / "3.run", tmp_path / "alone.run").stdout
+    for command in (["report", str(tapes), str(tmp_path / "3.run"), str(tmp_path / "alone.run")],):
+        done = subprocess.run(
+            [sys.executable, "-m", "querytape", *command], capture_output=True, text=True, timeout=BOUND_S
+        )
+        assert done.returncode == 0, done.stderr
+        assert str(EVENTS) in done.stdout
 
 
 @pytest.mark.long
@@ -135,15 +140,15 @@ def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     lost = [driver for driver in summary.info["drivers"] if driver["lost"]]
     assert len(lost) == 1
     assert "signal 9" in lost[0]["lost"]
-    untold = counts["reasons"]["not_sent"]["driver_lost"]
-    assert 0 < counts["sent_unknown"] < untold <= lost[0]["planned"]
+    unreported = counts["reasons"]["not_sent"]["driver_lost"]
+    assert 0 < counts["sent_unknown"] < unreported <= lost[0]["planned"]
     assert not summary.complete
     assert "nobody knows" in summary.info["partial"]
     there = sum(written(shop).values())
     executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
     assert executed <= there <= executed + counts["sent_unknown"]  # what the server has is inside what is said
     if on_lost == "go-on":
-        assert counts["executed"] + untold == EVENTS
+        assert counts["executed"] + unreported == EVENTS
     else:
         assert counts["reasons"]["not_sent"]["stopped"] > 0
     assert children() == []
@@ -225,7 +230,15 @@ def test_a_driver_has_nothing_to_send(shop: Server, tmp_path: Path) -> None:
 def command(tapes: Path, shop: Server, run: Path, *more: str) -> list[str]:
     """Return the command of a replay by three drivers."""
     given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", str(run)]
-    return [*QUERYTAPE, "replay", str(tapes), "--drivers", "local:3", *given, *more]
+    return [sys.executable, "-m", "querytape", "replay", str(tapes), "--drivers", "local:3", *given, *more]
+
+
+def wait_for(ready: Callable[[], bool]) -> None:
+    """Wait until it is so. Fails after BOUND_S."""
+    until = time.monotonic() + BOUND_S
+    while not ready():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.long
@@ -234,7 +247,7 @@ def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp
     """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""
     tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
     lead = start(command(tapes, shop, run), ignored, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_until(lambda: sum(written(shop).values()) > 20, "20 rows")
+    wait_for(lambda: sum(written(shop).values()) > 20)
     lead.send_signal(signal.SIGINT)
     out, said = lead.communicate(timeout=BOUND_S)
     assert lead.returncode == 1
@@ -253,7 +266,7 @@ def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
     words = command(tmp_path / "slow.set", shop, tmp_path / "a.run")
     lead = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     sleeping = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(300)%'"
-    wait_until(lambda: shop.execute(sleeping) == ((3,),), "3 sessions that sleep")
+    wait_for(lambda: shop.execute(sleeping) == ((3,),))
     lead.send_signal(signal.SIGINT)
     time.sleep(0.5)
     lead.send_signal(signal.SIGINT)
@@ -276,8 +289,20 @@ def test_first_statements_come_at_one_moment(
     server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
     tapes = prime_set(tmp_path, 3)
     summary = replay_by_drivers(tapes, options(server, tmp_path / "a.run", partial_ok=True), Drivers(3))
-    first = first_of_each(server, tapes)
-    apart = first[-1] - first[0]
+    driver_of = {
+        int(session): name
+        for name in ("01", "02", "03")
+        for (session,) in query(f"SELECT session FROM '{tapes}/{name}.tape/sessions.parquet'")
+    }
+    first: dict[str, float] = {}
+    logged = server.execute(
+        "SELECT convert(argument USING utf8), unix_timestamp(event_time) FROM mysql.general_log"
+        " WHERE argument LIKE 'INSERT INTO log%, 1)'"
+    )
+    for text, at in logged:
+        name = driver_of[int(text.split(",")[-2])]
+        first[name] = min(first.get(name, float("inf")), float(at))
+    apart = max(first.values()) - min(first.values())
     with capsys.disabled():
         print(f"\nfirst statements of 3 drivers: {apart * 1e3:.2f} ms apart by the server's log")
     assert len(first) == 3

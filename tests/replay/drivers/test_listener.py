@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError, QuerytapeError
 from querytape.replay.drivers.channel import Channel
-from querytape.replay.drivers.listener import Listener
+from querytape.replay.drivers.listener import Expected, Listener
 from querytape.replay.drivers.member import Member
 from querytape.replay.drivers.secured import join
 
@@ -37,7 +37,7 @@ def answer(channel: Channel) -> dict[str, object]:
 def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
     """Each gets a number and tapes of its own; a third of two is refused."""
     wanted = members(tmp_path, 2)
-    with Listener(("127.0.0.1", 0), KEY, wanted, "t", PRINTS, "r") as listener:
+    with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         there = [joining(listener) for _ in range(2)]
         welcomes = [answer(channel) for channel in there]
         assert sorted(str(welcome["names"]) for welcome in welcomes) == ["['01.tape']", "['02.tape']"]
@@ -63,7 +63,7 @@ def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
 def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> None:
     """It is told why, the lead as well, and its place stays free."""
     wanted = members(tmp_path, 1)
-    with Listener(("127.0.0.1", 0), KEY, wanted, "t", PRINTS, "r") as listener:
+    with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         assert why in str(answer(joining(listener, tape, prints))["text"])
         channel = joining(listener)
         assert answer(channel)["kind"] == "welcome"
@@ -73,9 +73,9 @@ def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> 
 
 def test_an_address_in_use(tmp_path: Path) -> None:
     """It is a sentence; after the block nobody is waited for."""
-    with Listener(("127.0.0.1", 0), KEY, members(tmp_path, 1), "t", PRINTS, "r") as listener:
+    with Listener(("127.0.0.1", 0), KEY, members(tmp_path, 1), Expected("t", PRINTS, "r")) as listener:
         port = int(listener.address.rpartition(":")[2])
         with pytest.raises(InputError, match=f"--listen 127.0.0.1:{port}: .*in use"):
-            Listener(("127.0.0.1", port), KEY, [], "t", PRINTS, "r")
+            Listener(("127.0.0.1", port), KEY, [], Expected("t", PRINTS, "r"))
     with pytest.raises(QuerytapeError):
         joining(listener)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lost driver had not told has an outcome each, and those that may have been sent are counted."""
+"""What a lost driver had not reported has an outcome each, and those that may have been sent are counted."""
 
 from pathlib import Path
 
 import pytest
-from querytape.replay.drivers.lost import REASON, write_untold
-from querytape.replay.plan.amplify import Amplification
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.drivers.lost import REASON, write_unreported
+from querytape.replay.plan.make_plan import PlanRequest
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Rules
-from querytape.schemas import open_folder
+from querytape.schemas import Folder, open_folder
 
 from tests.helpers.duck import database
 from tests.helpers.runs import make_run
@@ -24,12 +24,12 @@ EVENTS = [
 SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # another driver's first event was earlier
 
 
-def lost_part(tmp_path: Path, told: int) -> Path:
-    """Return the part of a driver that had told so many outcomes of session 1; one file more was not whole."""
+def lost_part(tmp_path: Path, reported: int) -> Path:
+    """Return the part of a driver that had reported so many outcomes of session 1; one file more was not whole."""
     tape = make_tape(tmp_path / "t.tape", EVENTS)
     part = tmp_path / "part"
-    if told:
-        make_run(part, tape, [{"session": 1, "seq": seq} for seq in range(1, told + 1)])
+    if reported:
+        make_run(part, tape, [{"session": 1, "seq": seq} for seq in range(1, reported + 1)])
         (part / "outcomes" / "part-00000.parquet").rename(part / "outcomes" / "part-run-00000.parquet")
         (part / "outcomes" / "part-plan-00000.parquet").write_bytes(b"of a plan that is made again")
         (part / "outcomes" / "part-run-00001.parquet").write_bytes(b"PAR1 not whole")
@@ -47,15 +47,20 @@ def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
     return {(status, reason): n for status, reason, n in found}
 
 
-@pytest.mark.parametrize("told", [0, 4])
-def test_each_event_has_an_outcome(told: int, tmp_path: Path) -> None:
+def request(tape: Folder, rules: Rules, part: Path) -> PlanRequest:
+    """Return the lost driver's plan."""
+    return PlanRequest(tape, rules, part / "again", part / "outcomes", span=lambda first, last: SPAN)
+
+
+@pytest.mark.parametrize("reported", [0, 4])
+def test_each_event_has_an_outcome(reported: int, tmp_path: Path) -> None:
     """Told, filtered, or lost; nobody knows of any of the lost ones where the driver may have gone on."""
-    part = lost_part(tmp_path, told)
+    part = lost_part(tmp_path, reported)
     tape = open_folder("tape", tmp_path / "t.tape")
-    unknown = write_untold(tape, Rules(), SPAN, part, {}, None)
-    assert unknown == 20 - told
-    expected = {("not_sent", REASON): 20 - told, ("filtered", "write"): 1}
-    assert outcomes(part) == expected | ({("executed", None): told} if told else {})
+    unknown = write_unreported(request(tape, Rules(), part), None)
+    assert unknown == 20 - reported
+    expected = {("not_sent", REASON): 20 - reported, ("filtered", "write"): 1}
+    assert outcomes(part) == expected | ({("executed", None): reported} if reported else {})
 
 
 def test_what_was_due_after_its_death_was_not_sent(tmp_path: Path) -> None:
@@ -63,13 +68,13 @@ def test_what_was_due_after_its_death_was_not_sent(tmp_path: Path) -> None:
     part = lost_part(tmp_path, 4)
     tape = open_folder("tape", tmp_path / "t.tape")
     assert (
-        write_untold(tape, Rules(), SPAN, part, {}, 100 * MS + 45 * MS) == 1 + 5
+        write_unreported(request(tape, Rules(), part), 100 * MS + 45 * MS) == 1 + 5
     )  # session 1: seq 5; session 2: 1 to 5
     for pace in (Pace("think"), Pace("none")):
         again = tmp_path / pace.kind
         again.mkdir()
         other = lost_part(again, 0)
-        assert write_untold(open_folder("tape", again / "t.tape"), Rules(pace), SPAN, other, {}, 1) == 20
+        assert write_unreported(request(open_folder("tape", again / "t.tape"), Rules(pace), other), 1) == 20
 
 
 def test_copies_are_counted(tmp_path: Path) -> None:
@@ -77,15 +82,15 @@ def test_copies_are_counted(tmp_path: Path) -> None:
     part = lost_part(tmp_path, 0)
     tape = open_folder("tape", tmp_path / "t.tape")
     rules = Rules(amplification=Amplification(1, 0, 2))
-    assert write_untold(tape, rules, SPAN, part, {}, 1100 * MS + 15 * MS) == 20
+    assert write_unreported(request(tape, rules, part), 1100 * MS + 15 * MS) == 20
     (tmp_path / "again").mkdir()
     part = lost_part(tmp_path / "again", 0)
     again = open_folder("tape", tmp_path / "again" / "t.tape")
-    assert write_untold(again, rules, SPAN, part, {}, 1200 * MS + 15 * MS) == 20 + 4
+    assert write_unreported(request(again, rules, part), 1200 * MS + 15 * MS) == 20 + 4
 
 
 def test_a_lost_driver_that_had_only_filtered_writes_leaves_nothing_unknown(tmp_path: Path) -> None:
     make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     part = tmp_path / "part"
-    assert write_untold(open_folder("tape", tmp_path / "t.tape"), Rules(), SPAN, part, {}, None) == 0
+    assert write_unreported(request(open_folder("tape", tmp_path / "t.tape"), Rules(), part), None) == 0
     assert outcomes(part) == {("filtered", "write"): 1}

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every tape of a set is one driver's, and a part is read as a tape."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay.drivers.shares import deal, part_of, part_options, refuse_what_needs_all, tapes_of
+from querytape.replay.drivers.shares import (
+    OWN,
+    deal,
+    differing,
+    part_of,
+    part_options,
+    prints_of,
+    refuse_what_needs_all,
+    tapes_of,
+)
 from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
@@ -16,6 +26,9 @@ from tests.helpers.duck import database
 from tests.helpers.primes import EVENTS, PRIMES, prime_set
 
 OPTIONS = ReplayOptions(parse_target("mysql://root@127.0.0.1:1/shop", environ={}), Path("x.run"))
+HERE = parse_target("mysql://root@127.0.0.1:1/shop", environ={})
+THERE = parse_target("mysql://app@10.0.0.1:1/shop", environ={})
+KEY = b"k" * 32
 
 
 def test_each_tape_is_one_drivers(tmp_path: Path) -> None:
@@ -80,3 +93,22 @@ def test_what_is_done_once_is_the_leads() -> None:
     assert (mine.connect_rate, mine.sample_ns, mine.query_plans, mine.schema_facts) == (125, 0, False, False)
     assert (mine.output, mine.target) == (Path("part"), OPTIONS.target)
     assert part_options(OPTIONS, 1000).connect_rate == 1
+
+
+def test_what_differs_is_named() -> None:
+    """Each host's own login and memory may differ, what is sent and when may not."""
+    lead = ReplayOptions(HERE, Path("a"), queue_bytes=5, sample_ns=0, init=("SET @secret = 1",))
+    same = ReplayOptions(THERE, Path("b"), queue_bytes=9, start_at_ns=7, init=("SET @secret = 1",))
+    assert differing(prints_of(lead, KEY), prints_of(same, KEY)) == []
+    other = ReplayOptions(THERE, Path("b"), pace=Pace(speed=Fraction(2)), init=("SET @secret = 2",), reads_to=HERE)
+    assert differing(prints_of(lead, KEY), prints_of(other, KEY)) == ["init", "reads_to", "speed"]
+    assert differing(prints_of(lead, KEY), {}) == sorted(prints_of(lead, KEY))
+    assert prints_of(lead, KEY).keys() & OWN == {"reads_to"}
+
+
+def test_no_value_is_told() -> None:
+    """With another key all are others: a value can't be looked up in a table."""
+    given = ReplayOptions(HERE, Path("a"), init=("SET @secret = 1",))
+    mine = prints_of(given, KEY)
+    assert "secret" not in str(mine)
+    assert all(mine[name] != theirs for name, theirs in prints_of(given, b"j" * 32).items())

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 from querytape.common.duck import small_database
-from querytape.replay.observe.accounting import STATUSES, account, session_totals, summarise
+from querytape.replay.observe.accounting import (
+    STATUSES,
+    account,
+    count_restored,
+    session_totals,
+    state_lines,
+    summarise,
+)
 from querytape.schemas import Folder, open_folder
+from querytape.schemas.names import FLAGS
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
@@ -90,3 +98,24 @@ def test_totals(tmp_path: Path) -> None:
     assert totals["end_ns"] >= 4 * MS
     names = {"opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"}
     assert session_totals(small_database(), run).keys() == names
+
+
+def test_counts(tmp_path: Path) -> None:
+    """Restored, failed by number, not sent by reason; other events are not among them."""
+    carried = {"statement": "SET @a = 1", "flags": FLAGS["carried"]}
+    tape = make_tape(tmp_path / "t.tape", [carried] * 4 + [{"statement": "SELECT 1"}] * 2, carried=4)
+    outcomes = [{}, {"errno": 1231}, {"errno": 1231}, {"status": "skipped", "reason": "redacted"}, {"errno": 1064}, {}]
+    run = make_run(tmp_path / "a.run", tape, outcomes)
+    state = count_restored(small_database(), open_folder("tape", tape), open_folder("run", run))
+    assert state == {"restored": 1, "failed": {"1231": 2}, "not_sent": {"redacted": 1}}
+    (line,) = state_lines({"state": state})
+    assert line.endswith("of 4 statements that restore the state of sessions 2 failed with 1231, 1 not sent (redacted)")
+    assert state_lines({"state": {"restored": 4, "failed": {}, "not_sent": {}}}) == []
+    assert state_lines({}) == []
+
+
+def test_a_tape_without_any(tmp_path: Path) -> None:
+    """Nothing is read for it."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    run = make_run(tmp_path / "a.run", tape, [{}])
+    assert count_restored(small_database(), open_folder("tape", tape), open_folder("run", run)) is None

@@ -2,13 +2,16 @@
 """Counters of this machine, and of another through ssh."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError, TargetError
 from querytape.replay import replay
-from querytape.replay.observe.host import Host, SshHost, ssh_command
+from querytape.replay.observe.host import Host, SshHost, listener, local_process, pid_file, ssh_command
+from querytape.servers.facts import Facts
 from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
 
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options, query
@@ -97,3 +100,33 @@ def test_ssh_that_is_lost(fake_ssh: Path) -> None:
     with pytest.raises(TargetError, match="ssh ended"):
         list(host.read())
     host.close()
+
+
+def test_who_listens(tmp_path: Path) -> None:
+    """The kernel says; a file that is no socket, no path, and one that is too long have nobody."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        assert listener(str(path)) == os.getpid()
+        here = {"port": "3307", "socket": str(path)}
+        target = Target("u", "db", "127.0.0.1", 3307)
+        assert local_process(target, Facts("8", hostname=socket.gethostname(), variables=here)) == os.getpid()
+        assert local_process(target, Facts("8", hostname="elsewhere", variables=here)) is None
+        assert local_process(target, Facts("8", hostname=socket.gethostname(), variables={**here, "port": "1"})) is None
+    (tmp_path / "file").touch()
+    for wrong in ("", "relative", str(tmp_path / "file"), str(tmp_path / "none"), "/" + "x" * 200, "/a\0b"):
+        assert listener(wrong) is None
+
+
+def test_pid_files() -> None:
+    """Relative ones are in the data folder."""
+    assert pid_file({"pid_file": "db.pid", "datadir": "/var/lib/mysql/"}) == "/var/lib/mysql/db.pid"
+    assert pid_file({"pid_file": "/run/db.pid"}) == "/run/db.pid"
+    assert pid_file({}) == ""
+
+
+@pytest.mark.server
+def test_a_real_server(shop: Server) -> None:
+    """By its socket, and by its port."""
+    assert listener(str(shop.socket)) == shop.pid

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.rules import Rules
-from querytape.schemas import open_folder
 
 from tests.helpers.any_order import VARIANTS, answering, shuffle_files
-from tests.helpers.planning import fed
+from tests.helpers.planning import fed, plan_tape
 from tests.helpers.tapes import SECOND, make_tape
 from tests.helpers.tiers import mostly_long
 
@@ -63,10 +61,6 @@ def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durat
 
 def waits(tape: Path, folder: Path) -> list[tuple[Any, ...]]:
     """Return what each event waits for and which commit it is."""
-    for name in ("spill", "outcomes"):
-        (folder / name).mkdir(parents=True)
     rules = Rules(allow_writes=True, commit_order=True)
-    plan = make_plan(
-        open_folder("tape", tape), rules, folder / "spill", folder / "outcomes", max_rows=40, catalog=CATALOG
-    )
+    plan = plan_tape(tape, folder, rules, max_rows=40, catalog=CATALOG)
     return [(plan.order_tables, plan.order_notes), *fed(plan, "session", "seq", "waits")]

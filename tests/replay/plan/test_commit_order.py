@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from querytape.native.bindings.sweep import PLACES
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.commit_order import ONLY_ARRIVALS, known_times
+from querytape.replay.plan.commit_order import CALLS_AT_ONCE, ONLY_ARRIVALS, known_times
 from querytape.replay.plan.rules import Rules
 from querytape.schemas.names import TABLE_FIRST
 
 from tests.helpers.planning import fed, planned
-from tests.helpers.tapes import MS, SECOND, T0
+from tests.helpers.tapes import MS, T0
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,8 @@ def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
     assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, "9:1 12:1", None]
 
 
-def test_each_table_all_tables_and_unknown_ones_have_three_places_each(tmp_path: Path) -> None:
+def test_the_engine_knows_how_many_places_there_are(tmp_path: Path) -> None:
+    """Three for each table of the tape, for all tables and for the unknown ones."""
     events = [event(1, 0, 1, "update a set x = 1"), event(1, 2, 3, "select * from a join b")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG)
     assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (TABLE_FIRST + 2), int)
@@ -123,7 +124,8 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
     assert found[3:] == ["3:1", "0:3", "0:3"]
 
 
-def test_a_statement_that_only_ends_a_transaction_commits_on_no_table_it_names(tmp_path: Path) -> None:
+def test_what_ends_a_transaction_and_writes_nothing(tmp_path: Path) -> None:
+    """It is no commit on the tables that it names."""
     found = waits(
         tmp_path, [event(n, 10 * n, 10 * n + 1, text) for n, text in enumerate(["analyze table a", "begin"], 1)]
     )
@@ -277,10 +279,7 @@ def test_arrivals_of_writes_of_their_own(tmp_path: Path) -> None:
     ("source", "precision_ns", "durations", "times"),
     [
         ("general", 1000, False, "arrivals"),
-        ("general", 1_000_000_000, False, "arrivals"),
         ("general+packets", 1000, True, "both"),
-        ("packets", 0, True, "both"),
-        ("slowlog", 999_999_999, True, "both"),
         ("packets", 1000, True, "both"),
         ("slowlog", 1_000_000_000, True, "ends"),
         ("audit", 1_000_000_000, False, "ends"),
@@ -292,7 +291,8 @@ def test_which_times_are_known(source: str, precision_ns: int, durations: bool, 
     assert known_times({"source": source}, precision_ns, durations) == times
 
 
-def test_a_log_of_arrivals_has_its_note_before_and_after_the_run(tmp_path: Path) -> None:
+def test_only_arrivals_is_said(tmp_path: Path) -> None:
+    """What the order rests on is said before anything is sent, and kept."""
     events = [arrival(1, 0, "update a set x = 1")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, source="general")
     assert plan.order_notes == [ONLY_ARRIVALS]
@@ -354,201 +354,39 @@ def no_circles(events: list[dict[str, Any]], waited: list[str | None]) -> None:
                 settled.setdefault(place, set()).add(int(number))
 
 
-FIRST_WAITS, SECOND_WAITS, NOBODY = (True, False), (False, True), (False, False)
+def notes(tmp_path: Path, events: list[dict[str, Any]], **more: Any) -> list[str]:
+    """Return what the plan says of the order."""
+    return planned(tmp_path, events, ORDERED, catalog=CATALOG, **more).order_notes
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize(
-    ("one", "other", "who"),
+    ("spans", "counted"),
     [
-        ("update a set x = 1", "insert into a values (1)", FIRST_WAITS),
-        ("select x from a for update", "insert into a values (1)", FIRST_WAITS),
-        ("insert into a values (1)", "select x from a for update", SECOND_WAITS),
-        ("insert into a values (1) on duplicate key update x = 1", "replace into a values (1)", SECOND_WAITS),
-        ("insert into a values (1)", "insert into a values (2)", NOBODY),
-        ("insert into a select * from a", "insert into a values (1)", NOBODY),
-        ("update a set x = 1", "delete from a", NOBODY),
-        ("insert into a values (1)", "select x from b for update", NOBODY),
+        ([(0, 10), (11, 20), (21, 30)], 0),
+        ([(0, 10), (9, 20), (21, 30)], 2),
+        ([(0, 100), (9, 20), (21, 30)], 3),
+        ([(0, 10), (10, 20)], 2),
+        ([(0, 10)], 0),
+        ([], 0),
     ],
 )
-def test_locks_of_gaps(one: str, other: str, who: tuple[bool, bool], tmp_path: Path) -> None:
-    """Statements that overlap: what adds rows goes first, for only in that order locks of gaps let both by."""
-    events = [
-        event(1, 0, 1, "begin"),
-        event(2, 0, 1, "begin"),
-        event(1, 10, 20, one),
-        event(2, 11, 21, other),
-        event(2, 30, 31, "commit"),
-        event(1, 40, 41, "commit"),
+def test_calls_that_overlap(tmp_path: Path, spans: list[tuple[int, int]], counted: int) -> None:
+    """Each that ran beside another is counted once, in whatever comment its word stands."""
+    words = ("call p()", "CALL p()", "/*! call */ p()")
+    events = [event(n, *span, words[n % 3]) for n, span in enumerate(spans, 1)]
+    events.append(event(9, 0, 200, "update a set x = 1"))
+    found = notes(tmp_path, events)
+    assert found == ([f"{counted} {CALLS_AT_ONCE}"] if counted else [])
+
+
+def test_calls_of_transactions(tmp_path: Path) -> None:
+    """The client's COMMIT tells their order: they are not counted; nor are those of a log of arrivals, which says more."""
+    inside = [
+        event(at, *span, sql)
+        for at in (1, 2)
+        for span, sql in (((0, 1), "begin"), ((2, 9), "call p()"), ((10, 11), "commit"))
     ]
-    found = waits(tmp_path, events)
-    assert tuple(bool(str(found[at] or "").split(";")[0]) for at in (2, 3)) == who
-
-
-@pytest.mark.parametrize(
-    ("asked_ms", "ended_ms", "is_first"),
-    [
-        ((19, 20), 16, True),  # its answer came late: nothing that it may have waited for ended since
-        ((16, 18), 17, True),
-        ((13, 15), 16, False),  # it may have waited for the transaction that ended then
-        ((24, 26), 16, True),
-    ],
-)
-def test_an_insert_whose_answer_came_late(
-    asked_ms: tuple[int, int], ended_ms: int, is_first: bool, tmp_path: Path
-) -> None:
-    """An INSERT has its locks when the last transaction ended that it may have waited for, not when it was answered."""
-    events = [
-        event(3, 0, 1, "begin"),
-        event(3, 2, 3, "update a set x = 1"),
-        event(3, ended_ms, ended_ms + 1, "commit"),
-        event(1, 0, 1, "begin"),
-        event(1, 5, 22, "insert into a values (1)"),
-        event(1, 30, 31, "commit"),
-        event(2, 0, 1, "begin"),
-        event(2, *asked_ms, "select x from a for update"),
-        event(2, 40, 41, "commit"),
-    ]
-    found = [str(text or ";") for text in waits(tmp_path, events)]
-    added = found[4].split(";")[1]
-    assert (added in found[7].split(";")[0].split()) == is_first
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("asked_ms", "ended_ms", "is_first"),
-    [
-        (6, None, True),  # its session came back late: nothing that it may have waited for ended since
-        (6, 4, True),
-        (6, 8, False),  # it may have waited for the transaction that ended then
-        (9, 8, True),
-    ],
-)
-def test_an_insert_of_a_general_log(asked_ms: int, ended_ms: int | None, is_first: bool, tmp_path: Path) -> None:
-    """Its client may think for long before the session's next arrival: that is not when the INSERT had its locks."""
-    events = [
-        arrival(3, 0, "begin"),
-        arrival(3, 1, "update a set x = 1"),
-        arrival(1, 2, "begin"),
-        arrival(1, 5, "insert into a values (1)"),
-        arrival(2, 3, "begin"),
-        arrival(2, asked_ms, "select x from a for update"),
-        arrival(2, asked_ms + 1, "select 1"),
-        arrival(1, 22, "commit"),
-        arrival(2, 30, "commit"),
-        arrival(3, 40 if ended_ms is None else ended_ms, "commit"),
-    ]
-    found = waits(tmp_path, events, source="general")
-    kinds = {int(pair.split(":")[0]) % PLACES for pair in str(found[5] or "").split(";")[0].split()}
-    assert (2 in kinds) == is_first
-
-
-def test_a_commit_may_have_begun_when_its_session_was_logged_last(tmp_path: Path) -> None:
-    """What took locks and is logged before that COMMIT may have waited for it."""
-    events = [
-        event(1, 0, 1, "begin"),
-        event(2, 0, 2, "begin"),
-        event(1, 2, 3, "update a set x = 1"),
-        event(2, 3, 6, "update a set x = 2"),
-        event(1, 6, 7, "commit"),
-        event(2, 8, 9, "commit"),
-    ]
-    found = waits(tmp_path, events, precision_ns=SECOND)
-    place = str(found[4]).removeprefix(";").split(":")[0]
-    assert found[2:] == [None, f"{place}:1", f";{place}:1", f"{place}:1;{place}:2"]
-
-
-@pytest.mark.parametrize(
-    ("between", "first"),
-    [
-        ([], True),
-        ([event(3, 4, 5, "begin"), event(3, 5, 6, "update a set x = 3"), event(3, 8, 9, "commit")], False),
-        ([event(1, 4, 5, "select 1")], False),
-    ],
-    ids=["alone", "behind one that ended", "begun since"],
-)
-def test_a_write_that_is_logged_late(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
-    """What asked for its row may be logged before it. It can't have waited for who went on: it was first."""
-    events = [
-        event(1, 1, 2, "update a set x = 0"),
-        event(2, 0, 1, "begin"),
-        event(2, 3, 4, "select x from a for update"),
-        *between,
-        event(1, 9, 10, "update a set x = 1"),
-        event(2, 11, 12, "update a set x = 2"),
-        event(2, 13, 14, "commit"),
-    ]
-    found = waits(tmp_path, events, precision_ns=SECOND)
-    place = str(found[0]).removeprefix(";").split(":")[0]
-    assert found[2] == f"{place}:{2 if first else 1}"
-    assert str(found[-3]).endswith(f";{place}:{3 if len(between) == 3 else 2}")
-
-
-@pytest.mark.parametrize(("took", "waited"), [(1, True), (3, True), (4, False)])
-def test_a_commit_that_is_logged_behind_a_begin(took: int, waited: bool, tmp_path: Path) -> None:
-    """A read that began behind the entry of a COMMIT has seen it, though its BEGIN was logged before that."""
-    events = [
-        event(1, 0, 1, "begin"),
-        event(1, 1, 2, "update a set x = 1"),
-        event(2, 3, 4, "begin"),
-        event(1, 4, 5, "commit"),
-        event(2, 8 - took, 8, "select x from a"),
-        event(2, 9, 10, "commit"),
-    ]
-    found = waits(tmp_path, events, precision_ns=SECOND)
-    assert (str(found[4]) == str(found[3]).removeprefix(";")) == waited
-
-
-def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
-    """Return events: a commit on b that ended at 10 ms, then a transaction whose first statement begins at `opened`."""
-    texts = ["begin", *inside, "commit"]
-    own = [event(2, opened - 1 + 4 * n, opened + 1 + 4 * n, text) for n, text in enumerate(texts)]
-    return [event(1, 5, 10, "update b set x = 1"), *own]
-
-
-def waited(found: list[str | None]) -> list[bool]:
-    """Return which of the events wait for the first one's commit."""
-    mark = str(found[0]).removeprefix(";")
-    return [mark in str(each).split(";")[0].split() for each in found]
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    "later", ["select * from b", "select x from b for update", "update b set x = 2", "insert into b values (1)"]
-)
-@pytest.mark.parametrize("precision_ns", [1000, 1_000_000_000], ids=["microseconds", "whole seconds"])
-def test_the_first_read_waits_for_all_tables_of_its_transaction(later: str, precision_ns: int, tmp_path: Path) -> None:
-    """Whatever the transaction does with b later, it sees b as of its first read, of another table."""
-    found = waits(tmp_path, around("select * from a", "select * from a", later), precision_ns=precision_ns)
-    assert waited(found)[2:4] == [True, False]
-
-
-def test_what_opens_no_snapshot_waits_for_its_own_tables(tmp_path: Path) -> None:
-    """A locking read or a write before the first plain read, a read in no transaction, one that looks at no table."""
-    for number, inside in enumerate(
-        (("select x from a for update", "select * from b"), ("select 1", "select * from b"))
-    ):
-        (tmp_path / str(number)).mkdir()
-        assert waited(waits(tmp_path / str(number), around(*inside)))[2:4] == [False, True]
-    alone = [
-        event(1, 5, 10, "update b set x = 1"),
-        event(2, 20, 21, "select * from a"),
-        event(2, 22, 23, "select * from b"),
-    ]
-    (tmp_path / "alone").mkdir()
-    assert waited(waits(tmp_path / "alone", alone)) == [False, False, True]
-
-
-def test_a_commit_that_came_later_is_not_waited_for(tmp_path: Path) -> None:
-    """What was committed behind the first read was not seen: nor does the first read wait for its own transaction."""
-    found = waits(tmp_path, around("select * from a", "select * from b", opened=8))
-    assert waited(found)[2] is True
-    events = [
-        event(2, 0, 1, "begin"),
-        event(2, 2, 3, "select * from a"),
-        event(1, 5, 10, "update b set x = 1"),
-        event(2, 20, 21, "update b set x = 2"),
-        event(2, 22, 23, "commit"),
-    ]
-    (tmp_path / "later").mkdir()
-    assert str(waits(tmp_path / "later", events)[1]) in ("None", "")
+    assert notes(tmp_path, inside) == []
+    alone = [{**event(at, 0, 0, "call p()"), "duration_ns": None} for at in (1, 2)]
+    (tmp_path / "general").mkdir()
+    assert not any(CALLS_AT_ONCE in note for note in notes(tmp_path / "general", alone, source="general"))

@@ -47,6 +47,8 @@ CASES = [
     ("packets", 1000, True), ("packets", 0, True), ("slowlog", SECOND, True), ("slowlog", SECOND - 1, True), ("general", 1000, False),
     ("general", SECOND, False), ("audit", SECOND, False), ("general+packets", 1000, True),
 ]  # fmt: skip
+SEEDS = 6
+NAMES = re.compile(r"\b(a2?|b2?|parent|v|p)\b")
 
 
 def one(session: int, start_ns: int, end_ns: int, kind: str, sql: str) -> dict[str, Any]:
@@ -93,7 +95,13 @@ def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("source", "precision_ns", "durations", "rare"),
-    [(*CASES[at], 0.15) for at in (0, 2, 3, 4, 6)] + [(*CASES[at], 0.4) for at in (0, 2, 4)],
+    [
+        *((*case, 0.15) for case in CASES),
+        (*CASES[0], 0.0),
+        (*CASES[2], 0.0),
+        (*CASES[4], 0.0),
+        *((*case, 0.4) for case in (CASES[0], *CASES[2:5])),
+    ],
 )
 def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
     """Each event's waits and numbers, for every kind of log, without and with statements of which nothing is known."""
@@ -138,10 +146,6 @@ def coarse(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         took = None if event["duration_ns"] is None else end - start
         found.append({**event, "start_ns": T0 + start, "duration_ns": took})
     return found
-
-
-SEEDS = 6
-NAMES = re.compile(r"\b(a2?|b2?|parent|v|p)\b")
 
 
 @pytest.mark.sampled

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from querytape.replay.plan import database
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.database import open_planner, plan_windows, show_feed
 from querytape.replay.plan.overrides import Overrides
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
 

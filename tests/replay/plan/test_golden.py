@@ -14,19 +14,17 @@ from typing import Any
 
 import pytest
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.database import feed_streams, session_stream, take_planner
-from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.overrides import Overrides
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.plan.selection import Selection
 from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder, tape_id
-from querytape.servers.accounts import Account
+from querytape.servers.option_files import Account
 
 from tests.helpers.golden import check_one
-from tests.helpers.planning import excluded
+from tests.helpers.planning import excluded, plan_tape
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
@@ -199,12 +197,9 @@ def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
                 "first_byte_ns": number % 5 * 200 * MS,
             }
         tape = make_tape(folder / "t.tape", events, 3, measuring_point="wire")
-    for inner in ("spill", "outcomes"):
-        (folder / inner).mkdir()
     told: list[int] = []
-    plan = make_plan(
-        open_folder("tape", tape), RULES[name], folder / "spill", folder / "outcomes",
-        max_rows=100 if name == "disordered" else None, tell=told.append,
+    plan = plan_tape(
+        tape, folder, RULES[name], max_rows=100 if name == "disordered" else None, progress=told.append,
         catalog=Catalog(frozenset({"v"})), collations={45: "utf8mb4 COLLATE utf8mb4_general_ci"},
         keep_planner=True,
     )  # fmt: skip

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay.plan.database import feed_stream, open_planner, plan_windows, session_stream
+from querytape.replay.plan.database import open_planner, session_stream
 from querytape.replay.plan.pacing import Pace
-from querytape.replay.plan.rules import Plan, Rules
+from querytape.replay.plan.rules import Rules
 from querytape.schemas import ACTIONS, COMMANDS, DANGERS
 
-from tests.helpers.planning import excluded as written
-from tests.helpers.planning import planned
-from tests.helpers.tapes import MS, SECOND, T0, flag_bits
+from tests.helpers import planning
+from tests.helpers.planning import fed, plan_tape, planned
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
 pytestmark = pytest.mark.slow
 
@@ -24,18 +24,9 @@ WRITES = Rules(allow_writes=True)
 
 def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     """Return (session, seq) -> (status, reason) of the outcomes that the plan wrote."""
-    rows = written(tmp_path)
+    rows = planning.excluded(tmp_path)
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
-
-
-def fed(plan: Plan, max_rows: int | None = None) -> list[tuple[Any, ...]]:
-    """Return every row that the engine would get, in order."""
-    with open_planner(plan) as con:
-        rows = []
-        for window in list(plan_windows(con, plan, max_rows)):
-            rows += feed_stream(con, plan, window).fetchall()
-    return rows
 
 
 DECISIONS = [
@@ -154,8 +145,8 @@ def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path)
         events += [{**about, "command": "long_data", "params": b"L"} for _ in range(40)]
     plan = planned(tmp_path, events, max_rows=10)
     assert plan.reasons == {("filtered", "write"): 41}
-    assert {row[0] for row in fed(plan, 10)} == {2}
-    assert len(fed(plan, 10)) == 41
+    assert {row[0] for row in fed(plan)} == {2}
+    assert len(fed(plan)) == 41
 
 
 def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
@@ -168,7 +159,8 @@ def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
-def test_a_danger_is_sent_only_if_it_is_allowed_by_name(tmp_path: Path, danger: str) -> None:
+def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
+    """An administrative statement is sent with its own danger allowed, and with no other."""
     events = [{"statement": "X", "class": "admin", "flags": flag_bits(danger=danger)}, {"statement": "SELECT 1"}]
     other = "flush" if danger != "flush" else "kill"
     for number, (name, sent) in enumerate([(danger, 2), (other, 1)]):
@@ -183,7 +175,8 @@ def test_unknown_danger_code_is_never_sent(tmp_path: Path) -> None:
     assert excluded(tmp_path) == {(1, 1): ("skipped", "danger:unknown")}
 
 
-def test_a_tape_of_writes_names_the_option_that_allows_them(tmp_path: Path) -> None:
+def test_nothing_left(tmp_path: Path) -> None:
+    """A tape of writes alone says what would allow them."""
     with pytest.raises(InputError, match=r"nothing is left to send: 2 filtered \(write\); --allow-writes"):
         planned(tmp_path, [{"statement": "INSERT", "class": "write"}] * 2)
 
@@ -265,7 +258,8 @@ def test_sessions(tmp_path: Path) -> None:
     assert plan.schemas == {"a": 1, "b": 2}
 
 
-def test_pace_none_opens_every_session_at_once(tmp_path: Path) -> None:
+def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
+    """At --pace none every session is open at the same time."""
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
     assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 
@@ -307,8 +301,23 @@ def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: 
 
     zero = min(when(e) for e in reads)
     want = sorted((when(e) - zero, e["session"], e["seq"]) for e in reads)
-    rows = fed(plan, max_rows=20)
+    rows = fed(plan)
     assert [(due, session, seq) for session, seq, due, *_ in rows] == want
     assert plan.planned == len(want)
     assert plan.disordered == int(backwards)
     assert plan.events == 200 == plan.planned + len(excluded(tmp_path))
+
+
+def test_a_plan_takes_the_span_of_all(tmp_path: Path) -> None:
+    """Its zero is the first moment of all, its length theirs; its own first event is due later by the difference."""
+    tape = make_tape(tmp_path / "a.tape", [{"start_ns": T0 + 40 * MS, "statement": "SELECT 1"}])
+    given: list[tuple[int, int]] = []
+
+    def span(first_ns: int, last_ns: int) -> tuple[int, int]:
+        given.append((first_ns, last_ns))
+        return T0, T0 + 1000 * MS
+
+    plan = plan_tape(tape, tmp_path, span=span)
+    assert [first for first, _ in given] == [T0 + 40 * MS]
+    assert (plan.zero_ns, plan.round_ns) == (T0, 1000 * MS)
+    assert 40 * MS <= plan.last_due_ns < 1000 * MS

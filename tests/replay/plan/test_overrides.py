@@ -7,7 +7,7 @@ import pytest
 from querytape.replay.plan.database import open_planner, session_stream
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Rules
-from querytape.servers.accounts import Account
+from querytape.servers.option_files import Account
 
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import T0, flag_bits

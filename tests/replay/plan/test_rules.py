@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay.plan.amplify import Amplification
-from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
 

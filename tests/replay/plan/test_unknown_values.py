@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.schemas import open_folder
 
 from tests.helpers.planning import fed
-from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.planning import planned as plan_events
+from tests.helpers.tapes import MS, SECOND, T0
 
 pytestmark = pytest.mark.slow
 
@@ -30,12 +29,9 @@ def planned(
 ) -> Plan:
     """Plan a tape whose target has tables that generate ids; `hidden`: what inserts into them unseen."""
     hidden = frozenset(tape.pop("hidden", ()))
-    path = make_tape(tmp_path / "t.tape", events, **tape)
-    (tmp_path / "spill").mkdir()
-    (tmp_path / "outcomes").mkdir()
     rules = Rules(allow_writes=True, overrides=overrides)
     catalog = Catalog(numbering=frozenset(numbering), hidden=hidden, steps=(1, 1))
-    return make_plan(open_folder("tape", path), rules, tmp_path / "spill", tmp_path / "outcomes", catalog=catalog)
+    return plan_events(tmp_path, events, rules, catalog=catalog, **tape)
 
 
 @pytest.mark.sampled

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up what several drivers say: ticks while they run, their plans, and the counters of their ends."""
+"""Puts together what several drivers produce: ticks and plans, the counters of their ends, and the files of one run."""
 
 import time
 from collections import Counter
@@ -8,17 +8,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ...common.duck import sql_files
+import duckdb
+
+from ...common.duck import sql_files, write_parquet
+from ...common.files import remove_folder
 from ...native.bindings.engine import LATENESS, EndedBy, EngineStats, State
 from ...schemas import Folder, columns
-from ..observe.ticks import Tick, TickLog
+from ..observe.ticks import HIGHEST, LATEST, SUMMED, Tick, TickLog
 from ..plan.rules import Plan, Rules
 from .member import Member
 
-SUMMED = ("done", "reads", "writes", "others", "errors", "cpu_ns", "order_waits", "order_broken")
-LATEST = ("sessions_open", "queued_bytes")
-HIGHEST = ("p95_ns", "late_p99_ns")
 PLANNED = ("planned", "sessions", "peak_sessions", "ids_unknown", "now_uncertain")
+PARTS = "drivers"  # the folder of the parts, inside the run's
 
 
 def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member]) -> Plan:
@@ -91,3 +92,21 @@ def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> En
     values |= dict.fromkeys(HIGHEST) | lateness_of(infos)
     values |= {"zero_real_ns": zero_real_ns, "now_ns": now_ns, "state": State.DONE, "ended_by": EndedBy.NOTHING}
     return EngineStats(**values)
+
+
+def part_path(run: Path, number: int) -> Path:
+    """Return where a driver's part is, while the run goes on."""
+    return run / PARTS / f"{number:02d}"
+
+
+def merge(run: Path, members: Sequence[Member], con: duckdb.DuckDBPyConnection) -> None:
+    """Move what the drivers wrote into the run's own tables, and remove their parts."""
+    for member in members:
+        for file in sorted((member.part / "outcomes").glob("part-*.parquet")):
+            name = file.name.removeprefix("part-")
+            file.rename(run / "outcomes" / f"part-d{member.number:02d}-{name}")
+    sessions = [file for member in members if (file := member.part / "sessions.parquet").exists()]
+    if sessions:
+        listed = sql_files(sessions)
+        write_parquet(con, f"FROM read_parquet({listed}) ORDER BY session, clone", run / "sessions.parquet")
+    remove_folder(run / PARTS)

@@ -3,7 +3,7 @@
 
 import pytest
 from querytape.common.errors import NativeFault
-from querytape.native.bindings.open_sessions import KnownSessions
+from querytape.native.bindings.known_sessions import KnownSessions
 from querytape.native.bindings.parsers import open_slowlog
 
 

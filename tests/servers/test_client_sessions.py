@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from pymysql.connections import Connection
-from querytape.servers.facts import gather
-from querytape.servers.open_sessions import (
+from querytape.servers.client_sessions import (
     PREPARED_STATEMENTS,
     OpenSession,
     address_of,
@@ -21,6 +20,7 @@ from querytape.servers.open_sessions import (
     with_addresses,
     with_prepared,
 )
+from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
 
 from tests.helpers.binary_client import Prepared

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warns where the replayer or its machine, not the target, may have been the limit; each sentence says what to do."""
+"""Warns if a run's times or its order of commits may be wrong; each sentence says what to do.
 
+The replayer or its machine may have been the limit, not the target. `querytape calibrate` measures a machine's limits.
+"""
+
+import json
+import socket
+from pathlib import Path
 from typing import Any
+
+from ...common.files import cache_folder
 
 CPU_SHARE = 0.7  # of all cores, by the replayer
 RATE_SHARE = 0.7  # of what calibration reached
 LATE_NS = 1_000_000  # a smaller lateness is not worth a warning
 LATE_FACTOR = 3  # lateness up to so many times that of the timer probes is the machine's
+BROKEN_SHARE = 0.01  # more broken waits than this: the order was not kept
+MAX_NUMBER = 1e18
 
 
 def warnings(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
@@ -77,3 +87,47 @@ def _overload(info: dict[str, Any]) -> list[str]:
         return []
     effect = f"{drops:,} events were dropped" if drops else f"reading the tape waited {waits:,} times"
     return [f"the queue was full while events were overdue: {effect}. Raise --queue-memory, or lower the speed"]
+
+
+def order_warnings(info: dict[str, Any]) -> list[str]:
+    """Return warnings about a finished run's order of commits; `info` is its run.json."""
+    counts, plan = info["accounting"], info["plan"]
+    notes = [f"--order commit: {note}" for note in plan.get("order_notes") or ()]
+    broken = counts.get("order_broken", 0)
+    if not broken:
+        return notes
+    waits = max(counts["order_waits"], broken)
+    much = ": the order of the tape was not kept" if broken > BROKEN_SHARE * waits else ""
+    text = (
+        f"--order commit: {broken:,} of {waits:,} waits for another session's commit were broken after --order-bound,"
+        f" and the statement was sent before its turn{much}. Data may differ from the original's"
+    )
+    return [text, *notes]
+
+
+def cache_file() -> Path:
+    """Return where the last calibration is kept."""
+    return cache_folder() / "calibration.json"
+
+
+def last_calibration() -> dict[str, Any] | None:
+    """Return the last calibration of this machine, None where there is none."""
+    try:
+        kept = json.loads(cache_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    mine = isinstance(kept, dict) and kept.get("machine") == socket.gethostname()
+    levels = kept.get("levels") if mine else None
+    return kept if isinstance(levels, list) and all(map(is_level, levels)) else None
+
+
+def is_level(value: Any) -> bool:
+    """Whether a value of the file can be a level: nothing that comes from a file is believed."""
+    if not isinstance(value, dict) or not isinstance(value.get("pace"), str):
+        return False
+    rate, late = value.get("queries_per_second"), value.get("late_p99_ns")
+    return _is_number(rate) and (late is None or _is_number(late))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < MAX_NUMBER

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 import duckdb
-from querytape.capture.open_sessions import Told, describe_state, is_after, server_is_another
+from querytape.capture.session_handover import HandedOver, describe_state, is_after, server_is_another
 from querytape.schemas.names import FLAGS
-from querytape.servers.open_sessions import OpenSessions
+from querytape.servers.client_sessions import OpenSessions
 
 ASKED = {"server": {"at": "2026-11-22T07:00:00+00:00"}, "source": "packets"}
 NINE = range(1, 10)
@@ -26,7 +26,7 @@ def events() -> duckdb.DuckDBPyConnection:
 
 def test_all_is_known() -> None:
     """The note counts; nothing is lacking."""
-    info, notes, warnings = describe_state(events(), Told(NINE, {}, ()), ASKED, MOMENT_NS)
+    info, notes, warnings = describe_state(events(), HandedOver(NINE, {}, ()), ASKED, MOMENT_NS)
     assert info["open_sessions"] == {
         "sessions": 9,
         "found": 3,
@@ -43,15 +43,15 @@ def test_all_is_known() -> None:
 
 def test_what_is_lacking() -> None:
     """Asked too late, texts that are not shown, a server that shows no statements."""
-    told = Told(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
-    info, notes, warnings = describe_state(events(), told, ASKED, MOMENT_NS - 1)
+    given = HandedOver(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
+    info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
     assert any("asked after the traffic" in note for note in notes)
     assert any("does not show user variables, prepared statements" in note for note in notes)
     (warning,) = warnings
     assert "2 prepared statements whose text the server does not show whole" in warning["text"]
     assert "what 3 sessions had prepared" in warning["text"]
-    slow = describe_state(events(), Told(NINE, {}, told.not_shown), ASKED | {"source": "slowlog"}, MOMENT_NS)
+    slow = describe_state(events(), HandedOver(NINE, {}, given.not_shown), ASKED | {"source": "slowlog"}, MOMENT_NS)
     assert slow[2] == []
     assert is_after({"at": "x"}, MOMENT_NS)
 
@@ -64,4 +64,4 @@ def test_a_server_that_was_started_later(tmp_path: Path) -> None:
     assert "started after" in server_is_another(OpenSessions((), started_s=1001), [str(log)])
     assert server_is_another(OpenSessions((), started_s=999), [str(log)]) == ""
     assert server_is_another(OpenSessions((), started_s=1001), ["-"]) == ""
-    assert describe_state(events(), Told((), {}, (), "why"), ASKED, 0)[2][0]["text"] == "why"
+    assert describe_state(events(), HandedOver((), {}, (), "why"), ASKED, 0)[2][0]["text"] == "why"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that were open before a capture, for a reader: it recognises them and begins them with their state."""
+"""Pass sessions that were open before a capture to a reader, which begins them with their state."""
 
 from typing import Any
 

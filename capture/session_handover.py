@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that were open before a capture: told to the reader with their state; and what the tape says of them."""
+"""Passes sessions that were open before a capture to the reader, with their state, and describes them for the tape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 
 from ..native.bindings.inputs import STDIN
-from ..native.bindings.open_sessions import KnownSessions
+from ..native.bindings.known_sessions import KnownSessions
 from ..native.bindings.reader import Reader
 from ..schemas.names import FLAGS
-from ..servers.open_sessions import PREPARED_STATEMENTS as PREPARED
-from ..servers.open_sessions import OpenSessions
+from ..servers.client_sessions import PREPARED_STATEMENTS as PREPARED
+from ..servers.client_sessions import OpenSessions
 from .session_state import State, count_not_restored, state_of
 from .source import TapeWarning
 
@@ -32,8 +32,8 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class Told:
-    """What was told to a reader: sessions by thread id. `refused`: why nothing was, '' = it was."""
+class HandedOver:
+    """What a reader was given: sessions by thread id. `refused`: why it was given nothing, '' = it was."""
 
     sessions: Sequence[int]
     not_restored: Mapping[str, int]
@@ -41,10 +41,10 @@ class Told:
     refused: str = ""
 
 
-def tell_reader(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Told:
+def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> HandedOver:
     """Give the sessions of a server to a reader, before its first part."""
     if refused := server_is_another(known, files):
-        return Told((), {}, (), refused)
+        return HandedOver((), {}, (), refused)
     states = [state_of(one, known.global_variables) for one in known.sessions]
     native = KnownSessions()
     try:
@@ -59,7 +59,7 @@ def tell_reader(reader: Reader, known: OpenSessions, files: Sequence[str]) -> To
     finally:
         native.close()
     ids = [one.thread_id for one in known.sessions]
-    return Told(ids, all_not_restored(states, known), tuple(known.not_shown))
+    return HandedOver(ids, all_not_restored(states, known), tuple(known.not_shown))
 
 
 def all_not_restored(states: Sequence[State], known: OpenSessions) -> dict[str, int]:
@@ -77,38 +77,38 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
 
 
 def describe_state(
-    con: duckdb.DuckDBPyConnection, told: Told, tape: Mapping[str, Any], first_ns: int | None
+    con: duckdb.DuckDBPyConnection, given: HandedOver, tape: Mapping[str, Any], first_ns: int | None
 ) -> tuple[dict[str, Any], list[str], list[TapeWarning]]:
     """Return `open_sessions` of tape.json, sentences for the summary, and warnings.
 
     `con` has view `events`; `tape`: the tape's JSON so far.
     """
-    if told.refused:
-        return {}, [], [{"kind": "open_sessions", "text": told.refused}]
+    if given.refused:
+        return {}, [], [{"kind": "open_sessions", "text": given.refused}]
     carried, prepared = con.execute(CARRIED).fetchall()[0]
-    found = con.execute(FOUND, [list(told.sessions)]).fetchall()[0][0]
+    found = con.execute(FOUND, [list(given.sessions)]).fetchall()[0][0]
     after = is_after(tape.get("server"), first_ns)
     info = {
-        "sessions": len(told.sessions),
+        "sessions": len(given.sessions),
         "found": found,
         "carried": carried,
         "prepared": prepared,
         "asked": "after" if after else "before",
-        "not_restored": dict(told.not_restored),
-        "not_shown": list(told.not_shown),
+        "not_restored": dict(given.not_restored),
+        "not_shown": list(given.not_shown),
     }
     notes = []
-    if told.sessions:
+    if given.sessions:
         notes.append(
-            f"{len(told.sessions):,} sessions were open on the source; {found:,} of them are on the tape, with"
+            f"{len(given.sessions):,} sessions were open on the source; {found:,} of them are on the tape, with"
             f" {carried:,} statements that restore their state (of them {prepared:,} prepared statements)"
         )
     if after and carried:
         notes.append("their state was asked after the traffic: what it changed in between counts as set from the start")
-    if told.not_shown and told.sessions:
-        notes.append(f"of sessions that were open before this server does not show {', '.join(told.not_shown)}")
-    lacking = [f"{n:,} {REASONS[reason]}" for reason, n in told.not_restored.items() if n]
-    if PREPARED in told.not_shown and tape.get("source") == "packets" and found:
+    if given.not_shown and given.sessions:
+        notes.append(f"of sessions that were open before this server does not show {', '.join(given.not_shown)}")
+    lacking = [f"{n:,} {REASONS[reason]}" for reason, n in given.not_restored.items() if n]
+    if PREPARED in given.not_shown and tape.get("source") == "packets" and found:
         lacking.append(f"what {found:,} sessions had prepared: the server does not show it (performance_schema)")
     warnings = [{"kind": "open_sessions", "text": f"not restored: {'; '.join(lacking)}"}] if lacking else []
     return {"open_sessions": info}, notes, warnings

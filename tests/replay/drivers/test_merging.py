@@ -7,13 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
+from querytape.common.duck import sql_text
 from querytape.native.bindings.engine import EndedBy, State
 from querytape.replay.drivers.member import Member
-from querytape.replay.drivers.totals import Ticks, whole_plan, whole_stats
+from querytape.replay.drivers.merging import Ticks, merge, part_path, whole_plan, whole_stats
 from querytape.replay.observe.ticks import Tick, TickLog
 from querytape.replay.plan.rules import Rules
-from querytape.schemas import open_folder
+from querytape.schemas import open_folder, select_list
 
+from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
@@ -53,7 +56,8 @@ def planned(**values: Any) -> dict[str, Any]:
     return dict.fromkeys(names, 0) | {"reasons": [], "notes": []} | values
 
 
-def test_plans_are_added_and_a_driver_without_events_has_none(tmp_path: Path) -> None:
+def test_plans_are_added(tmp_path: Path) -> None:
+    """A driver that has nothing to send has no plan."""
     one, two, idle = members(tmp_path, 3)
     one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
     two.planned = planned(planned=7, sessions=1, peak_sessions=1, last_due_ns=50, reasons=[["filtered", "write", 1]])
@@ -64,7 +68,7 @@ def test_plans_are_added_and_a_driver_without_events_has_none(tmp_path: Path) ->
     assert plan.reasons == {("filtered", "write"): 4}
 
 
-def told(executed: int, p99: int | None) -> dict[str, Any]:
+def reported(executed: int, p99: int | None) -> dict[str, Any]:
     """Return what a driver tells at its end."""
     return {
         "accounting": {"executed": executed, "not_sent": 1, "timeouts": 2, "balanced": True},
@@ -74,10 +78,35 @@ def told(executed: int, p99: int | None) -> dict[str, Any]:
     }
 
 
-def test_a_lost_driver_adds_nothing_at_the_end(tmp_path: Path) -> None:
+def test_ends_are_added(tmp_path: Path) -> None:
+    """A lost driver reported nothing at its end."""
     one, two, _lost = every = members(tmp_path, 3)
-    one.info, two.info = told(5, 30), told(6, None)
+    one.info, two.info = reported(5, 30), reported(6, None)
     stats = whole_stats(every, 77, 88)
     assert (stats.executed, stats.timeouts, stats.engine_cpu_ns, stats.drain_timeout) == (11, 4, 20, 2)
     assert (stats.tool_p99_ns, stats.probe_p99_ns) == (30, None)
     assert (stats.zero_real_ns, stats.now_ns, stats.state, stats.ended_by) == (77, 88, State.DONE, EndedBy.NOTHING)
+
+
+def test_parts_become_a_run(tmp_path: Path) -> None:
+    """A driver that left no sessions, or nothing, is no obstacle."""
+    tape = make_tape(tmp_path / "t.tape", [{}])
+    run = tmp_path / "a.run"
+    (run / "outcomes").mkdir(parents=True)
+    members = [Member(number, [], part_path(run, number), threading.Condition()) for number in (1, 2, 3, 4)]
+    for member in members[:3]:
+        make_run(member.part, tape, [{"session": member.number * 10 + n} for n in range(member.number)])
+        (member.part / "outcomes" / "part-00000.parquet").rename(member.part / "outcomes" / "part-run-00000.parquet")
+    with duckdb.connect() as con:
+        for member in members[:2]:
+            file = member.part / "sessions.parquet"
+            values = f"{50 - member.number} AS session, 0 AS clone, true AS opened_ahead, 1 AS executed, 0 AS injected"
+            have = {"session", "clone", "opened_ahead", "executed", "injected"}
+            listed = select_list("run", "sessions", have)
+            con.execute(f"COPY (SELECT {listed} FROM (SELECT {values})) TO {sql_text(str(file))} (FORMAT parquet)")
+        merge(run, members, con)
+        assert con.execute(f"SELECT count(*) FROM '{run}/outcomes/*.parquet'").fetchall() == [(6,)]
+        assert con.execute(f"SELECT session FROM '{run}/sessions.parquet'").fetchall() == [(48,), (49,)]
+    names = sorted(path.name for path in (run / "outcomes").iterdir())
+    assert names == [f"part-d0{number}-run-00000.parquet" for number in (1, 2, 3)]
+    assert not (run / "drivers").exists()

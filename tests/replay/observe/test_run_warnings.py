@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warnings about the times and the order of a run, and the calibration that they need."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.observe.run_warnings import cache_file, last_calibration, order_warnings, warnings
+
+
+def info(**changes: Any) -> dict[str, Any]:
+    """Return what run.json says of a run of ten seconds with nothing to complain about."""
+    values: dict[str, Any] = {
+        "elapsed_ns": 10_000_000_000,
+        "generator": {"cpu_ns": 5_000_000_000, "cores": 2},
+        "accounting": {"executed": 10_000, "overload_waits": 0, "overload_drops": 0, "rows_too_large": 0},
+        "lateness": {"tool_p99_ns": 100_000, "probe_p99_ns": None},
+        "parameters": {"pace": "schedule"},
+    }
+    for name, value in changes.items():
+        values[name] = {**values[name], **value} if isinstance(value, dict) else value
+    return values
+
+
+CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", "late_p99_ns": 90_000}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, None),
+        ({"generator": {"cpu_ns": 15_000_000_000}}, "75% of this machine's 2 cores"),
+        ({"accounting": {"executed": 900_000}}, "90,000 queries a second are 90% of the 100,000"),
+        (
+            {"lateness": {"tool_p99_ns": 4_000_000}},
+            "at least 4.0 ms late (`querytape calibrate` on this machine: 0.09 ms)",
+        ),
+        ({"lateness": {"tool_p99_ns": 4_000_000, "probe_p99_ns": 3_000_000}}, "busy with something else"),
+        ({"lateness": {"tool_p99_ns": 4_000_000}, "parameters": {"pace": "none"}}, None),
+        ({"accounting": {"overload_waits": 3}}, "reading the tape waited 3 times"),
+        ({"accounting": {"overload_drops": 4}}, "4 events were dropped"),
+        (
+            {"accounting": {"rows_too_large": 1}},
+            "1 answer had a row larger than what a session of this replay may hold",
+        ),
+        ({"accounting": {"rows_too_large": 3}}, "3 answers had rows larger than"),
+    ],
+)
+def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:
+    """One sentence for each limit that was near, none for a run that kept away."""
+    sentences = warnings(info(**changes), CALIBRATION)
+    if said is None:
+        assert sentences == []
+    else:
+        assert len(sentences) == 1
+        assert said in sentences[0]
+
+
+def said(waits: int, broken: int, *notes: str) -> list[str]:
+    """Return the warnings of a run."""
+    return order_warnings(
+        {"accounting": {"order_waits": waits, "order_broken": broken}, "plan": {"order_notes": list(notes)}}
+    )
+
+
+def test_nothing_to_say() -> None:
+    """No wait was broken, and the tape knows its times."""
+    assert said(100, 0) == []
+
+
+def test_notes_are_kept() -> None:
+    """What the order rests on stands beside the run's result."""
+    assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
+
+
+def test_broken_waits() -> None:
+    """They come first; above a share the order was not kept."""
+    few, note = said(1000, 2, "n")
+    assert few.startswith("--order commit: 2 of 1,000 waits")
+    assert "not kept" not in few
+    assert note == "--order commit: n"
+    assert "the order of the tape was not kept" in said(1000, 11)[0]
+    assert "3 of 3 waits" in said(0, 3)[0]
+
+
+def test_runs_of_older_versions() -> None:
+    """A run.json without the notes is read as well."""
+    assert order_warnings({"accounting": {"order_waits": 1, "order_broken": 0}, "plan": {}}) == []
+
+
+def test_only_a_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file, no JSON, another machine's, or one without levels: there is none."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_file() == tmp_path / "querytape" / "calibration.json"
+    assert last_calibration() is None
+    cache_file().parent.mkdir()
+    levels = [{"sessions": 1, "pace": "schedule", "queries_per_second": 1000.0, "late_p99_ns": 20_000}]
+    kept = {"machine": socket.gethostname(), "levels": levels}
+    for text in (
+        "",
+        "[]",
+        json.dumps({"machine": "elsewhere", "levels": levels}),
+        json.dumps({**kept, "levels": None}),
+        json.dumps({**kept, "levels": [{"sessions": 1}]}),
+        json.dumps({**kept, "levels": [{**levels[0], "queries_per_second": "fast"}]}),
+    ):
+        cache_file().write_text(text)
+        assert last_calibration() is None
+    cache_file().write_text(json.dumps(kept))
+    assert last_calibration() == kept
