@@ -229,9 +229,8 @@ def differences_of(servers: Servers) -> Differences:
 def _runs(report: Report) -> Iterator[RunLine]:
     more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
     for letter, run in zip("AB", report.runs, strict=False):
-        target, speed = run.info.get("target", {}), run.info.get("parameters", {}).get("speed")
-        about = (str(target.get("name") or ""), str(target.get("version") or ""))
-        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(speed))
+        about = (str(run.target.get("name") or ""), str(run.target.get("version") or ""))
+        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(run.parameters.get("speed")))
 
 
 def _part(part: Part) -> PartLine:

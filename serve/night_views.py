@@ -2,15 +2,18 @@
 """The page of a nightly folder: what became slower since which night, drawn and in words; and every night."""
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import cast
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ..analyze.render.chart_library import Channel, Spec
 from ..analyze.render.chart_specs import COLOURS, HEIGHT, WIDTH
 from ..analyze.render.templating import script_json
+from .history import History, PlainChange
 from .orders import order_of
 from .own_pages import shown, site_of
 from .rows import url_of
@@ -30,14 +33,14 @@ async def nights_page(request: Request) -> Response:
     made = await made_page(request, await run_in_threadpool(order_of, shelf, entry), entry.name)
     if isinstance(made, Response):
         return made
-    told = json.loads(made)
+    told = cast(History, json.loads(made))
     prefix = "" if entry.name == "." else f"{entry.name}/"
     urls = {night["name"]: url_of("comparison", prefix + night["name"]) for night in told["nights"]}
     charts = [(WHOLE, ratio_chart(whole_series(told), told["whole"]))] if told["known"] else []
     drawn: list[str] = []
     for change in told["digests"]:
         digest = change["digest"]
-        if digest not in drawn and len(drawn) < MAX_CHARTS:
+        if digest and digest not in drawn and len(drawn) < MAX_CHARTS:
             drawn.append(digest)
             mine = [each for each in told["digests"] if each["digest"] == digest]
             charts.append((digest, ratio_chart(told["series"][digest], mine)))
@@ -56,12 +59,12 @@ async def nights_page(request: Request) -> Response:
     )
 
 
-def whole_series(told: dict[str, Any]) -> list[tuple[str, float]]:
+def whole_series(told: History) -> list[tuple[str, float]]:
     """Return (night, B's time over A's) of the nights of which that is known."""
     return [(night["name"], night["whole"]) for night in told["nights"] if night["whole"] is not None]
 
 
-def ratio_chart(series: list[Any], changes: list[dict[str, Any]]) -> dict[str, Any]:
+def ratio_chart(series: Sequence[tuple[str, float]], changes: list[PlainChange]) -> Spec:
     """Return a chart of (night, ratio), its levels as steps and a rule at each change; times that double are as far
     apart as those that halve."""
     nights = [name for name, _ in series]
@@ -70,21 +73,26 @@ def ratio_chart(series: list[Any], changes: list[dict[str, Any]]) -> dict[str, A
     for begin, end in pairwise(starts):
         middle = sorted(value for _, value in series[begin:end])[(end - begin) // 2] if end > begin else None
         levels += [{"x": moment(name), "y": middle, "part": begin} for name in nights[begin:end]]
-    x = {
+    x: Channel = {
         "field": "x",
         "type": "temporal",
         "scale": {"type": "utc"},
         "title": None,
         "axis": {"format": "%b %d", "labelFlush": True},
     }
-    y = {"field": "y", "type": "quantitative", "scale": {"type": "log", "nice": False, "padding": 12}, "title": "B / A"}
+    y: Channel = {
+        "field": "y",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "padding": 12},
+        "title": "B / A",
+    }
     points = [{"x": moment(name), "y": value, "night": name} for name, value in series]
     rules = [{"x": moment(change["at"]), "night": change["at"], "slower": change["slower"]} for change in changes]
-    tooltip = [
+    tooltip: list[Channel] = [
         {"field": "night", "type": "nominal"},
         {"field": "y", "type": "quantitative", "title": "B / A", "format": ".3~g"},
     ]
-    rule_colour = {"condition": {"test": "datum.slower", "value": "#b42318"}, "value": "#067647"}
+    rule_colour: Channel = {"condition": {"test": "datum.slower", "value": "#b42318"}, "value": "#067647"}
     return {
         "width": WIDTH,
         "height": HEIGHT,

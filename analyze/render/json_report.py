@@ -24,10 +24,10 @@ def as_dict(report: Report) -> dict[str, Any]:
     words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
     return {
         "report_version": REPORT_VERSION,
-        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {}), **_samples_of(report)},
+        "tape": {"path": str(report.tape.path), **report.tape.tape_info.get("counts", {}), **_samples_of(report)},
         "servers": servers_dict(report.servers) if report.compares else None,
         "runs": [
-            {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
+            {"path": str(run.path), "target": run.run_info.get("target"), "partial": run.run_info.get("partial")}
             for run in (*report.a, *report.b)
         ],
         "headline": _sentences(answer._asdict()) if answer else None,
@@ -75,7 +75,7 @@ def _sentences(values: dict[str, Any]) -> dict[str, Any]:
 
 def _samples_of(report: Report) -> Row:
     """Return how many events the tape has that these are samples of (compare --quick)."""
-    events = (report.tape.info.get("quick") or {}).get("of_events")
+    events = (report.tape.tape_info.get("quick") or {}).get("of_events")
     return {} if events is None else {"samples_of_events": events}
 
 

@@ -9,10 +9,11 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count
+from ...schemas.json_shapes import ServerInfo
 from ..database import Row
 from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
 from ..findings.slower import work_sentence
-from ..plans_report import DigestPlans, PlansReport
+from ..plans_report import DigestPlans, PlansReport, servers_of
 from ..view import differences_of
 from .servers_text import show_servers
 from .text_table import print_title
@@ -59,8 +60,7 @@ def _unknown(digests: int) -> str:
 def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
     """Print the report with at most `top` digests."""
     console.print(f"[bold]{_safe(report.tape.path)}[/]")
-    for side in ("a", "b"):
-        server = report.folder.info.get(side) or {}
+    for side, server in servers_of(report.folder).items():
         console.print(f"  {side.upper()}: {_safe(server.get('name'))}, {_safe(server.get('version'))}")
     show_servers(differences_of(report.servers), console)
     console.print(f"\n[bold]{_safe(headline_of(report))}[/]")
@@ -113,15 +113,19 @@ def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
             "differences": [each.row() for each in report.servers.differences],
             "problem": report.servers.problem,
         },
-        "targets": {side: _target(report.folder.info.get(side) or {}) for side in ("a", "b")},
+        "targets": {side: _target(server) for side, server in servers_of(report.folder).items()},
         "classes": report.counts,
         "limits": report.limits,
         "digests": [_entry(entry, samples) for entry in report.digests],
     }
 
 
-def _target(server: Row) -> Row:
-    return {name: server.get(name) for name in ("name", "version", "version_comment")}
+def _target(server: ServerInfo) -> Row:
+    return {
+        "name": server.get("name"),
+        "version": server.get("version"),
+        "version_comment": server.get("version_comment"),
+    }
 
 
 def _entry(entry: DigestPlans, samples: bool) -> Row:

@@ -45,7 +45,7 @@ def _head(summary: TapeSummary, console: Console) -> None:
 
 
 def _classes(summary: TapeSummary, console: Console) -> None:
-    time = f"time {where_measured(summary.tape.info)}"
+    time = f"time {where_measured(summary.tape.tape_info)}"
     print_title(console, "Classes of statements, and other commands")
     table = new_table("class", "events", "share", time, "digests")
     classes = summary.answers["classes"]
@@ -79,7 +79,7 @@ def _tables(summary: TapeSummary, console: Console) -> None:
 
 
 def _digests(summary: TapeSummary, console: Console, top: int) -> None:
-    print_title(console, f"Statements, by total time {where_measured(summary.tape.info)}")
+    print_title(console, f"Statements, by total time {where_measured(summary.tape.tape_info)}")
     statements = StatementList(console, NAME_WIDTH, 11)
     statements.head(("events", "time", "p50", "p95", "max"))
     for row in summary.answers["digests"][:top]:

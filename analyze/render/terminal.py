@@ -116,7 +116,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
         statements.head(("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost"))
     else:
         print_title(console, "Statements, by total time in the run")
-        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.info)}: for information.[/]")
+        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.tape_info)}: for information.[/]")
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
     texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)

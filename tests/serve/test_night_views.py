@@ -34,7 +34,7 @@ def test_the_page_names_the_night(site: Served) -> None:
 def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
     """Points of all nights, a rule at each change, medians between; Vega-Lite takes it."""
     names = [f"2026-11-{day:02d}T0200" for day in range(1, 7)]
-    changes: list[dict[str, Any]] = [{"at": names[at], "slower": True} for at in changed]
+    changes: Any = [{"at": names[at], "slower": True} for at in changed]
     spec = ratio_chart([(name, 1.0 + number) for number, name in enumerate(names)], changes)
     rules, levels, points = (layer["data"]["values"] for layer in spec["layer"])
     assert [rule["night"] for rule in rules] == [names[at] for at in changed]
@@ -48,5 +48,5 @@ def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
 def test_small_things() -> None:
     """The time in a night's name; nights without a ratio are no points."""
     assert moment("2026-11-22T0215-2") == "2026-11-22T02:15:00Z"
-    told = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
+    told: Any = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
     assert whole_series(told) == [("a", 1.5)]

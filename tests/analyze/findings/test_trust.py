@@ -25,6 +25,7 @@ from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
 from querytape.cli.commands.replay import exit_code
 from querytape.cli.output import EXIT_LOST
 from querytape.schemas import PROPERTIES
+from querytape.schemas.json_shapes import RunInfo
 
 from tests.analyze.findings.planted import DIGESTS
 from tests.helpers.reports import tape_of, terminal_text
@@ -214,7 +215,7 @@ def test_conditions(report: Report) -> None:
 
 
 @pytest.mark.parametrize(("info", "said"), CASES)
-def test_what_exit_code_4_stands_for(info: dict[str, Any], said: str) -> None:
+def test_what_exit_code_4_stands_for(info: Any, said: str) -> None:
     """Each reason for it is said, and nothing else is."""
     info = {"plan": {}, "accounting": {}, **info}
     assert other_data("B", info) == f"The data of run B may differ from the tape's: {said}."
@@ -224,11 +225,12 @@ def test_what_exit_code_4_stands_for(info: dict[str, Any], said: str) -> None:
 
 def test_nothing_to_say() -> None:
     """Of a run whose data is the tape's, of one that was killed, and of an older one."""
-    for info in (
+    runs: list[RunInfo] = [
         {},
         {"plan": None, "accounting": None},
         {"plan": {"ids_unknown": 0}, "accounting": {"order_broken": 0}},
-    ):
+    ]
+    for info in runs:
         assert other_data("A", info) is None
 
 
