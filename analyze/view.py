@@ -180,9 +180,7 @@ def view_of(report: Report) -> View:
         answer=Said(ANSWER_TONES.get(answer.answer, Tone.WARN), answer.sentence) if answer else None,
         parts=tuple(_part(part) for part in parts_of(report)) if report.compares else (),
         tasks=tuple(_task(task) for task in to_do(report)) if report.compares else (),
-        verdicts=tuple((word, report.count(word), VERDICT_TONES.get(word)) for word in WORDS)
-        if report.compares
-        else (),
+        verdicts=tuple(_verdicts(report)),
         margin=_margin(report) if report.compares else "",
         baseline=baseline(report) if report.rounds > 1 else "",
         acts=frozenset(_acts(report)),

@@ -142,10 +142,9 @@ def _place(span: Span) -> Encoding:
     """Return both axes: log scales of the same span."""
     scale: dict[str, object] = {"type": "log", "domain": [span.axis_low, span.high], "nice": False}
     axis: dict[str, object] = {"values": _ticks(span), "format": "~g"}
-    of_axis: Channel = {"type": "quantitative", "scale": scale, "axis": axis}
     return {
-        "x": {"field": "x", "title": "median in A, ms", **of_axis},
-        "y": {"field": "y", "title": "median in B, ms", **of_axis},
+        "x": {"field": "x", "type": "quantitative", "title": "median in A, ms", "scale": scale, "axis": axis},
+        "y": {"field": "y", "type": "quantitative", "title": "median in B, ms", "scale": scale, "axis": axis},
     }
 
 

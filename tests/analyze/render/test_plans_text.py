@@ -7,7 +7,7 @@ from pathlib import Path
 
 from querytape.analyze.model import Servers
 from querytape.analyze.plans_report import PlansReport
-from querytape.analyze.render.plans_page import plans_page
+from querytape.analyze.render.pages import plans_page
 from querytape.analyze.render.plans_text import headline_of, plans_json, plans_markdown, show_plans
 from querytape.schemas import Folder
 from rich.console import Console
@@ -61,3 +61,12 @@ def test_nothing_known_is_not_the_same() -> None:
     """Statements that could not be explained are not called the same."""
     assert headline_of(report("cannot tell")).startswith("Cannot tell")
     assert headline_of(report("same")) == "The plan of 1 digest is the same."
+
+
+def test_a_page_escapes_texts_and_loads_nothing() -> None:
+    """Every text is text; there is no script, and the policy forbids one."""
+    page = plans_page(report(), samples=True)
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert "secret" in page
+    assert "secret" not in plans_page(report())
