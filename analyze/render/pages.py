@@ -13,15 +13,14 @@ from markupsafe import Markup
 from ...common.text import printable_lines
 from ...common.units import count, duration, whole_percents
 from ...common.version import __version__
-from ..findings.plans import UNKNOWN, accesses
+from ..findings.plans import FAILS, SCAN, accesses
 from ..findings.servers import value_texts
-from ..findings.slower import work_of_writes, work_sentence, work_text
 from ..findings.trust import where_measured
-from ..model import PlanSide, Report
-from ..plans_report import PlansReport
+from ..model import PlanSide, Report, Servers
+from ..plans_report import PlansReport, servers_of
 from ..sweep import SweepLevel
 from ..tape_summary import TapeSummary
-from ..view import view_of
+from ..view import Tone, view_of
 from .chart_library import chart_library
 from .chart_specs import FIRST, Chart, report_charts, sweep_charts
 from .error_rows import error_rows
@@ -38,6 +37,7 @@ MAX_FORMATTED = 100  # digests of a tape whose text is laid out for reading
 MAX_ROWS = 100  # of each other list of a tape
 MAX_CHANGED = 2_000  # digests of a folder of plans
 MAX_PLAN = 20_000
+MAX_DIFFERENCES = 8  # of the servers of a folder of plans, before the others are folded away
 
 
 def _page(template: str, **values: Any) -> str:
@@ -60,11 +60,9 @@ def as_html(report: Report) -> str:
         page_data(report, charts),
         report=report,
         view=view_of(report),
-        unknown_plan=UNKNOWN,
         errors=error_rows(report, 300),
         value_texts=value_texts,
-        work_sentence=work_sentence,
-        write_work=work_text(writes, "write") if (writes := work_of_writes(report)) else "",
+        server_times=[f"{side}_{quantile}_ns" for quantile in ("p50", "p95") for side in ("tape", "a", "b")],
         totals=totals(report),
         groups=groups(report),
         first_charts=sorted(
@@ -152,6 +150,7 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
         {
             **entry,
             "numbers": numbers_of(entry),
+            "tone": Tone.BAD if entry["class"] in (FAILS, SCAN) else Tone.WARN,
             "sides": [
                 {
                     "letter": letter,
@@ -169,7 +168,18 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
         rows=rows,
         hidden=max(len(report.changed) - MAX_CHANGED, 0),
         headline=headline_of(report),
+        tone="unknown" if report.changed else "yes",
+        targets=servers_of(report.folder),
+        more_said=_more_differences(report.servers),
     )
+
+
+def _more_differences(servers: Servers) -> str:
+    """Return how many differences are folded away, "" where none is."""
+    hidden, folded = max(len(servers.shown) - MAX_DIFFERENCES, 0), len(servers.folded)
+    if not hidden and not folded:
+        return ""
+    return f"{count(hidden + servers.more)} more differences, {count(folded)} that come with the version alone"
 
 
 def _whole(plan: PlanSide) -> str:

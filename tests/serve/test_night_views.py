@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze.render.chart_specs import Chart
-from querytape.serve.night_views import moment, ratio_chart, whole_series
+from querytape.serve.night_views import moment, ratio_chart, view_of, whole_series
 
 from tests.helpers.served import Served
 
@@ -50,3 +50,32 @@ def test_small_things() -> None:
     assert moment("2026-11-22T0215-2") == "2026-11-22T02:15:00Z"
     told: Any = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
     assert whole_series(told) == [("a", 1.5)]
+
+
+def test_each_answer_of_a_history() -> None:
+    """Too few nights, everything changed, a digest is slower, one is faster, nothing: one answer and its tone."""
+    change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
+    slower = {**change, "stake": 5e6, "with_it": ["another tape"], "slower": True}
+    faster = {**change, "stake": -5e6, "with_it": [], "slower": False}
+    told: Any = {
+        "nights": [],
+        "whole": [],
+        "digests": [],
+        "more": 0,
+        "followed": 1,
+        "known": 12,
+        "least": 10,
+        "level": 0.05,
+    }
+    cases: list[tuple[Any, str, str]] = [
+        ({"known": 3}, "unknown", "No change can be told from chance yet: that takes 10 nights"),
+        ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
+        ({"digests": [slower]}, "no", "All statements together did not change, but 1 digest is slower than before."),
+        ({"digests": [faster]}, "yes", "Nothing is slower than before"),
+        ({}, "yes", "Nothing changed in these nights"),
+    ]
+    for more, tone, begin in cases:
+        (answer,) = view_of(told | more, {"a": "/a"}).answers
+        assert (answer.tone, "".join(piece.text for piece in answer.pieces)[: len(begin)]) == (tone, begin)
+    (line,) = view_of(told | {"digests": [slower]}, {"a": "/a"}).changes
+    assert (line.worth, line.with_it, line.pieces[0].mark) == ("+5.00ms", "With this night: another tape.", "bad")
