@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from .plans_report import PlansReport as PlansReport
     from .plans_report import build_plans as build_plans
     from .render.chart_specs import write_charts as write_charts
-    from .render.html_page import as_html as as_html
     from .render.json_report import as_json as as_json
+    from .render.json_report import tape_difference_json as tape_difference_json
+    from .render.json_report import tape_summary_json as tape_summary_json
     from .render.junit import as_junit as as_junit
     from .render.lint_report import lint_json as lint_json
     from .render.lint_report import show_lint as show_lint
     from .render.markdown import as_markdown as as_markdown
-    from .render.plans_page import plans_page as plans_page
+    from .render.pages import as_html as as_html
+    from .render.pages import plans_page as plans_page
+    from .render.pages import sweep_page as sweep_page
+    from .render.pages import tape_page as tape_page
     from .render.plans_text import plans_json as plans_json
     from .render.plans_text import plans_markdown as plans_markdown
     from .render.plans_text import show_plans as show_plans
-    from .render.sweep_page import sweep_page as sweep_page
     from .render.tables import write_tables as write_tables
-    from .render.tape_json import tape_difference_json as tape_difference_json
-    from .render.tape_json import tape_summary_json as tape_summary_json
-    from .render.tape_page import tape_page as tape_page
     from .render.tape_terminal import show_tape_difference as show_tape_difference
     from .render.tape_terminal import show_tape_summary as show_tape_summary
     from .render.terminal import show_report as show_report

@@ -77,7 +77,7 @@ def build(
         mask_messages(report)
     report.over_time = observations(report.answers["relative_latency"], report.answers["stalls"])
     if report.compares:
-        before, after = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
+        before, after = (run.target.get("variables") or {} for run in report.runs)
         report.variables = different_variables(before, after)
     if report.compares:
         report.disturbance = NONE if report.settings.undisturbed else disturbance(report.answers["interference"])
@@ -130,7 +130,7 @@ def check(tape: Folder, run: Folder) -> None:
     """Raise InputError where a run is empty or not of this tape."""
     if not run.files("outcomes"):
         raise InputError(f"{run.path}: the run is empty: it was stopped before anything was written")
-    played, events = run.info.get("tape", {}), tape.info.get("counts", {}).get("events")
+    played, events = run.run_info.get("tape") or {}, (tape.tape_info.get("counts") or {}).get("events")
     if played.get("events") not in (None, events):
         raise InputError(
             f"{run.path} is a run of another tape ({played.get('path')}, {played.get('events'):,} events; {tape.path}"
@@ -140,7 +140,7 @@ def check(tape: Folder, run: Folder) -> None:
 
 def prepare(database: AnalysisDatabase, report: Report) -> None:
     """Set the variables and make the tables and views that the analyses read."""
-    tape_info = report.tape.info
+    tape_info = report.tape.tape_info
     database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
     database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
     database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
@@ -201,8 +201,8 @@ def _set_bins(database: AnalysisDatabase, report: Report) -> None:
 
 def sort_lost(report: Report) -> bool:
     """Whether GROUP BY sorts on the first side and not on the second; before a single run is the tape's server."""
-    said = [str(run.info.get("target", {}).get("version") or "") for run in report.runs]
-    first, *others = said if report.b else (str(report.tape.info.get("server_version") or ""), *said)
+    said = [str(run.target.get("version") or "") for run in report.runs]
+    first, *others = said if report.b else (str(report.tape.tape_info.get("server_version") or ""), *said)
     before, after = tape_version(first), tape_version(others[0])
     return before is not None and after is not None and sorts_groups(before) and not sorts_groups(after)
 
@@ -210,21 +210,21 @@ def sort_lost(report: Report) -> bool:
 def time_kept(report: Report) -> bool:
     """Whether the statements of every run had the tape's time (--now original), so that it explains no difference."""
     rounds = [run for side in report.sides.values() for run in side]
-    return all((run.info.get("parameters") or {}).get("now") == "original" for run in rounds)
+    return all(run.parameters.get("now") == "original" for run in rounds)
 
 
 def writes_race(report: Report) -> bool:
     """Whether a run sent writes of several sessions without their order: then what reads see depends on the moment."""
-    sent = [run.info.get("parameters") or {} for run in report.runs]
-    several = int((report.tape.info.get("counts") or {}).get("sessions") or 0) > 1
+    sent = [run.parameters for run in report.runs]
+    several = int((report.tape.tape_info.get("counts") or {}).get("sessions") or 0) > 1
     return several and any(each.get("allow_writes") and each.get("order") != "commit" for each in sent)
 
 
 def _view_samples(database: AnalysisDatabase, report: Report) -> None:
     """Make the view `sampled`: counters of every run, with the time from its zero."""
     parts = [
-        f"SELECT '{letter}' AS run, {number} AS round, real_ns, real_ns - {run.info.get('started_ns') or 0} AS at_ns,"
-        f" source, name, value FROM {run.source('samples')}"
+        f"SELECT '{letter}' AS run, {number} AS round, real_ns,"
+        f" real_ns - {run.run_info.get('started_ns') or 0} AS at_ns, source, name, value FROM {run.source('samples')}"
         for letter, rounds in report.sides.items()
         for number, run in enumerate(rounds, 1)
     ]
@@ -236,7 +236,7 @@ def _texts(database: AnalysisDatabase, report: Report) -> dict[str, DigestText]:
 
     A tape of samples (compare --quick) says what time their digests took on the tape that they are of.
     """
-    sampled = (report.tape.info.get("quick") or {}).get("tape_ns", {})
+    sampled = (report.tape.tape_info.get("quick") or {}).get("tape_ns", {})
     sample = "sample" if report.settings.samples else "NULL::BLOB"
     rows = database.con.execute(
         f"SELECT digest, class, normalized, duration_ns, {sample} FROM {report.tape.source('digests')}"

@@ -12,9 +12,9 @@ from ..common.duck import open_database
 from .build_report import build
 from .gates import gate_values
 from .model import Report, Settings
-from .render.html_page import as_html
 from .render.json_report import as_json
 from .render.markdown import as_markdown
+from .render.pages import as_html
 from .render.tables import Table, all_rows, flat_verdicts, load_rows
 
 AnyPath = str | PathLike[str]

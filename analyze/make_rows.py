@@ -12,13 +12,20 @@ from duckdb.sqltypes import DuckDBPyType
 
 from ..common.duck import load_sql, open_database
 from ..schemas import Folder, ddl
-from .database import DETAILS, INSPECT, PICTURES, REPORT, SUSPECTS, WORKLOAD, AnalysisDatabase, open_analysis
+from .database import DETAILS, FACTS, INSPECT, PICTURES, REPORT, SUSPECTS, WORKLOAD, AnalysisDatabase, open_analysis
 from .pieces.steps import statements
 from .row_values import EVENTS, parse_query
 from .workload.workload import know_workload
 
 HERE = Path(__file__).parent
-PREFIXES = {"report": "", "inspect": "Tape", "workload": "Workload"}  # of types, by folder of the SQL
+PREFIXES = {
+    "report": "",
+    "servers": "",
+    "": "",
+    "inspect": "Tape",
+    "workload": "Workload",
+    "lint": "Lint",
+}  # of types, by folder of the SQL
 # What build_report.prepare sets and makes, on tables of schemas/tape.sql and schemas/run.sql without rows.
 VARIABLES = {
     "errors_known": "BOOLEAN",
@@ -29,6 +36,9 @@ VARIABLES = {
     "skip_ns": "BIGINT",
     "bin_ns": "BIGINT",
     "b": "VARCHAR",
+    "family_a": "VARCHAR",
+    "family_b": "VARCHAR",
+    "one_version": "BOOLEAN",
 }
 RUN = "SELECT '' AS run, 1::INTEGER AS round, "
 VIEWS = {
@@ -36,6 +46,8 @@ VIEWS = {
     "tape_digest": "FROM tape.digests",
     "every_outcome": f"{RUN}* FROM run.outcomes",
     "run_session": f"{RUN}* FROM run.sessions",
+    "run_outcomes": "FROM run.outcomes",
+    "schema_fact": "SELECT '' AS run, * FROM run.schema_facts",
     "log_event": "SELECT '' AS run, * FROM tape.events",
     "sampled": f"{RUN}real_ns, real_ns AS at_ns, source, name, value FROM run.samples",
 }
@@ -99,6 +111,9 @@ NULLABLE: dict[str, tuple[str, ...]] = {
         "b_p95_ns",
     ),
     "report/interference": ("others", "waiting", "pressure"),
+    "servers/schema_differences": ("fact", "a", "b"),
+    "sweep": ("elapsed_ns", "p50_ns", "p95_ns", "p99_ns"),
+    "lint/findings": ("duration_ns",),
     "inspect/accounts": ("user", "db"),
     "inspect/arrivals": (
         "max_per_second",
@@ -185,6 +200,7 @@ def prepare_tape(database: AnalysisDatabase) -> None:
     tape = Folder("tape", Path("no.tape"), {})
     tape.attach(database.con, "tape")
     tape.attach(database.con, "other")
+    database.run("lint/texts")
     for name, type_name in (("bin_ns", "BIGINT"), ("hours", "DOUBLE"), ("other_hours", "DOUBLE")):
         database.set_variable(name, None, type_name)
     know_workload(database, tape, "500MB")
@@ -247,7 +263,7 @@ def _children(kind: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
 
 def type_name(name: str, end: str = "Row") -> str:
     """Return what the type of an analysis' rows is called: ErrorCountsRow."""
-    folder, _, words = name.partition("/")
+    folder, _, words = name.rpartition("/")
     return PREFIXES[folder] + "".join(word.capitalize() for word in words.split("_")) + end
 
 
@@ -269,9 +285,8 @@ def all_text(name: str, what: str, folder: str, analyses: tuple[str, ...]) -> st
 
 def file_text(database: AnalysisDatabase, names: list[str], *groups: str) -> str:
     """Return the text of a file with the types of these analyses, then of groups of them."""
-    folders = " and ".join(
-        f"analyze/sql/{folder}" for folder in dict.fromkeys(name.partition("/")[0] for name in names)
-    )
+    paths = dict.fromkeys(f"analyze/sql/{name.rpartition('/')[0] or f'{name}.sql'}" for name in names)
+    folders = " and ".join([", ".join([*paths][:-1]), [*paths][-1]])
     rows = [text for name in names for text in Rows(name, columns_of(database, name)).texts()]
     return "\n\n".join([HEAD.format(folders=folders), *rows, *groups])
 
@@ -285,7 +300,7 @@ def made() -> dict[Path, str]:
         return {
             HERE / "rows.py": file_text(
                 report,
-                [f"report/{name}" for name in (*REPORT, *DETAILS)],
+                [*(f"report/{name}" for name in (*REPORT, *DETAILS)), "servers/schema_differences", "sweep"],
                 all_text("Answers", "What a report shows: rows by analysis (database.REPORT).", "report", REPORT),
                 all_text(
                     "Details", "What is drawn of digests: rows by analysis (database.DETAILS).", "report", DETAILS
@@ -293,8 +308,8 @@ def made() -> dict[Path, str]:
             ),
             HERE / "tape_rows.py": file_text(
                 tape,
-                [f"inspect/{name}" for name in (*INSPECT, *PICTURES, "two_tapes")]
-                + [f"workload/{name}" for name in WORKLOAD],
+                [f"inspect/{name}" for name in (*INSPECT, *PICTURES, *FACTS, "two_tapes")]
+                + [*(f"workload/{name}" for name in WORKLOAD), "lint/findings"],
                 all_text("TapeAnswers", "What is on a tape: rows by analysis (database.INSPECT).", "inspect", INSPECT),
                 all_text("TapePictures", "What its page draws: rows by analysis (PICTURES).", "inspect", PICTURES),
                 all_text("Workload", "What its statements do: rows by analysis (WORKLOAD).", "workload", WORKLOAD),

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.units import plural
 from ..schemas import Folder, open_folder, tape_id
+from ..schemas.json_shapes import ServerInfo
 from .database import AnalysisDatabase, open_analysis
 from .findings.causes import tables_of_digests
 from .findings.plans import CLASSES, SAME, UNKNOWN, plans_of_folder
@@ -59,7 +60,7 @@ class PlansReport:
 def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
     """Return the report of a plans folder. Raises FolderError where it or its tape is not there or damaged."""
     folder = open_folder("plans", folder_path)
-    tape = open_folder("tape", Path(str((folder.info.get("tape") or {}).get("path", ""))))
+    tape = open_folder("tape", Path(str((folder.plans_info.get("tape") or {}).get("path", ""))))
     check_tape(folder, tape)
     database = open_analysis(memory)
     try:
@@ -73,15 +74,20 @@ def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
 
 def check_tape(folder: Folder, tape: Folder) -> None:
     """Raise InputError where a plans folder is of another tape."""
-    known = (folder.info.get("tape") or {}).get("id")
+    known = (folder.plans_info.get("tape") or {}).get("id")
     if known is not None and known != tape_id(tape.info):
         raise InputError(f"{folder.path}: the plans are of another tape than {tape.path}")
+
+
+def servers_of(folder: Folder) -> dict[str, ServerInfo]:
+    """Return the servers of a plans folder, by side: a, b."""
+    return {"a": folder.plans_info.get("a") or {}, "b": folder.plans_info.get("b") or {}}
 
 
 def side_of_folder(folder: Folder, side: str) -> Side:
     """Return one of the servers of a plans folder."""
     facts = f"(SELECT kind, db, tbl, name, facts FROM {folder.source('schema_facts')} WHERE side = '{side}')"
-    return Side(folder.info.get(side) or {}, facts)
+    return Side(servers_of(folder)[side], facts)
 
 
 def class_of(entry: DigestPlans) -> str:
@@ -127,13 +133,14 @@ def _unknown(digests: list[DigestPlans]) -> list[str]:
 
 def _limits(folder: Folder) -> list[str]:
     """Return what was not asked, a sentence each."""
-    info, found = folder.info, [str(text) for text in folder.info.get("problems") or ()]
-    if info.get("without_samples"):
+    info = folder.plans_info
+    found = list(info.get("problems") or ())
+    if without := info.get("without_samples"):
         found.append(
-            f"of {plural(info['without_samples'], 'digest')} no statement could be explained: none is whole, passwords"
+            f"of {plural(without, 'digest')} no statement could be explained: none is whole, passwords"
             " were redacted, or it was prepared and its values are not in the text"
         )
-    if info.get("not_asked"):
-        were = "was" if info["not_asked"] == 1 else "were"
-        found.append(f"{plural(info['not_asked'], 'digest')} {were} not asked on both servers")
+    if not_asked := info.get("not_asked"):
+        were = "was" if not_asked == 1 else "were"
+        found.append(f"{plural(not_asked, 'digest')} {were} not asked on both servers")
     return found

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rows of each analysis have: dicts with the columns of its last SELECT.
 
-Made by `make names` from the files of analyze/sql/report. Do not edit.
+Made by `make names` from the files of analyze/sql/report, analyze/sql/servers and analyze/sql/sweep.sql. Do not edit.
 """
 
 from typing import TypedDict
@@ -400,6 +400,34 @@ class HeatRow(TypedDict):
     bin: int
     height: int
     n: int
+
+
+class SchemaDifferencesRow(TypedDict):
+    """A row of servers/schema_differences.sql."""
+
+    what: str
+    kind: str
+    db: str
+    tbl: str
+    name: str
+    fact: str | None
+    a: str | None
+    b: str | None
+    digests: int
+    tape_ns: int
+    folded: bool
+    differences: int
+
+
+class SweepRow(TypedDict):
+    """A row of sweep.sql."""
+
+    statements: int
+    errors: int
+    elapsed_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
 
 
 class Answers(TypedDict, total=False):

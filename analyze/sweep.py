@@ -3,9 +3,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ..schemas import open_folder
 from .database import open_analysis
+from .rows import SweepRow
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ def measure_level(run: Path, sessions: int) -> SweepLevel:
     database = open_analysis()
     try:
         database.con.execute(f"CREATE VIEW run_outcomes AS FROM {open_folder('run', run).source('outcomes')}")
-        (row,) = database.query("sweep")
+        (row,) = cast(list[SweepRow], database.query("sweep"))
     finally:
         database.close()
-    quantiles = {name: row[name] for name in ("p50_ns", "p95_ns", "p99_ns")}
-    return SweepLevel(sessions, row["statements"] or 0, row["errors"] or 0, row["elapsed_ns"] or 0, **quantiles)
+    quantiles = row["p50_ns"], row["p95_ns"], row["p99_ns"]
+    return SweepLevel(sessions, row["statements"], row["errors"], row["elapsed_ns"] or 0, *quantiles)

@@ -2,12 +2,15 @@
 """What a report of a fault needs to know of a tape: numbers and words of our own, nothing that an application wrote."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..common.version import __version__
 from ..schemas import CLASSES, COMMANDS, FLAGS, columns, open_folder
+from ..schemas.json_shapes import TapeInfo
 from .database import FACTS, Row, open_analysis
+from .tape_rows import TapeErrorsRow, TapeFlagsRow
 
 QUERIES = ("totals", "sizes", "arrivals", "commands", "classes", *FACTS)
 # A word of ours: of a source, a kind of problem or a warning. Longer ones are not.
@@ -27,17 +30,17 @@ def tape_facts(path: Path, memory: str = "1500MB") -> dict[str, Any]:
     database = open_analysis(memory)
     try:
         tape.attach(database.con, "tape")
-        database.place(tape.info["counts"]["events"])
+        database.place(tape.tape_info["counts"]["events"])
         found = {name: database.query(f"inspect/{name}") for name in QUERIES}
         filled = ", ".join(f'count("{name}") AS "{name}"' for name, _ in columns("tape", "events"))
         reply = database.con.execute(f"SELECT {filled} FROM tape_events")
         values = dict(zip([column[0] for column in reply.description], reply.fetchall()[0], strict=True))
     finally:
         database.close()
-    return {"querytape": __version__, **_of_json(tape.info), "values": values, **_of_rows(found)}
+    return {"querytape": __version__, **_of_json(tape.tape_info), "values": values, **_of_rows(found)}
 
 
-def _of_json(info: dict[str, Any]) -> dict[str, Any]:
+def _of_json(info: TapeInfo) -> dict[str, Any]:
     """Return what tape.json says, without its texts."""
     return {
         "format_version": info["format_version"],
@@ -70,13 +73,13 @@ def _of_rows(found: dict[str, list[Row]]) -> dict[str, Any]:
         facts[name] = {
             row[key] if row[key] in words else OTHER: {k: v for k, v in row.items() if k != key} for row in found[name]
         }
-    bits = {1 << row["bit"]: row["events"] for row in found["flags"]}
+    bits = {1 << row["bit"]: row["events"] for row in cast(list[TapeFlagsRow], found["flags"])}
     facts["flags"] = {name: bits[bit] for name, bit in FLAGS.items() if bit in bits}
-    facts["errors"] = {str(row["errno"]): row["events"] for row in found["errors"]}
+    facts["errors"] = {str(row["errno"]): row["events"] for row in cast(list[TapeErrorsRow], found["errors"])}
     return facts
 
 
-def _numbers(row: dict[str, Any]) -> dict[str, Any]:
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys whose values are numbers, or lists of such."""
     kept = {}
     for key, value in row.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rows of each analysis have: dicts with the columns of its last SELECT.
 
-Made by `make names` from the files of analyze/sql/inspect and analyze/sql/workload. Do not edit.
+Made by `make names` from the files of analyze/sql/inspect, analyze/sql/workload and analyze/sql/lint. Do not edit.
 """
 
 from typing import TypedDict
@@ -155,6 +155,20 @@ class TapeThinkTimesRow(TypedDict):
 
     height: int
     n: int
+
+
+class TapeFlagsRow(TypedDict):
+    """A row of inspect/flags.sql."""
+
+    bit: int
+    events: int
+
+
+class TapeErrorsRow(TypedDict):
+    """A row of inspect/errors.sql."""
+
+    errno: int
+    events: int
 
 
 # A row of inspect/two_tapes.sql.
@@ -348,6 +362,16 @@ class WorkloadWaitsRow(TypedDict):
     lock_ns: int | None
     longest_ns: int | None
     duration_ns: int | None
+
+
+class LintFindingsRow(TypedDict):
+    """A row of lint/findings.sql."""
+
+    rule: str
+    digest: str
+    events: int
+    duration_ns: int | None
+    normalized: str
 
 
 class TapeAnswers(TypedDict, total=False):

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import cast
 
 from ..schemas import Folder, open_folder
-from .database import INSPECT, PICTURES, Row, open_analysis
+from .database import INSPECT, PICTURES, open_analysis
 from .tape_rows import TapeAnswers, TapePictures, TapeTotalsRow, TapeTwoTapesRow, Workload
+from .workload.indexes import IndexReport
 from .workload.workload import know_workload
 
 NS_PER_HOUR = 3.6e12
@@ -28,7 +29,7 @@ class TapeSummary:
     tape: Folder
     answers: TapeAnswers
     workload: Workload
-    indexes: Row | None = None
+    indexes: IndexReport | None = None
     pictures: TapePictures = field(default_factory=TapePictures)
     bin_ns: int = NS_PER_SECOND
 
@@ -48,7 +49,7 @@ def summarise_tape(path: Path, memory: str = "1500MB", *, pictures: bool = False
     database = open_analysis(memory)
     try:
         tape.attach(database.con, "tape")
-        database.place(tape.info["counts"]["events"])
+        database.place(tape.tape_info["counts"]["events"])
         answers = cast(TapeAnswers, {name: database.query(f"inspect/{name}") for name in INSPECT})
         summary = TapeSummary(tape, answers, cast(Workload, know_workload(database, tape, memory)))
         if pictures:

@@ -23,10 +23,11 @@ from .findings.headline import (
     question,
     share,
 )
+from .findings.plans import UNKNOWN
 from .findings.remedies import Task, to_do
-from .findings.slower import cache_sentence
+from .findings.slower import cache_sentence, work_of_writes, work_sentence, work_text
 from .findings.trust import baseline
-from .model import Report, Servers
+from .model import Report, Servers, Variable
 from .verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WORDS
 
 
@@ -40,6 +41,17 @@ class Tone(StrEnum):
 
 
 VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, CANNOT_TELL: Tone.SOFT}
+MAX_COUNTERS = 12  # that are shown at once
+ROUNDS_SAID = "Relative latency: service times of a round divided by those of A's first, over all statements."
+TIMES_SAID = (
+    "Service time: from sending a statement to the last byte of its answer. Response time: from when it was due, so it"
+    " includes waiting for an earlier answer. Quantiles are of statements answered without an error; p99.9 where ten"
+    " events are beyond it."
+)
+VALUES_SAID = {
+    True: "Literal values are shown (--samples).",
+    False: "This file has no literal values; --samples shows them.",
+}
 ANSWER_TONES = {YES: Tone.GOOD, NO: Tone.BAD}
 
 
@@ -72,6 +84,23 @@ class Differences:
     more: int
     of_version: tuple[str, ...]
     problem: str | None
+
+    @property
+    def title(self) -> str:
+        """The words before the first difference; with it they are a sentence."""
+        return "The servers differ:" if self.shown else "The servers differ"
+
+    @property
+    def first(self) -> str:
+        """The most important difference, or how many the version explains."""
+        if self.shown:
+            return self.shown[0].text
+        return f"in {count(len(self.of_version))} that come with the version alone"
+
+    @property
+    def others(self) -> str:
+        """How many more there are, where there are."""
+        return f"and {count(len(self.shown) - 1 + self.more)} more" if len(self.shown) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +168,15 @@ class LateLine:
 
 
 @dataclass(frozen=True)
+class ExplainedLine:
+    """A digest, and what may explain how it changed, a sentence each."""
+
+    digest: str
+    text: str
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class View:
     """A report as it is shown. What needs an answer (question, parts, tasks, verdicts) is empty for a run alone.
 
@@ -164,12 +202,25 @@ class View:
     results_answer: str  # where nothing differs
     events: tuple[EventsLine, ...]
     lateness: tuple[LateLine, ...]
+    lateness_answer: str  # where no event has a due time
+    errors_answer: str  # where no error is listed
+    plans: tuple[ExplainedLine, ...]  # digests whose query plans differ
+    works: tuple[ExplainedLine, ...]  # digests whose counters differ, and not their plans
+    write_work: str
+    plans_answer: str  # where no plan differs
+    counters_said: str  # of those after the first MAX_COUNTERS
+    variables: tuple[Variable, ...]  # that have a place in the table of causes
+    other_variables: tuple[Variable, ...]
+    others_said: str
+    rounds_said: str
+    times_said: str
+    values_said: str
 
 
 def view_of(report: Report) -> View:
     """Return what a report shows."""
     answer = answer_of(report)
-    results = report.answers["results"]
+    results, hidden = report.answers["results"], len(report.answers["counters"]) - MAX_COUNTERS
     return View(
         tape=str(report.tape.path),
         reference="A" if report.compares else "the tape",
@@ -180,9 +231,7 @@ def view_of(report: Report) -> View:
         answer=Said(ANSWER_TONES.get(answer.answer, Tone.WARN), answer.sentence) if answer else None,
         parts=tuple(_part(part) for part in parts_of(report)) if report.compares else (),
         tasks=tuple(_task(task) for task in to_do(report)) if report.compares else (),
-        verdicts=tuple((word, report.count(word), VERDICT_TONES.get(word)) for word in WORDS)
-        if report.compares
-        else (),
+        verdicts=tuple(_verdicts(report)),
         margin=_margin(report) if report.compares else "",
         baseline=baseline(report) if report.rounds > 1 else "",
         acts=frozenset(_acts(report)),
@@ -212,7 +261,57 @@ def view_of(report: Report) -> View:
             )
             for row in report.answers["lateness"]
         ),
+        lateness_answer="--pace none: no event has a due time, so none is late.",
+        errors_answer=_errors_answer(report),
+        plans=tuple(_plans(report)),
+        works=tuple(_works(report)),
+        write_work=work_text(writes, "write") if (writes := work_of_writes(report)) else "",
+        plans_answer=_plans_answer(report),
+        counters_said=f"{count(hidden)} more counters, which differ less or tell less",
+        variables=tuple(row for row in report.variables if row.get("topic") is not None),
+        other_variables=tuple(row for row in report.variables if row.get("topic") is None),
+        others_said=_others_said(report),
+        rounds_said=ROUNDS_SAID,
+        times_said=TIMES_SAID,
+        values_said=VALUES_SAID[report.settings.samples],
     )
+
+
+def _errors_answer(report: Report) -> str:
+    failed = sum(row["events"] for row in report.answers["error_counts"])
+    if report.compares or not report.answers["error_counts"]:
+        return "No statement failed."
+    return (
+        f"{count(failed)} statements failed. The tape does not know which statements failed originally, so no error can"
+        " be called new."
+    )
+
+
+def _plans(report: Report) -> Iterator[ExplainedLine]:
+    for entry in report.digests:
+        plan = report.query_plans.get(entry["digest"])
+        if plan and plan["changes"] and plan["class"] != UNKNOWN:
+            yield ExplainedLine(entry["digest"], entry["text"], tuple(plan["changes"]))
+
+
+def _works(report: Report) -> Iterator[ExplainedLine]:
+    for entry in report.digests:
+        if text := work_sentence(report.query_plans.get(entry["digest"])):
+            yield ExplainedLine(entry["digest"], entry["text"], (text,))
+
+
+def _plans_answer(report: Report) -> str:
+    if any(True for _ in _plans(report)):
+        return ""
+    if report.query_plans:
+        return "No query plan of the costliest statements differs."
+    return "No query plans were recorded (--query-plans)."
+
+
+def _others_said(report: Report) -> str:
+    others = sum(1 for row in report.variables if row.get("topic") is None)
+    more = "more" if others < len(report.variables) else ""
+    return f"{count(others)} {more} that seldom change how statements run"
 
 
 def _verdicts(report: Report) -> Iterator[tuple[str, int, Tone | None]]:
@@ -229,9 +328,8 @@ def differences_of(servers: Servers) -> Differences:
 def _runs(report: Report) -> Iterator[RunLine]:
     more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
     for letter, run in zip("AB", report.runs, strict=False):
-        target, speed = run.info.get("target", {}), run.info.get("parameters", {}).get("speed")
-        about = (str(target.get("name") or ""), str(target.get("version") or ""))
-        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(speed))
+        about = (str(run.target.get("name") or ""), str(run.target.get("version") or ""))
+        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(run.parameters.get("speed")))
 
 
 def _part(part: Part) -> PartLine:

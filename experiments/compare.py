@@ -42,8 +42,9 @@ def is_complete(path: Path) -> bool:
     """Whether a run is there and came to its end; one that was killed or stopped has to be run again."""
     if not (path / "run.json").exists():
         return False
-    info = open_folder("run", path).info
-    return bool(info.get("finished")) and info.get("partial") is None and bool(info["accounting"]["balanced"])
+    info = open_folder("run", path).run_info
+    balanced = (info.get("accounting") or {}).get("balanced")
+    return bool(info.get("finished") and info.get("partial") is None and balanced)
 
 
 def is_comparison(path: Path) -> bool:

@@ -39,7 +39,7 @@ def write_quick_tape(
     is partial, and what is not asked.
     """
     new_tape(out)
-    info = {**start_info([tape]), "quick": {**questions.as_json(), "of_events": tape.info["counts"]["events"]}}
+    info = {**start_info([tape]), "quick": {**questions.as_json(), "of_events": tape.tape_info["counts"]["events"]}}
     with open_database(out / "spill", MEMORY) as con:
         _write_events(con, tape, laps, out, costs or {})
         info["parts"] = [part_entry(con, out, out / "events" / "part-00000.parquet")]
@@ -73,7 +73,7 @@ def _write_events(
     con.execute(f"SET VARIABLE laps = {max(laps.values())}")
     con.execute(f"SET VARIABLE no_setting_flags = {sum(FLAGS[name] for name in NO_SETTING)}")
     con.execute(load_sql(__package__, "quick_tape.sql"))
-    query = _events_sql(int(tape.info.get("first_ns") or 0))
+    query = _events_sql(int(tape.tape_info.get("first_ns") or 0))
     write_parquet(con, query, out / "events" / "part-00000.parquet")
 
 

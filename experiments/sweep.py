@@ -47,7 +47,7 @@ def run_sweep(
 
 def rounds_for(tape: Path, sessions: int, each_ns: int) -> int:
     """Return how often the tape is looped, so that `sessions` at once have something to do for `each_ns`."""
-    counts = open_folder("tape", tape).info["counts"]
+    counts = open_folder("tape", tape).tape_info["counts"]
     by_sessions = 2 * sessions / max(counts["sessions"], 1)
     by_events = MAX_STATEMENTS_PER_S * each_ns / 1e9 / max(counts["events"], 1)
     return min(int(max(by_sessions, by_events, 1)) + 1, MAX_CLONES)

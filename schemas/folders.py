@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 
 from ..common.duck import sql_files, sql_text
 from ..common.errors import FolderError
+from .json_shapes import Parameters, PlansInfo, RunInfo, ServerInfo, TapeInfo
 from .parquet_check import check_tables
 from .tables import columns
 
@@ -33,6 +34,31 @@ class Folder:
     kind: str
     path: Path
     info: dict[str, Any]
+
+    @property
+    def tape_info(self) -> TapeInfo:
+        """What the JSON of a tape says."""
+        return cast(TapeInfo, self.info)
+
+    @property
+    def run_info(self) -> RunInfo:
+        """What the JSON of a run says."""
+        return cast(RunInfo, self.info)
+
+    @property
+    def plans_info(self) -> PlansInfo:
+        """What the JSON of a folder of plans says."""
+        return cast(PlansInfo, self.info)
+
+    @property
+    def target(self) -> ServerInfo:
+        """The server of a run; empty where its JSON has none."""
+        return self.run_info.get("target") or {}
+
+    @property
+    def parameters(self) -> Parameters:
+        """The options of a run."""
+        return self.run_info.get("parameters") or {}
 
     @property
     def finished(self) -> bool:

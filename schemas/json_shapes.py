@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check what the JSON file of a tape or run says, before anything is done with it: docs/format.md as types.
+"""What the JSON files of tapes, runs and plans hold: docs/format.md as types, and the check of a file against them.
 
-A shape is the name of a type ("?" behind it: or null), {key: shape} for an object, {"*": shape} for an object with any
-keys, [shape] for a list. Keys that a shape does not name may hold anything; keys that it names may be missing.
+Keys that a type does not name may hold anything; keys that it names may be missing. Of an entry of a list, keys that
+cannot be null must be there.
 """
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, get_args, get_origin, is_typeddict
 
 from ..common.errors import FolderError
 from ..common.files import open_regular
@@ -16,191 +16,394 @@ MAX_BYTES = 256 << 20
 MAX_TIMES = 1_000_000  # files that had one name
 MAX_INT = 1 << 63
 
-FILES = [
-    {"file": "text", "rows": "count", "bytes": "count", "sha256": "text?", "first_ns": "time?", "last_ns": "time?"}
-]
-SERVER = {
-    "?": True,
-    "name": "text?",
-    "host": "text?",
-    "port": "int?",
-    "socket": "text?",
-    "user": "text?",
-    "db": "text?",
-    "version": "text?",
-    "version_comment": "text?",
-    "variables": {"?": True, "*": "text?"},
-    "identity": "any",
-    "time_zone": "text?",
-}
-FOLLOWED = {
-    "?": True,
-    "tape": "text",
-    "begun_last_ns": "time",
-    "begun_events": "count",
-    "last_ns": "time?",
-    "events": "count",
-    "lost": "count",
-    "ended": "text?",
-}
-ASKED = {"digests": "count", "events": "count", "tape_ns": "count"}
+# Values that are checked more narrowly than their type: NAMES says how.
+Count = Annotated[int, "count"]
+Few = Annotated[int, "few"]
+Time = Annotated[int, "time"]
+Pair = Annotated[list[int], "pair"]
+
+
+class FileEntry(TypedDict, total=False):
+    """A Parquet file of a folder."""
+
+    file: str
+    rows: Count
+    bytes: Count
+    sha256: str | None
+    first_ns: Time | None
+    last_ns: Time | None
+
+
+class SourceFile(TypedDict, total=False):
+    """A file that a tape was read from. `times`: how many files had its name."""
+
+    path: str
+    bytes: Count | None
+    sha256: str | None
+    xxh3: str | None
+    times: Few | None
+
+
+class ServerInfo(TypedDict, total=False):
+    """A server, and what it said of itself."""
+
+    name: str | None
+    host: str | None
+    port: int | None
+    socket: str | None
+    user: str | None
+    db: str | None
+    version: str | None
+    version_comment: str | None
+    variables: dict[str, str | None] | None
+    identity: Any
+    time_zone: str | None
+
+
+class Followed(TypedDict, total=False):
+    """What a run that followed a growing tape read of it."""
+
+    tape: str
+    begun_last_ns: Time
+    begun_events: Count
+    last_ns: Time | None
+    events: Count
+    lost: Count
+    ended: str | None
+
+
+class Asked(TypedDict, total=False):
+    """How much of a workload `compare --quick` asked, or did not ask for one reason."""
+
+    digests: Count
+    events: Count
+    tape_ns: Count
+
+
+class QuickInfo(TypedDict, total=False):
+    """What a tape of samples has of the tape that they are of. `tape_ns`: by digest."""
+
+    asked: Asked
+    not_asked: dict[str, Asked]
+    share_not_asked: float
+    of_events: Count | None
+    tape_ns: dict[str, Count]
+
+
+class TapeCounts(TypedDict, total=False):
+    """Rows of a tape's tables."""
+
+    events: Count
+    sessions: Count
+    digests: Count
+    problems: Count
+
+
+class OpenSessions(TypedDict, total=False):
+    """Sessions that were open when a capture began."""
+
+    sessions: Count
+    found: Count
+    carried: Count
+    prepared: Count
+    asked: str
+    not_restored: dict[str, Count]
+    not_shown: list[str]
+
+
+class Published(TypedDict, total=False):
+    """What a growing tape has so far."""
+
+    at: str | None
+    part_every_ns: Count | None
+    last_ns: Time | None
+    events: Count
+    bytes_read: Count
+    file: str | None
+    file_bytes: Count | None
+
+
+class Dropped(TypedDict, total=False):
+    """What a tape that keeps a limited time has dropped."""
+
+    parts: Count
+    events: Count
+    problems: Count
+    before_ns: Time
+    keep_ns: Count | None
+
+
+class Warned(TypedDict, total=False):
+    """A sentence of the capture on what is not on the tape."""
+
+    kind: str
+    text: str
+
+
+class Ended(TypedDict, total=False):
+    """A session that `--renew-idle` ended."""
+
+    thread_id: int
+    account: str
+    at: str
+
+
+class Renewed(TypedDict, total=False):
+    """What `--renew-idle` did."""
+
+    rate: float
+    ended: list[Ended]
+    refused: str | None
+
+
+class Coverage(TypedDict, total=False):
+    """How much of the workload a log holds."""
+
+    basis: str
+    executed: Count
+    logged: Count
+    share: float
+    silent_sessions: Count
+    silent_statements: Count | None
+
+
+class MemberTape(TypedDict, total=False):
+    """A tape of a set."""
+
+    folder: str
+    id: str
+
+
+class TapeInfo(TypedDict, total=False):
+    """tape.json. `tapes`: those of a set, where it is one."""
+
+    format_version: int
+    finished: bool
+    created: str | None
+    source: str | None
+    measuring_point: str | None
+    files: list[SourceFile]
+    parts: list[FileEntry]
+    tables: list[FileEntry]
+    counts: TapeCounts
+    first_ns: Time | None
+    last_ns: Time | None
+    precision_ns: Count | None
+    server_version: str | None
+    log_timezone_ns: Time | None
+    input: dict[str, Any] | None
+    problems: dict[str, Count]
+    pseudonymized: bool | None
+    carried: Count | None
+    open_sessions: OpenSessions | None
+    snapshot_of: str | None
+    published: Published | None
+    followed: Followed | None
+    dropped: Dropped | None
+    read_in_several_ways: Count | None
+    quick: QuickInfo | None
+    warnings: list[Warned]
+    known_columns: list[str]
+    server: ServerInfo | None
+    renewed: Renewed | None
+    coverage: Coverage | None
+    tapes: Any
+    tool_version: Any
+    largest_event: Any
+    not_understood_bytes: Any
+
+
+class PlayedTape(TypedDict, total=False):
+    """The tape of a run."""
+
+    path: str | None
+    id: str | None
+    events: Count | None
+    sessions: Count | None
+    first_ns: Time | None
+    last_ns: Time | None
+
+
+class Parameters(TypedDict, total=False):
+    """Options of a run that a report reads; a run has all of them."""
+
+    speed: Any
+    pace: Any
+    order: Any
+    now: Any
+    allow_writes: Any
+
+
+class Accounting(TypedDict, total=False):
+    """What became of a tape's events, and what the replay counted."""
+
+    tape_events: Count
+    executed: Count
+    filtered: Count
+    skipped: Count
+    not_sent: Count
+    reasons: dict[str, dict[str, Count]]
+    balanced: bool
+    injected: float | None
+    order_waits: float | None
+    order_broken: float | None
+    order_wait_ns: float | None
+    overload_waits: float | None
+    overload_drops: float | None
+    sent_unknown: Count | None
+    overrides_failed: Any
+
+
+class Generator(TypedDict, total=False):
+    """What a run says of the machine that it ran on."""
+
+    warnings: list[str]
+    cpu_ns: float | None
+    cores: float | None
+
+
+class SpeedChange(TypedDict, total=False):
+    """When the speed of a run was changed."""
+
+    at_ns: Time | None
+
+
+class Counted(TypedDict, total=False):
+    """Counters of a server before and after a run."""
+
+    before: dict[str, Count] | None
+    after: dict[str, Count] | None
+
+
+class Restored(TypedDict, total=False):
+    """The state of open sessions that a run restored."""
+
+    restored: Count
+    failed: dict[str, Count]
+    not_sent: dict[str, Count]
+
+
+class PlanInfo(TypedDict, total=False):
+    """What the plan of a run knew before anything was sent."""
+
+    planned: Any
+    ids_unknown: Any
+
+
+class PreparedInfo(TypedDict, total=False):
+    """XA transactions that a run left prepared."""
+
+    rolled_back: Any
+    left: Any
+
+
+class DriverInfo(TypedDict, total=False):
+    """A driver of a run that several replayed."""
+
+    number: Count
+    host: str
+    tapes: list[str]
+    events: Count | None
+    planned: Count | None
+    lost: str | None
+    partial: str | None
+    offset_ns: int | None
+    bound_ns: Count | None
+
+
+class RunInfo(TypedDict, total=False):
+    """run.json."""
+
+    format_version: int
+    finished: bool
+    created: str | None
+    files: list[FileEntry]
+    tape: PlayedTape
+    target: ServerInfo | None
+    read_target: ServerInfo | None
+    parameters: Parameters
+    started_ns: Time | None
+    elapsed_ns: Time | None
+    measuring_point: str | None
+    partial: str | None
+    accounting: Accounting | None
+    lateness: dict[str, float | None] | None
+    generator: Generator | None
+    clock_pairs: list[Pair]
+    speed_changes: list[SpeedChange]
+    variables_changed: dict[str, list[str | None]] | None
+    summaries: list[str]
+    query_plans: Count | None
+    query_cache: Counted | None
+    server_counters: Counted | None
+    sampling_problem: str | None
+    drain: dict[str, float | None] | None
+    sessions: dict[str, Count] | None
+    follow: Followed | None
+    state: Restored | None
+    plan: PlanInfo | None
+    prepared: Any
+    drivers: list[DriverInfo]
+
+
+class PlansTape(TypedDict, total=False):
+    """The tape of a folder of plans."""
+
+    path: str | None
+    id: str | None
+
+
+class PlansInfo(TypedDict, total=False):
+    """plans.json."""
+
+    format_version: int
+    finished: bool
+    created: str | None
+    files: list[FileEntry]
+    tape: PlansTape
+    a: ServerInfo | None
+    b: ServerInfo | None
+    digests: Count | None
+    without_samples: Count | None
+    not_asked: Count | None
+    problems: list[str]
+
+
+class SetInfo(TypedDict, total=False):
+    """set.json."""
+
+    format_version: int
+    finished: bool
+    created: str | None
+    dealt_from: str | None
+    tapes: list[MemberTape]
+    digests: list[FileEntry]
+    tape: TapeInfo
+
+
+def _shape(hint: Any) -> Any:
+    """Return a type as the check reads it.
+
+    That is the name of a type of NAMES ("?" behind it: or null), {key: shape} for an object, {"*": shape} for one with
+    any keys ("?": or null), [shape] for a list.
+    """
+    inside = get_args(hint)
+    if type(None) in inside:
+        shape = _shape(next(each for each in inside if each is not type(None)))
+        return f"{shape}?" if isinstance(shape, str) else {"?": True, **shape}
+    if get_origin(hint) is Annotated:
+        return inside[1]
+    if is_typeddict(hint):
+        return {key: _shape(each) for key, each in hint.__annotations__.items()}
+    if get_origin(hint) is dict:
+        return {} if inside[1] is Any else {"*": _shape(inside[1])}
+    if get_origin(hint) is list:
+        return [_shape(inside[0])]
+    return {str: "text", int: "int", float: "number", bool: "bool", Any: "any"}[hint]
+
+
 SHAPES: dict[str, dict[str, Any]] = {
-    "tape": {
-        "format_version": "int",
-        "finished": "bool",
-        "created": "text?",
-        "source": "text?",
-        "measuring_point": "text?",
-        "files": [{"path": "text", "bytes": "count?", "sha256": "text?", "xxh3": "text?", "times": "few?"}],
-        "parts": FILES,
-        "tables": FILES,
-        "counts": {"events": "count", "sessions": "count", "digests": "count", "problems": "count"},
-        "first_ns": "time?",
-        "last_ns": "time?",
-        "precision_ns": "count?",
-        "server_version": "text?",
-        "log_timezone_ns": "time?",
-        "input": {"?": True},
-        "problems": {"*": "count"},
-        "pseudonymized": "bool?",
-        "carried": "count?",
-        "open_sessions": {
-            "?": True,
-            **dict.fromkeys(("sessions", "found", "carried", "prepared"), "count"),
-            "asked": "text",
-            "not_restored": {"*": "count"},
-            "not_shown": ["text"],
-        },
-        "snapshot_of": "text?",
-        "published": {
-            "?": True,
-            "at": "text?",
-            "part_every_ns": "count?",
-            "last_ns": "time?",
-            "events": "count",
-            "bytes_read": "count",
-            "file": "text?",
-            "file_bytes": "count?",
-        },
-        "followed": FOLLOWED,
-        "dropped": {
-            "?": True,
-            "parts": "count",
-            "events": "count",
-            "problems": "count",
-            "before_ns": "time",
-            "keep_ns": "count?",
-        },
-        "read_in_several_ways": "count?",
-        "quick": {
-            "?": True,
-            "asked": ASKED,
-            "not_asked": {"*": ASKED},
-            "share_not_asked": "number",
-            "of_events": "count?",
-            "tape_ns": {"*": "count"},
-        },
-        "warnings": [{"kind": "text", "text": "text"}],
-        "known_columns": ["text"],
-        "server": SERVER,
-        "renewed": {
-            "?": True,
-            "rate": "number",
-            "ended": [{"thread_id": "int", "account": "text", "at": "text"}],
-            "refused": "text?",
-        },
-        "coverage": {
-            "?": True,
-            "basis": "text",
-            "executed": "count",
-            "logged": "count",
-            "share": "number",
-            "silent_sessions": "count",
-            "silent_statements": "count?",
-        },
-    },
-    "run": {
-        "format_version": "int",
-        "finished": "bool",
-        "created": "text?",
-        "files": FILES,
-        "tape": {
-            "path": "text?",
-            "id": "text?",
-            "events": "count?",
-            "sessions": "count?",
-            "first_ns": "time?",
-            "last_ns": "time?",
-        },
-        "target": SERVER,
-        "read_target": SERVER,
-        "parameters": {},
-        "started_ns": "time?",
-        "elapsed_ns": "time?",
-        "measuring_point": "text?",
-        "partial": "text?",
-        "accounting": {
-            "?": True,
-            **dict.fromkeys(("tape_events", "executed", "filtered", "skipped", "not_sent"), "count"),
-            "reasons": {"*": {"*": "count"}},
-            "balanced": "bool",
-            **dict.fromkeys(
-                ("injected", "order_waits", "order_broken", "order_wait_ns", "overload_waits", "overload_drops"),
-                "number?",
-            ),
-            "sent_unknown": "count?",
-        },
-        "lateness": {"?": True, "*": "number?"},
-        "generator": {"?": True, "warnings": ["text"], "cpu_ns": "number?", "cores": "number?"},
-        "clock_pairs": ["pair"],
-        "speed_changes": [{"at_ns": "time?"}],
-        "variables_changed": {"?": True, "*": ["text?"]},
-        "summaries": ["text"],
-        "query_plans": "count?",
-        "query_cache": {"?": True, "before": {"?": True, "*": "count"}, "after": {"?": True, "*": "count"}},
-        "server_counters": {"?": True, "before": {"?": True, "*": "count"}, "after": {"?": True, "*": "count"}},
-        "sampling_problem": "text?",
-        "drain": {"?": True, "*": "number?"},
-        "sessions": {"?": True, "*": "count"},
-        "follow": FOLLOWED,
-        "state": {"?": True, "restored": "count", "failed": {"*": "count"}, "not_sent": {"*": "count"}},
-        "plan": {"?": True},
-        "drivers": [
-            {
-                "number": "count",
-                "host": "text",
-                "tapes": ["text"],
-                "events": "count?",
-                "planned": "count?",
-                "lost": "text?",
-                "partial": "text?",
-                "offset_ns": "int?",
-                "bound_ns": "count?",
-            }
-        ],
-    },
-    "plans": {
-        "format_version": "int",
-        "finished": "bool",
-        "created": "text?",
-        "files": FILES,
-        "tape": {"path": "text?", "id": "text?"},
-        "a": SERVER,
-        "b": SERVER,
-        "digests": "count?",
-        "without_samples": "count?",
-        "not_asked": "count?",
-        "problems": ["text"],
-    },
-}
-SHAPES["set"] = {
-    "format_version": "int",
-    "finished": "bool",
-    "created": "text?",
-    "dealt_from": "text?",
-    "tapes": [{"folder": "text", "id": "text"}],
-    "digests": FILES,
-    "tape": SHAPES["tape"],
+    kind: _shape(hint) for kind, hint in (("tape", TapeInfo), ("run", RunInfo), ("plans", PlansInfo), ("set", SetInfo))
 }
 # What a finished tape or run cannot do without.
 NEEDED = {

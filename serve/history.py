@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 
@@ -84,7 +84,51 @@ def stamp(folder: Path) -> tuple[int, ...]:
     return stamp_of(*night_files(folder))
 
 
-def history(folder: Path) -> dict[str, Any]:
+class PlainNight(TypedDict):
+    """A night as JSON has it."""
+
+    name: str
+    problem: str | None
+    complete: bool
+    exit_code: int | None
+    headline: str
+    slower: int
+    broken: int
+    whole: float | None
+    versions: tuple[str, str]
+    tape: str
+
+
+class PlainChange(TypedDict):
+    """A change as JSON has it."""
+
+    digest: str | None
+    text: str
+    at: str
+    before: float
+    after: float
+    p: float
+    until: str | None
+    stake: float
+    with_it: tuple[str, ...]
+    slower: bool
+
+
+class History(TypedDict):
+    """The nights of a folder and their changes; `series`: (night, ratio) of the digests that changed."""
+
+    nights: list[PlainNight]
+    whole: list[PlainChange]
+    digests: list[PlainChange]
+    more: int
+    followed: int
+    known: int
+    least: int
+    level: float
+    series: dict[str, list[tuple[str, float]]]
+
+
+def history(folder: Path) -> History:
     """Return the nights of a folder and their changes as plain values, newest night last."""
     found = [read_night(night) for night in nights(folder)[-MAX_NIGHTS:]]
     known = [night for night in found if night.problem is None and night.whole is not None]
@@ -92,8 +136,8 @@ def history(folder: Path) -> dict[str, Any]:
     of_digests = sorted((each for each in changes if each.digest), key=lambda each: -abs(each.stake))
     return {
         "nights": [_plain(night) for night in found],
-        "whole": [{**asdict(each), "slower": each.slower} for each in changes if each.digest is None],
-        "digests": [{**asdict(each), "slower": each.slower} for each in of_digests[:MAX_SHOWN]],
+        "whole": [_plain_change(each) for each in changes if each.digest is None],
+        "digests": [_plain_change(each) for each in of_digests[:MAX_SHOWN]],
         "more": max(len(of_digests) - MAX_SHOWN, 0),
         "followed": len(heaviest(known)),
         "known": len(known),
@@ -109,8 +153,14 @@ def history(folder: Path) -> dict[str, Any]:
     }
 
 
-def _plain(night: Night) -> dict[str, Any]:
-    return {name: value for name, value in asdict(night).items() if name not in ("digests", "variables")}
+def _plain(night: Night) -> PlainNight:
+    return cast(
+        PlainNight, {name: value for name, value in asdict(night).items() if name not in ("digests", "variables")}
+    )
+
+
+def _plain_change(change: Change) -> PlainChange:
+    return cast(PlainChange, {**asdict(change), "slower": change.slower})
 
 
 def heaviest(known: Sequence[Night]) -> list[str]:

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from ..analyze.render.chart_library import Spec
 from ..analyze.render.chart_specs import line_chart
 from ..analyze.render.templating import script_json
 from ..common.errors import InputError
@@ -52,7 +53,7 @@ async def live_page(request: Request) -> Response:
     )
 
 
-def chart_spec(unit: str, names: tuple[str, ...]) -> dict[str, Any]:
+def chart_spec(unit: str, names: tuple[str, ...]) -> Spec:
     """Return a chart whose points come later, under the name `rows`."""
     spec = line_chart([], TIME, unit, names)
     spec["data"] = {"name": "rows", "values": []}

@@ -2,15 +2,21 @@
 """The page of a nightly folder: what became slower since which night, drawn and in words; and every night."""
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple, cast
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ..analyze import FAILED_GATE
+from ..analyze.render.chart_library import Channel, Spec
 from ..analyze.render.chart_specs import COLOURS, HEIGHT, WIDTH
 from ..analyze.render.templating import script_json
+from ..common.units import count, duration, ratio
+from .history import History, PlainChange, PlainNight
 from .orders import order_of
 from .own_pages import shown, site_of
 from .rows import url_of
@@ -30,38 +36,165 @@ async def nights_page(request: Request) -> Response:
     made = await made_page(request, await run_in_threadpool(order_of, shelf, entry), entry.name)
     if isinstance(made, Response):
         return made
-    told = json.loads(made)
+    told = cast(History, json.loads(made))
     prefix = "" if entry.name == "." else f"{entry.name}/"
-    urls = {night["name"]: url_of("comparison", prefix + night["name"]) for night in told["nights"]}
-    charts = [(WHOLE, ratio_chart(whole_series(told), told["whole"]))] if told["known"] else []
-    drawn: list[str] = []
-    for change in told["digests"]:
-        digest = change["digest"]
-        if digest not in drawn and len(drawn) < MAX_CHARTS:
-            drawn.append(digest)
-            mine = [each for each in told["digests"] if each["digest"] == digest]
-            charts.append((digest, ratio_chart(told["series"][digest], mine)))
-    specs = [{"name": name, "spec": spec} for name, spec in charts]
-    still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
+    view = view_of(told, {night["name"]: url_of("comparison", prefix + night["name"]) for night in told["nights"]})
+    charts = [(WHOLE, ratio_chart(whole_series(told), told["whole"]))] if view.drawn_whole else []
+    for digest, _ in view.drawn:
+        mine = [each for each in told["digests"] if each["digest"] == digest]
+        charts.append((digest, ratio_chart(told["series"][digest], mine)))
     return shown(
         request,
         "nights.html.j2",
-        still=still,
         name=shelf.root.name if entry.name == "." else entry.name,
-        told=told,
-        texts={change["digest"]: change["text"] for change in told["digests"]},
-        drawn=drawn,
-        urls=urls,
-        data=script_json(json.dumps({"charts": specs})),
+        view=view,
+        data=script_json(json.dumps({"charts": [{"name": name, "spec": spec} for name, spec in charts]})),
     )
 
 
-def whole_series(told: dict[str, Any]) -> list[tuple[str, float]]:
+class Piece(NamedTuple):
+    """A part of a sentence. `mark`: code, soft, or the tone of what is emphasised."""
+
+    text: str
+    url: str = ""
+    mark: str = ""
+
+
+class AnswerLine(NamedTuple):
+    """A sentence at the top. `tone`: no, yes, unknown. `with_it`: what else changed with that night."""
+
+    tone: str
+    pieces: list[Piece]
+    with_it: str = ""
+
+
+class ChangeLine(NamedTuple):
+    """A digest that changed. `worth`: the difference of a night."""
+
+    word: str
+    text: str
+    pieces: list[Piece]
+    with_it: str
+    worth: str
+
+
+class NightLine(NamedTuple):
+    """A night, and what its report says."""
+
+    name: str
+    url: str
+    tag: str
+    whole: str
+    slower: str
+    broken: str
+    what: str
+
+
+@dataclass(frozen=True)
+class NightsView:
+    """What the page shows. `drawn`: digests that have a chart, with their texts."""
+
+    about: str
+    answers: list[AnswerLine]
+    drawn_whole: bool
+    changes: list[ChangeLine]
+    more: str
+    drawn: list[tuple[str, str]]
+    method: str
+    nights: list[NightLine]
+
+
+def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
+    """Return what a history shows; `urls`: of the nights."""
+    drawn = {each["digest"]: each["text"] for each in told["digests"] if each["digest"]}
+    return NightsView(
+        f"{len(told['nights'])} nights, {told['known']} with a report. Ratios are B's time over A's in the same night,"
+        " so what a machine does to both is no change.",
+        list(_answers(told, urls)),
+        bool(told["known"]),
+        [
+            ChangeLine(
+                _word(each),
+                each["text"],
+                [Piece(_word(each), mark=_tone(each)), Piece(" "), *_pieces(each, urls)],
+                _with_it(each),
+                f"{'+' if each['stake'] > 0 else '−'}{duration(int(abs(each['stake'])))}",
+            )
+            for each in told["digests"]
+        ],
+        f"{count(told['more'])} more changes are not shown." if told["more"] else "",
+        list(drawn.items())[:MAX_CHARTS],
+        f"Changes are found with E-Divisive (Matteson and James 2014; a permutation test, p at most {told['level']};"
+        f" less than 10 % is none). {told['followed']} digests were followed: about one in {int(1 / told['level'])}"
+        " that did not change may be named by chance. A change shows when about three nights are behind it.",
+        [_night(night, urls) for night in reversed(told["nights"])],
+    )
+
+
+def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
+    """Yield the answer: of all statements together, else of the digest that costs most, else that nothing changed."""
+    still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
+    if told["known"] < told["least"]:
+        text = f"that takes {told['least']} nights with a report, there are {told['known']}."
+        yield AnswerLine("unknown", [Piece(f"No change can be told from chance yet: {text}")])
+    elif told["whole"]:
+        for each in reversed(told["whole"]):
+            begin = Piece(f"All statements together became {_word(each)} ")
+            yield AnswerLine("no" if each["slower"] else "yes", [begin, *_pieces(each, urls)], _with_it(each))
+    elif still:
+        are = "digest is" if len(still) == 1 else "digests are"
+        begin = Piece(
+            f"All statements together did not change, but {len(still)} {are} slower than before. What costs most: "
+        )
+        pieces = [begin, Piece(still[0]["text"], mark="code"), Piece(" "), *_pieces(still[0], urls)]
+        yield AnswerLine("no", pieces, _with_it(still[0]))
+    elif told["digests"]:
+        text = "Nothing is slower than before, as far as can be told from chance; digests that changed are below."
+        yield AnswerLine("yes", [Piece(text)])
+    else:
+        yield AnswerLine("yes", [Piece("Nothing changed in these nights, as far as can be told from chance.")])
+
+
+def _word(change: PlainChange) -> str:
+    return "slower" if change["slower"] else "faster"
+
+
+def _tone(change: PlainChange) -> str:
+    return "bad" if change["slower"] else "good"
+
+
+def _pieces(change: PlainChange, urls: Mapping[str, str]) -> list[Piece]:
+    """Return the sentence on a change: since when, from which ratio to which, until when."""
+    until = change["until"]
+    return [
+        Piece("since "),
+        Piece(change["at"], urls[change["at"]]),
+        Piece(": B takes "),
+        Piece(ratio(change["after"]), mark=_tone(change)),
+        Piece(f" of A's time, {ratio(change['before'])} before"),
+        *([Piece("; until "), Piece(until, urls[until])] if until else []),
+        Piece(" "),
+        Piece(f"(p {change['p']:.3f})", mark="soft"),
+    ]
+
+
+def _with_it(change: PlainChange) -> str:
+    return f"With this night: {'; '.join(change['with_it'])}." if change["with_it"] else ""
+
+
+def _night(night: PlainNight, urls: Mapping[str, str]) -> NightLine:
+    tag = "not complete" if not night["complete"] else "gate" if night["exit_code"] == FAILED_GATE else ""
+    slower, broken = ("-", "-") if night["problem"] else (str(night["slower"]), str(night["broken"]))
+    what = night["problem"] or night["headline"]
+    return NightLine(night["name"], urls[night["name"]], tag, ratio(night["whole"]), slower, broken, what)
+
+
+def whole_series(told: History) -> list[tuple[str, float]]:
     """Return (night, B's time over A's) of the nights of which that is known."""
     return [(night["name"], night["whole"]) for night in told["nights"] if night["whole"] is not None]
 
 
-def ratio_chart(series: list[Any], changes: list[dict[str, Any]]) -> dict[str, Any]:
+def ratio_chart(series: Sequence[tuple[str, float]], changes: list[PlainChange]) -> Spec:
     """Return a chart of (night, ratio), its levels as steps and a rule at each change; times that double are as far
     apart as those that halve."""
     nights = [name for name, _ in series]
@@ -70,21 +203,26 @@ def ratio_chart(series: list[Any], changes: list[dict[str, Any]]) -> dict[str, A
     for begin, end in pairwise(starts):
         middle = sorted(value for _, value in series[begin:end])[(end - begin) // 2] if end > begin else None
         levels += [{"x": moment(name), "y": middle, "part": begin} for name in nights[begin:end]]
-    x = {
+    x: Channel = {
         "field": "x",
         "type": "temporal",
         "scale": {"type": "utc"},
         "title": None,
         "axis": {"format": "%b %d", "labelFlush": True},
     }
-    y = {"field": "y", "type": "quantitative", "scale": {"type": "log", "nice": False, "padding": 12}, "title": "B / A"}
+    y: Channel = {
+        "field": "y",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "padding": 12},
+        "title": "B / A",
+    }
     points = [{"x": moment(name), "y": value, "night": name} for name, value in series]
     rules = [{"x": moment(change["at"]), "night": change["at"], "slower": change["slower"]} for change in changes]
-    tooltip = [
+    tooltip: list[Channel] = [
         {"field": "night", "type": "nominal"},
         {"field": "y", "type": "quantitative", "title": "B / A", "format": ".3~g"},
     ]
-    rule_colour = {"condition": {"test": "datum.slower", "value": "#b42318"}, "value": "#067647"}
+    rule_colour: Channel = {"condition": {"test": "datum.slower", "value": "#b42318"}, "value": "#067647"}
     return {
         "width": WIDTH,
         "height": HEIGHT,

@@ -44,7 +44,7 @@ def missing_sentences(report: Report) -> list[str]:
 
 def lost_reasons(report: Report) -> frozenset[str]:
     """Return the reasons by which an event that is skipped is missing, for this tape's source."""
-    sources = set(str(report.tape.info.get("source")).split("+"))
+    sources = set(str(report.tape.tape_info.get("source")).split("+"))
     return LOST_REASONS - {"sql_prepare"} if sources <= LOGS_OF_WHAT_RAN else LOST_REASONS
 
 
@@ -87,7 +87,7 @@ def _failed_in_a(report: Report) -> Iterator[str]:
 
 def _not_asked(report: Report) -> list[str]:
     """Return what `compare --quick` did not ask, where that is more than MAX_MISSING: its tape says so."""
-    quick = report.tape.info.get("quick") or {}
+    quick = report.tape.tape_info.get("quick") or {}
     share = float(quick.get("share_not_asked") or 0)
     if share <= MAX_MISSING:
         return []

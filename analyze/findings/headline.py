@@ -8,10 +8,11 @@ what breaks and what returns something else.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...common.text import printable
 from ...common.units import count, duration, plural
+from ...schemas.json_shapes import ServerInfo
 from ..model import DigestEntry, Report, sides_of
 from ..rows import ResultsRow
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
@@ -165,12 +166,12 @@ def question(report: Report) -> str:
     if report.settings.ddl:
         said = "; ".join(printable(text, DDL_SHOWN) for text in report.settings.ddl)
         return f"Is this DDL worth it? {said} (A: before it, B: after it)"
-    a, b = (_server(letter, rounds[0].info.get("target") or {}) for letter, rounds in report.sides.items())
+    a, b = (_server(letter, rounds[0].target) for letter, rounds in report.sides.items())
     return f"May this traffic move from {a} to {b}?"
 
 
-def _server(letter: str, target: dict[str, Any]) -> str:
-    said = ", ".join(printable(str(target[key]), 60) for key in ("name", "version") if target.get(key))
+def _server(letter: str, target: ServerInfo) -> str:
+    said = ", ".join(printable(text, 60) for text in (target.get("name"), target.get("version")) if text)
     return f"{letter.upper()} ({said})" if said else letter.upper()
 
 

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 import duckdb
 
@@ -110,11 +110,37 @@ class Plan:
     time_ms: float | None = None
 
 
+class Node(TypedDict, total=False):
+    """What is read by name of an object in a plan, which may be anyone's: of MySQL's two formats, and of MariaDB's."""
+
+    table_name: Any
+    access_type: Any
+    key: Any
+    index_name: Any
+    index_access_type: Any
+    operation: Any
+    rows: Any
+    rows_examined_per_scan: Any
+    estimated_rows: Any
+    r_rows: Any
+    actual_rows: Any
+    query_block: Any
+    query_plan: Any
+    cost_info: Any
+    query_cost: Any
+    cost: Any
+    estimated_total_cost: Any
+    table: Any
+    message: Any
+    zero_rows_cause: Any
+    r_total_time_ms: Any
+
+
 def read_plan(text: str | None) -> Plan:
     """Return what a plan says; an empty one for a text that is no plan."""
     try:
-        root = json.loads(text or "")
-        if not isinstance(root, dict):
+        root = _node(json.loads(text or ""))
+        if root is None:
             return Plan()
         found = tuple(_tables(root))
         return Plan(found, tuple(sorted(set(_steps(root)))), _cost(root), _message(root), _time(root))
@@ -137,7 +163,7 @@ def _tables(node: Any) -> Iterator[Access]:
         for part in node:
             yield from _tables(part)
     elif isinstance(node, dict):
-        found = _access(node)
+        found = _access(cast(Node, node))
         # Of format 2 a table's inputs are read before it; of the others what is inside comes after.
         if found is not None:
             yield found
@@ -145,7 +171,7 @@ def _tables(node: Any) -> Iterator[Access]:
             yield from _tables(part)
 
 
-def _access(node: dict[str, Any]) -> Access | None:
+def _access(node: Node) -> Access | None:
     """Return how a node reads a table, None where it reads none."""
     if "table_name" not in node or "access_type" not in node:
         return None
@@ -163,7 +189,7 @@ def _access(node: dict[str, Any]) -> Access | None:
     return Access(table, kind, str(key)[:MAX_NAME] if key else None, shown, measured)
 
 
-def _kind(node: dict[str, Any]) -> str:
+def _kind(node: Node) -> str:
     """Return the access type of an operation on an index."""
     kind = KINDS.get(str(node.get("index_access_type")), str(node.get("index_access_type"))[:MAX_NAME])
     return "eq_ref" if kind == "ref" and _UNIQUE.match(str(node.get("operation", ""))) else kind
@@ -174,35 +200,37 @@ def _steps(node: Any) -> Iterator[str]:
         for part in node:
             yield from _steps(part)
     elif isinstance(node, dict):
-        if "operation" in node and str(node.get("access_type")) in OPERATIONS:
-            yield OPERATIONS[str(node["access_type"])]
+        operation = cast(Node, node)
+        if "operation" in operation and (kind := str(operation.get("access_type"))) in OPERATIONS:
+            yield OPERATIONS[kind]
         for name, part in node.items():
             if name in STEPS and part is not False:
                 yield STEPS[name]
             yield from _steps(part)
 
 
-def _cost(root: dict[str, Any]) -> float | None:
-    block, plan = root.get("query_block"), root.get("query_plan", root)
-    if isinstance(block, dict):
-        info = block.get("cost_info")
-        return _number(info.get("query_cost") if isinstance(info, dict) else block.get("cost"))
-    return _number(plan.get("estimated_total_cost")) if isinstance(plan, dict) else None
+def _node(value: Any) -> Node | None:
+    return cast(Node, value) if isinstance(value, dict) else None
 
 
-def _message(root: dict[str, Any]) -> str | None:
-    block, plan = root.get("query_block"), root.get("query_plan")
-    if isinstance(block, dict):
-        table = block.get("table")
-        found = block.get("message") or (table.get("message") if isinstance(table, dict) else None)
+def _cost(root: Node) -> float | None:
+    if (block := _node(root.get("query_block"))) is not None:
+        info = _node(block.get("cost_info"))
+        return _number(block.get("cost") if info is None else info.get("query_cost"))
+    plan = _node(root.get("query_plan", root))
+    return None if plan is None else _number(plan.get("estimated_total_cost"))
+
+
+def _message(root: Node) -> str | None:
+    if (block := _node(root.get("query_block"))) is not None:
+        found = block.get("message") or (_node(block.get("table")) or Node()).get("message")
     else:
-        found = plan.get("zero_rows_cause") if isinstance(plan, dict) else None
+        found = (_node(root.get("query_plan")) or Node()).get("zero_rows_cause")
     return str(found)[:MAX_NAME] if found else None
 
 
-def _time(root: dict[str, Any]) -> float | None:
-    block = root.get("query_block")
-    return _number(block.get("r_total_time_ms")) if isinstance(block, dict) else None
+def _time(root: Node) -> float | None:
+    return _number((_node(root.get("query_block")) or Node()).get("r_total_time_ms"))
 
 
 def measured(text: str | None) -> tuple[float | None, float | None]:

@@ -113,7 +113,7 @@ def of_rule(rule: Rule) -> Cause:
 
 def rules_between(report: Report, effect: str) -> list[Rule]:
     """Return lint's rules on what fails (or changes) on the way from A to B; without B's version none."""
-    versions = [str(run.info.get("target", {}).get("version") or "") for run in report.runs]
+    versions = [str(run.target.get("version") or "") for run in report.runs]
     source, target = (tape_version(said) for said in versions)
     if target is None:
         return []

@@ -9,18 +9,38 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypedDict, cast
 
 import duckdb
 
 from ...common.units import count
 from ...schemas import Folder
+from ...schemas.json_shapes import ServerInfo
 from ..cause_table import TOPICS, gone_modes, is_telling, rank_variables
-from ..database import AnalysisDatabase, Row
+from ..database import AnalysisDatabase
 from ..model import Report, ServerDifference, Servers, Variable, bare_name
+from ..rows import SchemaDifferencesRow
 from .causes import is_told, tables_of_digests
 from .unseen import problem_of
 
+# What a server says of an object: those of its facts that are read by name.
+Facts = TypedDict(
+    "Facts",
+    {
+        "type": object,
+        "is": object,
+        "columns": object,
+        "not_unique": object,
+        "visible": object,
+        "does": object,
+        "status": object,
+        "every": object,
+        "unit": object,
+    },
+    total=False,
+)
+Say = Callable[[SchemaDifferencesRow], str]
+OF_EVENTS: tuple[Literal["does", "every", "unit"], ...] = ("does", "every", "unit")
 # What each fact is called in a sentence.
 WORDS = {
     "type": "type",
@@ -315,7 +335,7 @@ def event_differences(
     scheduler = {side: str(known.get("event_scheduler") or "").upper() for side, known in variables.items()}
     if not all(scheduler.values()):
         return
-    events: dict[tuple[str, str], dict[str, Row]] = {}
+    events: dict[tuple[str, str], dict[str, Facts]] = {}
     for run, db, name, facts in database.con.execute(EVENTS).fetchall():
         events.setdefault((db, name), {})[run] = json.loads(facts)
     tables, objects = _tables(database), Objects.of(database)
@@ -337,9 +357,9 @@ def event_differences(
             yield ServerDifference("event", f"{db}.{name}", text, table=table, digests=digests, tape_ns=tape_ns)
 
 
-def _is_other(a: Row, b: Row) -> bool:
+def _is_other(a: Facts, b: Facts) -> bool:
     """Whether an event does something else, or at other times, on the other side."""
-    return any(a[fact] != b[fact] for fact in ("does", "every", "unit") if fact in a and fact in b)
+    return any(a[fact] != b[fact] for fact in OF_EVENTS if fact in a and fact in b)
 
 
 def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:
@@ -365,11 +385,11 @@ def name_server_writes(report: Report) -> None:
 class Side(NamedTuple):
     """One server, as a run or a folder of plans keeps it: its `target`, and where its schema facts are."""
 
-    target: dict[str, Any]
+    target: ServerInfo
     facts: str
 
     @property
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> dict[str, str | None]:
         """Its global variables."""
         return self.target.get("variables") or {}
 
@@ -386,7 +406,7 @@ class Side(NamedTuple):
 
 def side_of(run: Folder) -> Side:
     """Return the server of a run."""
-    return Side(run.info.get("target") or {}, run.source("schema_facts"))
+    return Side(run.target, run.source("schema_facts"))
 
 
 def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
@@ -405,7 +425,7 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     both = known == {"a", "b"}
     used = frozenset().union(*seen_through(database, tables_of_digests(database))[0].values())
     problem = problem_of(database, known, objects.routines, used)
-    rows = database.query("servers/schema_differences") if both else []
+    rows = cast(list[SchemaDifferencesRow], database.query("servers/schema_differences") if both else [])
     events = event_differences(database, {"a": a.variables, "b": b.variables}) if both else ()
     found = sorted([*_schema_differences(rows, objects), *events, *settings, *_default_collations(con)], key=_weight)
     more = (rows[0]["differences"] if rows else 0) - len(rows)
@@ -432,16 +452,16 @@ def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:
     return difference.folded, unused, WEIGHTS.get(difference.kind, 9) + 4 * light, light, -difference.tape_ns
 
 
-def _schema_differences(rows: Sequence[Row], objects: Objects) -> Iterable[ServerDifference]:
+def _schema_differences(rows: Sequence[SchemaDifferencesRow], objects: Objects) -> Iterable[ServerDifference]:
     """Yield the differences of schemas; a fact that follows from another one that differs is left out."""
     seen = {(row["kind"], row["db"], row["tbl"], row["name"], row["fact"]) for row in rows}
     other_rows = {(row["db"], row["tbl"]) for row in rows if row["fact"] == "rows"}
     for row in rows:
         place = (row["kind"], row["db"], row["tbl"], row["name"])
-        follows = any((*place, fact) in seen for fact in FOLLOW.get(row["fact"], ()))
+        follows = any((*place, fact) in seen for fact in FOLLOW.get(row["fact"] or "", ()))
         if follows or (row["fact"] == "cardinality" and (row["db"], row["tbl"]) in other_rows):
             continue
-        a, b = (None if row[side] is None else str(row[side]) for side in ("a", "b"))
+        a, b = row["a"], row["b"]
         name = f"{_object(row)} {row['fact']}" if row["fact"] else _object(row)
         text = SAID.get(row["what"], _differs)(row)
         acts = row["kind"] in ("trigger", "routine")
@@ -453,20 +473,20 @@ def _schema_differences(rows: Sequence[Row], objects: Objects) -> Iterable[Serve
         )
 
 
-def _body(row: Row, facts: str | None) -> object:
+def _body(row: SchemaDifferencesRow, facts: str | None) -> object:
     """Return what a trigger or routine does on a side: of one that a side lacks, it is among the other side's facts."""
     if row["fact"]:
         return facts if row["fact"] == "does" else None
     return loaded(facts).get("does")
 
 
-def _object(row: Row) -> str:
+def _object(row: SchemaDifferencesRow) -> str:
     """Return an object's name: `orders.k_user`; the schema is named where the table is not."""
     return ".".join(part for part in (row["tbl"] or row["db"], row["name"]) if part)
 
 
-def _lacks(letter: str) -> Callable[[Row], str]:
-    def say(row: Row) -> str:
+def _lacks(letter: str) -> Say:
+    def say(row: SchemaDifferencesRow) -> str:
         other = row["b"] if letter == "A" else row["a"]
         kind, where = KINDS.get(row["kind"], row["kind"]), f" on {row['tbl']}"
         if row["kind"] in ("schema", "table", "routine"):
@@ -495,17 +515,17 @@ def _of_columns(facts: str | None) -> str:
     return f" ({_shown(str(found).replace(',', ', '))})" if found else ""
 
 
-def loaded(facts: str | None) -> dict[str, Any]:
+def loaded(facts: str | None) -> Facts:
     """Return an object's facts; nothing for what is none."""
     try:
         found = json.loads(facts or "{}")
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return cast(Facts, found) if isinstance(found, dict) else {}
 
 
-def _differs(row: Row) -> str:
-    fact, a, b = row["fact"], row["a"], row["b"]
+def _differs(row: SchemaDifferencesRow) -> str:
+    fact, a, b = row["fact"] or "", row["a"], row["b"]
     kind = KINDS.get(row["kind"], row["kind"])
     if fact == "visible":
         return f"index {row['name']} on {row['tbl']} is invisible to the optimizer in {'A' if a == 'NO' else 'B'}"
@@ -515,7 +535,7 @@ def _differs(row: Row) -> str:
         return f"{kind} {_object(row)}: A and B define it differently"
     if fact == "updated":
         return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
-    if fact in ("rows", "cardinality") and all(str(value).isdigit() for value in (a, b)):
+    if fact in ("rows", "cardinality") and a and b and a.isdigit() and b.isdigit():
         a, b = count(int(a)), count(int(b))
     where = f" on {row['tbl']}" if row["kind"] in NAMED_ON_TABLE else ""
     name = row["name"] if where else _object(row)
@@ -528,4 +548,4 @@ def _shown(value: object) -> str:
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 3] + "..."
 
 
-SAID: dict[str, Callable[[Row], str]] = {"a_lacks": _lacks("A"), "b_lacks": _lacks("B")}
+SAID: dict[str, Say] = {"a_lacks": _lacks("A"), "b_lacks": _lacks("B")}

@@ -212,7 +212,7 @@ def write_counters(
         names: set[str] | None = None
         writes = 0
         for run in rounds:
-            kept = run.info.get("server_counters") or {}
+            kept = run.run_info.get("server_counters") or {}
             before, after = kept.get("before") or {}, kept.get("after") or {}
             if not before or not after or any(after[name] < before[name] for name in before.keys() & after.keys()):
                 continue
@@ -250,12 +250,12 @@ def cache_use(report: Report) -> dict[str, CacheUse]:
     found: dict[str, CacheUse] = {}
     for letter, rounds in report.sides.items():
         for run in rounds:
-            kept = run.info.get("query_cache") or {}
+            kept = run.run_info.get("query_cache") or {}
             before, after = kept.get("before"), kept.get("after")
             if not before or not after:
                 continue
             hits, selects = (_more(before, after, name) for name in ("qcache_hits", "com_select"))
-            server = run.info.get("read_target") or run.info.get("target") or {}
+            server = run.run_info.get("read_target") or run.target
             if "mariadb" not in str(server.get("version")).lower():
                 selects += hits
             total = found.get(letter, CacheUse(0, 0))

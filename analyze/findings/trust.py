@@ -2,13 +2,14 @@
 """Say what limits a report, in sentences: runs that ended early, lateness, other programs, rounds that differ."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median_high
-from typing import Any
+from typing import cast
 
 from ...common.units import count, duration, plural
 from ...schemas import Folder
+from ...schemas.json_shapes import Accounting, Generator, PlanInfo, PreparedInfo, RunInfo, TapeInfo, Warned
 from ..model import Finding, Report, Severity, sides_of
 from ..rows import LatenessRow
 from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, UNSTABLE, Conditions
@@ -32,7 +33,7 @@ PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the pro
 
 def trust(report: Report) -> list[Finding]:
     """Return what limits this report, worst first."""
-    findings = [Finding(Severity.WARNING, _of_tape(warning)) for warning in report.tape.info.get("warnings", [])]
+    findings = [Finding(Severity.WARNING, _of_tape(warning)) for warning in report.tape.tape_info.get("warnings", [])]
     for name, run in named_runs(report):
         findings += _of_run(name, run)
     findings += [*coverage(report), *limits_of_replayer(report), *lateness(report)]
@@ -44,20 +45,20 @@ def trust(report: Report) -> list[Finding]:
     return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
 
 
-def _of_tape(warning: Mapping[str, str]) -> str:
+def _of_tape(warning: Warned) -> str:
     """Return a sentence on what is not on the tape; quick mode says itself what it did not ask."""
     return f"{warning['text']}." if warning.get("kind") == "quick" else f"The tape is partial: {warning['text']}."
 
 
 def _of_run(name: str, run: Folder) -> Iterator[Finding]:
-    info = run.info
+    info = run.run_info
     if not info.get("finished"):
         yield Finding(
             Severity.PROBLEM, f"Run {name} was killed: it ends with what was written until then and has no accounting."
         )
     if info.get("partial"):
         yield Finding(Severity.PROBLEM, f"Run {name} is partial: {info['partial']}.")
-    if info.get("accounting") and not info["accounting"].get("balanced", True):
+    if not (info.get("accounting") or {}).get("balanced", True):
         yield Finding(
             Severity.PROBLEM, f"The accounting of run {name} does not balance: events of the tape are unaccounted for."
         )
@@ -81,7 +82,7 @@ def clock_step_s(pairs: list[list[int]]) -> float | None:
 
 
 def _one_run(report: Report) -> Iterator[Finding]:
-    where = where_measured(report.tape.info)
+    where = where_measured(report.tape.tape_info)
     yield Finding(
         Severity.INFORMATION,
         f"There is one run. The tape's durations were taken {where}, the run's in the client: they can't be ranked"
@@ -91,7 +92,7 @@ def _one_run(report: Report) -> Iterator[Finding]:
 
 def _given(rounds: Iterable[Folder], name: str) -> list[str]:
     """Return the values of a parameter over the rounds of one side, each once, in the order of the rounds."""
-    return list(dict.fromkeys(str(run.info.get("parameters", {}).get(name)) for run in rounds))
+    return list(dict.fromkeys(str(run.parameters.get(name)) for run in rounds))
 
 
 def _comparison(report: Report) -> Iterator[Finding]:
@@ -117,10 +118,10 @@ def _comparison(report: Report) -> Iterator[Finding]:
 def why_no_claim(report: Report) -> str | None:
     """Return why the runs can't carry any claim about times, None where they can."""
     for name, run in named_runs(report):
-        accounting = run.info.get("accounting") or {}
+        accounting = run.run_info.get("accounting") or {}
         if accounting and not accounting.get("balanced", True):
             return f"the accounting of run {name} does not balance"
-        if run.info.get("measuring_point", "client") != "client":
+        if run.run_info.get("measuring_point", "client") != "client":
             return "the runs were not measured in the same place"
     return None
 
@@ -206,7 +207,7 @@ def _least_called(report: Report) -> int | None:
 
 def _warnings(report: Report) -> list[tuple[str, str]]:
     """Return what the runs say of the replayer, each with its run's name."""
-    runs = ((name, run.info.get("generator", {})) for name, run in named_runs(report))
+    runs = ((name, run.run_info.get("generator") or Generator()) for name, run in named_runs(report))
     return [(name, text) for name, generator in runs for text in generator.get("warnings", ())]
 
 
@@ -296,17 +297,18 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
 
 
 def _url(run: Folder) -> str:
-    return f"mysql://{run.info.get('target', {}).get('name', 'HOST')}"
+    return f"mysql://{run.target.get('name', 'HOST')}"
 
 
-def other_data(name: str, info: dict[str, Any]) -> str | None:
+def other_data(name: str, info: RunInfo) -> str | None:
     """Return a sentence on a run, by its run.json; None where its data is the tape's as far as anyone knows."""
     reasons = list(_reasons(info))
     return f"The data of run {name} may differ from the tape's: {'; '.join(reasons)}." if reasons else None
 
 
-def _reasons(info: dict[str, Any]) -> Iterator[str]:
-    plan, counts, prepared = (info.get(key) or {} for key in ("plan", "accounting", "prepared"))
+def _reasons(info: RunInfo) -> Iterator[str]:
+    plan, counts = info.get("plan") or PlanInfo(), info.get("accounting") or Accounting()
+    prepared = cast(PreparedInfo, info.get("prepared") or {})
     if ids := plan.get("ids_unknown"):
         are = "are" if ids > 1 else "is"
         yield f"the tape does not know the ids of {plural(ids, 'INSERT')}, which {are} the target's own"
@@ -314,7 +316,7 @@ def _reasons(info: dict[str, Any]) -> Iterator[str]:
         yield f"the target refused {plural(failed, 'clock')} or ids of the tape"
     if broken := counts.get("order_broken"):
         waits = max(counts.get("order_waits") or 0, broken)
-        yield f"{count(broken)} of {plural(waits, 'wait')} for the order of commits {_was(broken)} broken"
+        yield f"{count(broken)} of {plural(int(waits), 'wait')} for the order of commits {_was(int(broken))} broken"
     if ended := prepared.get("rolled_back"):
         yield f"{plural(len(ended), 'XA transaction')} without an end {_was(len(ended))} rolled back"
     if left := prepared.get("left"):
@@ -325,6 +327,6 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def where_measured(tape_info: dict[str, Any]) -> str:
+def where_measured(tape_info: TapeInfo) -> str:
     """Return the measuring point of a tape with this tape.json: "in the server", "on the wire", ..."""
     return PLACES.get(str(tape_info.get("measuring_point")), "elsewhere")

@@ -4,10 +4,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from ...common.errors import QuerytapeError
 from ...schemas import Folder, open_folder
-from ..database import AnalysisDatabase, Row, open_analysis
+from ..database import AnalysisDatabase, open_analysis
+from ..tape_rows import LintFindingsRow
 from .rules import EFFECTS, Rule, Version, applicable, tape_version
 
 # A rule over the samples of digests; the text in which `unless` was taken out counts.
@@ -39,7 +41,7 @@ class Finding:
     """A rule, and the digests that it matters for, the costliest first."""
 
     rule: Rule
-    digests: list[Row]
+    digests: list[LintFindingsRow]
     events: int
     duration_ns: int | None
 
@@ -76,7 +78,7 @@ class LintResult:
 def lint_tape(path: Path, target: Version, source: Version | None = None, memory: str = "1500MB") -> LintResult:
     """Apply the rules from the tape's version (or `source`) to `target`. Raises FolderError where it is no tape."""
     tape = open_folder("tape", path)
-    source = source or tape_version(tape.info.get("server_version"))
+    source = source or tape_version(tape.tape_info.get("server_version"))
     rules = applicable(source, target)
     if not rules:
         raise QuerytapeError(f"there is no rule on the way from {source} to {target}")
@@ -117,9 +119,9 @@ def _result(
     ).fetchone()
     assert totals is not None
     result = LintResult(tape, source, target, len(rules), *totals)
-    rows: dict[str, list[Row]] = {}
-    for row in database.query("lint/findings"):
-        rows.setdefault(row.pop("rule"), []).append(row)
+    rows: dict[str, list[LintFindingsRow]] = {}
+    for row in cast(list[LintFindingsRow], database.query("lint/findings")):
+        rows.setdefault(row["rule"], []).append(row)
     for rule in rules:
         if found := rows.get(rule.name):
             times = [row["duration_ns"] for row in found if row["duration_ns"] is not None]

@@ -1,19 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print the answer on a terminal: the question, the answer, its three parts with their shares, what is to be done."""
+"""Print the answer on a terminal: how the servers differ, the question, the answer, its parts, what is to be done."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
-from ...common.text import printable
-from ..view import TaskLine, Tone, View
-from .text_table import TEXT_WIDTH, new_table
+from ..view import Differences, TaskLine, Tone, View
+from .text_table import TEXT_WIDTH, new_table, safe
 
 COLOURS = {Tone.BAD: "red", Tone.WARN: "yellow", Tone.GOOD: "green", Tone.SOFT: "dim"}
+MAX_DIFFERENCES, MAX_DIFFERENCE = 8, 300  # how many, and how long each is
 MAX_TASKS = 8
 LEAST_OF_PART = 2
+
+
+def show_servers(differences: Differences, console: Console) -> None:
+    """Print the differences that are somebody's doing; those of the version alone are counted."""
+    if differences.shown:
+        console.print("\n[bold]The servers differ[/]")
+    for said in differences.shown[:MAX_DIFFERENCES]:
+        console.print(f"  [{COLOURS[said.tone]}]{safe(said.text, MAX_DIFFERENCE)}[/]")
+    hidden = max(len(differences.shown) - MAX_DIFFERENCES, 0) + differences.more
+    more = [f"{hidden:,} more: --html or --json show them"] if hidden else []
+    if differences.of_version:
+        more.append(f"{len(differences.of_version):,} come with the version alone")
+    if more:
+        console.print(f"  [dim]... {'; '.join(more)}[/]")
+    if differences.problem:
+        console.print(f"[yellow]{safe(differences.problem, MAX_DIFFERENCE)}[/]")
 
 
 def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
@@ -21,9 +36,9 @@ def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
     if view.answer is None:
         return
     if view.cache:
-        console.print(f"[yellow]{_safe(view.cache)}[/]")
-    console.print(f"\n[bold]{_safe(view.question)}[/]")
-    console.print(f"[bold {COLOURS[view.answer.tone]}]{_safe(view.answer.text)}[/]\n")
+        console.print(f"[yellow]{safe(view.cache)}[/]")
+    console.print(f"\n[bold]{safe(view.question)}[/]")
+    console.print(f"[bold {COLOURS[view.answer.tone]}]{safe(view.answer.text)}[/]\n")
     table = new_table("", "digests", "events", "of traffic", "of time", "lost")
     for part in view.parts:
         table.add_row(*part.cells, style=COLOURS[part.tone])
@@ -31,9 +46,9 @@ def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
     if view.tasks:
         console.print("\n[bold]What to do[/]")
     for number, task in _chosen(view.tasks):
-        console.print(f"[{COLOURS[task.tone]}]{number}.[/] {_safe(task.said)}")
+        console.print(f"[{COLOURS[task.tone]}]{number}.[/] {safe(task.said)}")
         text = texts.get(task.shown[0], "") if task.shown else ""
-        console.print(f"   [dim]{escape(printable(text, TEXT_WIDTH))}[/]", no_wrap=True)
+        console.print(f"   [dim]{safe(text, TEXT_WIDTH)}[/]", no_wrap=True)
     if len(view.tasks) > MAX_TASKS:
         console.print(f"[dim]... {len(view.tasks) - MAX_TASKS:,} more: --html or --json show them[/]")
 
@@ -46,7 +61,3 @@ def _chosen(tasks: Sequence[TaskLine]) -> list[tuple[int, TaskLine]]:
         seen[task.part] += 1
         places[seen[task.part] <= LEAST_OF_PART].append(place)
     return [(place + 1, tasks[place]) for place in sorted((places[True] + places[False])[:MAX_TASKS])]
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text))

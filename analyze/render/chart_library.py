@@ -1,14 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bundle Vega, Vega-Lite and Vega-Embed as one script; that takes a second, so the cache folder keeps it."""
+"""The charts of Vega-Lite: the types of its specifications, and its script.
+
+The script bundles Vega, Vega-Lite and Vega-Embed; that takes a second, so the cache folder keeps it.
+"""
 
 import os
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from typing import Any, TypedDict
 
 import vl_convert
 
 from ...common.files import cache_folder, publish
+
+Point = dict[str, Any]  # a row that a chart draws: its channels name the columns
+
+
+class Channel(TypedDict, total=False):
+    """How a place, a colour or a tooltip of a chart comes from its rows."""
+
+    field: str
+    type: str
+    title: str | None
+    format: str
+    value: object
+    datum: float
+    scale: dict[str, Any]
+    axis: dict[str, object]
+    legend: dict[str, object] | None
+    condition: dict[str, object]
+
+
+class Encoding(TypedDict, total=False):
+    """The channels of a chart."""
+
+    x: Channel
+    x2: Channel
+    y: Channel
+    y2: Channel
+    color: Channel
+    stroke: Channel
+    shape: Channel
+    size: Channel
+    detail: Channel
+    tooltip: list[Channel]
+
+
+class Mark(TypedDict, total=False):
+    """What a chart draws for a row."""
+
+    type: str
+    color: str
+    stroke: str
+    shape: str
+    text: str
+    cursor: str
+    align: str
+    filled: bool
+    size: float
+    angle: float
+    opacity: float
+    fontSize: float
+    strokeWidth: float
+    strokeOpacity: float
+    strokeDash: list[int]
+    yOffset: float
+    point: "Mark"
+
+
+class Spec(TypedDict, total=False):
+    """A chart, or a layer of one."""
+
+    width: int
+    height: int
+    padding: dict[str, int]
+    data: dict[str, Any]
+    mark: Mark
+    encoding: Encoding
+    layer: "list[Spec]"
+    params: list[dict[str, object]]
 
 
 @cache

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import vl_convert
 
@@ -15,12 +15,11 @@ from ...common.units import duration
 from ..model import Report
 from ..sweep import SweepLevel
 from . import dots_chart
-
-Spec = dict[str, Any]
+from .chart_library import Channel, Encoding, Mark, Point, Spec
 
 COLOURS = ("#2f6fdb", "#d9730d")
 WIDTH, HEIGHT = 640, 170
-Y_AXIS = {"minExtent": 34}  # charts under each other begin at the same place
+Y_AXIS: dict[str, object] = {"minExtent": 34}  # charts under each other begin at the same place
 FIRST = ("throughput", "p95", dots_chart.NAME)  # the charts of a report's first screen
 MARKED = ("throughput", "p95")  # those that show the stalls
 MAX_STALLS = 200  # the longest
@@ -70,7 +69,7 @@ def _timeline(report: Report) -> Iterator[Chart]:
             yield Chart(name, said, _with_stalls(spec, stalls) if stalls else spec)
 
 
-def _stalls(report: Report) -> list[Spec]:
+def _stalls(report: Report) -> list[Point]:
     """Return the longest stalls as rows {x, x2 (s), line, run, long}, in the order of time."""
     longest = sorted(report.answers["stalls"], key=lambda row: -row["long_ns"])[:MAX_STALLS]
     return [
@@ -84,27 +83,26 @@ def _stalls(report: Report) -> list[Spec]:
     ]
 
 
-def _with_stalls(spec: Spec, stalls: list[Spec]) -> Spec:
+def _with_stalls(spec: Spec, stalls: list[Point]) -> Spec:
     """Return a chart over time with its stalls marked: a band in the colour of the side, and its mark at the top."""
     encoding = spec["encoding"]
-    side = {"x": {**encoding["x"]}, "color": encoding["color"]}
-    tooltip = [
+    side: Encoding = {"x": {**encoding["x"]}, "color": encoding["color"]}
+    tooltip: list[Channel] = [
         {"field": "run", "type": "nominal", "title": "stall of"},
         {"field": "x", "type": "quantitative", "title": "at, s", "format": ",.4~g"},
         {"field": "long", "type": "nominal", "title": "length"},
     ]
-    data = {"values": stalls}
-    band = {"type": "rect", "opacity": 0.2, "strokeWidth": 1, "strokeOpacity": 0.35}
-    bands = {
+    data: dict[str, object] = {"values": stalls}
+    band: Mark = {"type": "rect", "opacity": 0.2, "strokeWidth": 1, "strokeOpacity": 0.35}
+    bands: Spec = {
         "data": data,
         "mark": band,
         "encoding": {**side, "x2": {"field": "x2"}, "stroke": encoding["color"], "tooltip": tooltip},
     }
-    mark = {"type": "point", "shape": "triangle-down", "filled": True, "size": 45, "opacity": 1, "yOffset": 4}
-    marks = {"data": data, "mark": mark, "encoding": {**side, "y": {"value": 0}, "tooltip": tooltip}}
-    whole = {name: spec[name] for name in ("width", "height")}
-    lines = {name: value for name, value in spec.items() if name not in whole}
-    return {**whole, "layer": [bands, lines, marks]}
+    mark: Mark = {"type": "point", "shape": "triangle-down", "filled": True, "size": 45, "opacity": 1, "yOffset": 4}
+    marks: Spec = {"data": data, "mark": mark, "encoding": {**side, "y": {"value": 0}, "tooltip": tooltip}}
+    lines: Spec = {**spec}
+    return {"width": lines.pop("width"), "height": lines.pop("height"), "layer": [bands, lines, marks]}
 
 
 def _counters(report: Report) -> Iterator[Chart]:
@@ -121,12 +119,12 @@ def _counters(report: Report) -> Iterator[Chart]:
             yield Chart(name.replace(" ", "-"), f"{shown}, {unit}", _over_time(report, rows, unit))
 
 
-def _who(report: Report, run: str, number: int) -> Spec:
+def _who(report: Report, run: str, number: int) -> Point:
     letter = run.upper()
     return {"line": letter, "run": f"{letter}{number}" if report.rounds > 1 else letter}
 
 
-def _over_time(report: Report, rows: list[Spec], unit: str) -> Spec:
+def _over_time(report: Report, rows: list[Point], unit: str) -> Spec:
     """Return a chart of rows {x (s), y, line, run}: a line for each run, in the colour of its side."""
     spec = line_chart(rows, ("s from the start", "s"), unit, [letter.upper() for letter in report.sides])
     spec["mark"]["strokeWidth"] = 1 if report.rounds > 1 else 1.6
@@ -136,7 +134,7 @@ def _over_time(report: Report, rows: list[Spec], unit: str) -> Spec:
     return spec
 
 
-def line_chart(rows: list[Spec], axis: tuple[str, str], unit: str, lines: Sequence[str]) -> Spec:
+def line_chart(rows: list[Point], axis: tuple[str, str], unit: str, lines: Sequence[str]) -> Spec:
     """Return a chart of rows {x, y, line}; `axis`: the title of x, and its name in a tooltip."""
     title, name = axis
     return {
@@ -182,7 +180,7 @@ def _heat_maps(report: Report) -> Iterator[Chart]:
             yield Chart(f"heat-{letter}", f"Service times of {letter.upper()} over time, ms", heat_map(rows))
 
 
-def heat_map(rows: list[Spec]) -> Spec:
+def heat_map(rows: list[Point]) -> Spec:
     """Return a chart of rows {x, x2 (s), y, y2 (ms), n}: a rectangle each."""
     return {
         "width": WIDTH,
@@ -212,7 +210,7 @@ def heat_map(rows: list[Spec]) -> Spec:
 def sweep_charts(levels: list[SweepLevel]) -> list[Chart]:
     """Return throughput and latency of a sweep's levels against the number of sessions."""
     axis = ("sessions at once", "sessions")
-    doubling = {"scale": {"type": "log", "base": 2}, "axis": {"values": [level.sessions for level in levels]}}
+    doubling: Channel = {"scale": {"type": "log", "base": 2}, "axis": {"values": [level.sessions for level in levels]}}
     throughput = [{"x": level.sessions, "y": level.per_second, "line": "all"} for level in levels]
     latency = [
         {"x": level.sessions, "y": ns / 1e6, "line": name}

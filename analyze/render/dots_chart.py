@@ -6,16 +6,14 @@ A digest without a time on a side (all its events failed there, or none was sent
 """
 
 from math import ceil, floor, log10
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ...common.text import printable
 from ...common.units import count, duration, ratio
-from ..database import Row
 from ..model import DigestEntry, Report, ratio_of, sides_of
 from ..rows import DigestsRow
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
-
-Spec = dict[str, Any]
+from .chart_library import Channel, Encoding, Mark, Spec
 
 MARKS = {
     SLOWER: ("#c8102e", "triangle-up"),
@@ -44,6 +42,21 @@ class Span(NamedTuple):
     axis_low: float
 
 
+class Dot(TypedDict):
+    """A digest as a dot: its place in ms, and the words of its tooltip."""
+
+    digest: str
+    x: float
+    y: float
+    n: int
+    verdict: str
+    statement: str
+    ratio: str
+    A: str
+    B: str
+    events: str
+
+
 def dots_spec(report: Report) -> Spec | None:
     """Return the chart, None where nothing is compared or no digest has a time."""
     times = [ns for entry in report.digests for ns in (_median(entry["a"]), _median(entry["b"])) if ns is not None]
@@ -58,13 +71,13 @@ def dots_spec(report: Report) -> Spec | None:
     }
 
 
-def dots(report: Report, span: Span) -> list[Row]:
+def dots(report: Report, span: Span) -> list[Dot]:
     """Return a row for each digest: the worst verdicts last, on top; of a verdict the smaller dots are."""
     rows = [_dot(entry, span) for entry in report.digests]
     return sorted(rows, key=lambda row: (-WORDS.index(row["verdict"]), -row["n"]))
 
 
-def _dot(entry: DigestEntry, span: Span) -> Row:
+def _dot(entry: DigestEntry, span: Span) -> Dot:
     a, b = _median(entry["a"]), _median(entry["b"])
     side_a, side_b = sides_of(entry)
     events = (side_b or side_a).get("n") or 0
@@ -105,13 +118,13 @@ def _equality(span: Span) -> Spec:
 
 def _rims(span: Span) -> list[Spec]:
     """Return a dashed line at each rim, and what it says."""
-    line = {"type": "rule", "color": "#8a94a3", "strokeDash": [3, 3]}
-    text = {"type": "text", "color": "#8a94a3", "fontSize": 10}
+    line: Mark = {"type": "rule", "color": "#8a94a3", "strokeDash": [3, 3]}
+    text: Mark = {"type": "text", "color": "#8a94a3", "fontSize": 10}
     place = _place(span)
     right, up = [{"y": span.low, "rim": span.rim}], [{"x": span.low, "rim": span.rim}]
     end = span.high / AROUND
-    below = {**place, "x": {**place["x"], "datum": end}, "y": {**place["y"], "field": "rim"}}
-    beside = {**place, "y": {**place["y"], "datum": end}, "x": {**place["x"], "field": "rim"}}
+    below: Encoding = {**place, "x": {**place["x"], "datum": end}, "y": {**place["y"], "field": "rim"}}
+    beside: Encoding = {**place, "y": {**place["y"], "datum": end}, "x": {**place["x"], "field": "rim"}}
     del below["x"]["field"], beside["y"]["field"]
     return [
         {"data": {"values": right}, "mark": line, "encoding": {"y": place["y"]}},
@@ -125,13 +138,13 @@ def _rims(span: Span) -> list[Spec]:
     ]
 
 
-def _place(span: Span) -> Spec:
+def _place(span: Span) -> Encoding:
     """Return both axes: log scales of the same span."""
-    scale = {"type": "log", "domain": [span.axis_low, span.high], "nice": False}
-    axis = {"values": _ticks(span), "format": "~g"}
+    scale: dict[str, object] = {"type": "log", "domain": [span.axis_low, span.high], "nice": False}
+    axis: dict[str, object] = {"values": _ticks(span), "format": "~g"}
     return {
-        each: {"field": each, "type": "quantitative", "title": f"median in {side}, ms", "scale": scale, "axis": axis}
-        for each, side in (("x", "A"), ("y", "B"))
+        "x": {"field": "x", "type": "quantitative", "title": "median in A, ms", "scale": scale, "axis": axis},
+        "y": {"field": "y", "type": "quantitative", "title": "median in B, ms", "scale": scale, "axis": axis},
     }
 
 
@@ -143,11 +156,11 @@ def _ticks(span: Span) -> list[float]:
     return [tick for tick in ticks if span.low <= tick <= span.high]
 
 
-def _dots(rows: list[Row], span: Span) -> Spec:
+def _dots(rows: list[Dot], span: Span) -> Spec:
     words = [word for word in WORDS if any(row["verdict"] == word for row in rows)]
     largest = min(max(DOTS_AREA / len(rows), 40), 500)
-    legend = {"orient": "top", "columns": 3, "symbolStrokeWidth": 1.5}
-    said = {"field": "verdict", "type": "nominal", "title": None, "legend": legend}
+    legend: dict[str, object] = {"orient": "top", "columns": 3, "symbolStrokeWidth": 1.5}
+    said: Channel = {"field": "verdict", "type": "nominal", "title": None, "legend": legend}
     return {
         "data": {"values": rows},
         "mark": {

@@ -79,7 +79,7 @@ def show_errors(report: Report, console: Console, top: int) -> None:
     if not rows:
         if not report.compares:
             events = sum(row["events"] for row in report.answers["error_counts"])
-            known = "errno" in report.tape.info.get("known_columns", [])
+            known = "errno" in report.tape.tape_info.get("known_columns", [])
             reason = "as on the tape" if known else "the tape does not know which statements failed originally"
             print_title(console, "Errors", f"  {events:,} ({reason})")
         return

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a report as JSON: stable keys, times in nanoseconds; docs/report.schema.json is its schema."""
+"""Write a report or a tape's summary as JSON: stable keys, times in nanoseconds.
+
+docs/report.schema.json is the schema of a report.
+"""
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 from ...common.units import plain_micro
 from ..database import Row
@@ -13,9 +16,12 @@ from ..findings.plans import accesses
 from ..findings.remedies import to_do
 from ..findings.slower import cache_use, counted, work_sentence
 from ..model import DigestEntry, PlanEntry, Report, Servers
+from ..tape_summary import TapeDifference, TapeSummary
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from .workload_sections import without_values
 
 REPORT_VERSION = 2
+CUT = ("digests", "accounts")  # the longest lists of a tape
 
 
 def as_dict(report: Report) -> dict[str, Any]:
@@ -24,10 +30,10 @@ def as_dict(report: Report) -> dict[str, Any]:
     words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
     return {
         "report_version": REPORT_VERSION,
-        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {}), **_samples_of(report)},
+        "tape": {"path": str(report.tape.path), **report.tape.tape_info.get("counts", {}), **_samples_of(report)},
         "servers": servers_dict(report.servers) if report.compares else None,
         "runs": [
-            {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
+            {"path": str(run.path), "target": run.run_info.get("target"), "partial": run.run_info.get("partial")}
             for run in (*report.a, *report.b)
         ],
         "headline": _sentences(answer._asdict()) if answer else None,
@@ -75,7 +81,7 @@ def _sentences(values: dict[str, Any]) -> dict[str, Any]:
 
 def _samples_of(report: Report) -> Row:
     """Return how many events the tape has that these are samples of (compare --quick)."""
-    events = (report.tape.info.get("quick") or {}).get("of_events")
+    events = (report.tape.tape_info.get("quick") or {}).get("of_events")
     return {} if events is None else {"samples_of_events": events}
 
 
@@ -92,4 +98,26 @@ def _plan(plan: PlanEntry, samples: bool) -> Row:
 
 def as_json(report: Report) -> str:
     """Return the report as a JSON text."""
-    return json.dumps(as_dict(report), indent=1, ensure_ascii=False, default=str) + "\n"
+    return _text(as_dict(report))
+
+
+def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> str:
+    """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows.
+
+    `samples`: with the literal values of hot rows.
+    """
+    answers = cast(dict[str, list[Row]], summary.answers)
+    rows = {name: rows[:top] if name in CUT else rows for name, rows in answers.items()}
+    workload = summary.workload if samples else without_values(summary.workload)
+    indexes = {} if summary.indexes is None else {"indexes": summary.indexes}
+    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload, **indexes})
+
+
+def tape_difference_json(changed: TapeDifference, top: int) -> str:
+    """Return both tapes' totals and the digests, cut to `top` rows."""
+    tapes = [str(tape.path) for tape in changed.tapes]
+    return _text({"tapes": tapes, "totals": changed.totals, "digests": changed.digests[:top]})
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"

@@ -3,7 +3,7 @@
 
 import json
 import textwrap
-from typing import Any
+from typing import Any, Literal, get_args
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,6 +14,8 @@ from ..lint.check import Finding, LintResult
 from ..lint.rules import EFFECTS
 from .text_table import TEXT_WIDTH
 
+DigestColumn = Literal["digest", "events", "duration_ns", "normalized"]
+DIGEST_COLUMNS: tuple[DigestColumn, ...] = get_args(DigestColumn)
 TITLES = {
     "fails": ("Fails", "red"),
     "changes": ("May give something else", "yellow"),
@@ -86,7 +88,7 @@ def lint_json(result: LintResult) -> str:
                 "manual": finding.rule.manual,
                 "events": finding.events,
                 "duration_ns": finding.duration_ns,
-                "digests": finding.digests,
+                "digests": [{name: row[name] for name in DIGEST_COLUMNS} for row in finding.digests],
             }
             for finding in result.findings
         ],

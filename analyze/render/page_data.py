@@ -2,7 +2,9 @@
 """Make the data of the HTML page's script: one JSON of plain values; the script shows every text in it as text."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import sqlparse
@@ -53,21 +55,29 @@ def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
     return script_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str))
 
 
-def _drawn(report: Report) -> dict[str, Row]:
-    """Return for each digest what its two charts draw, by side: the distribution, and the quantiles over time."""
-    digests: dict[str, Row] = {}
+@dataclass(frozen=True)
+class Drawn:
+    """What the two charts of a digest draw, by side: [height, n], and [bin, p50 ns, p95 ns] over time."""
+
+    distribution: dict[str, list[list[int]]] = field(default_factory=dict)
+    over_time: dict[str, list[list[int | None]]] = field(default_factory=dict)
+
+
+def _drawn(report: Report) -> dict[str, Drawn]:
+    """Return for each digest what its two charts draw."""
+    digests: dict[str, Drawn] = defaultdict(Drawn)
     for row in report.details["distribution"]:
-        drawn = digests.setdefault(row["digest"], {"distribution": {}, "over_time": {}})
-        drawn["distribution"].setdefault(row["run"], []).append([row["height"], row["n"]])
+        drawn = digests[row["digest"]].distribution
+        drawn.setdefault(row["run"], []).append([row["height"], row["n"]])
     for part in report.details["digest_timeline"]:
-        drawn = digests.setdefault(part["digest"], {"distribution": {}, "over_time": {}})
-        drawn["over_time"].setdefault(part["run"], []).append([part["bin"], part["p50_ns"], part["p95_ns"]])
+        over_time = digests[part["digest"]].over_time
+        over_time.setdefault(part["run"], []).append([part["bin"], part["p50_ns"], part["p95_ns"]])
     return digests
 
 
-def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Row]) -> Row:
+def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Drawn]) -> Row:
     """Return what the page shows of the digest with this number in the report's order."""
-    charts = drawn.get(entry["digest"], {"distribution": {}, "over_time": {}})
+    charts = drawn[entry["digest"]]
     pair, shift = entry["pair"], entry["shift"]
     shown: Row = {
         "id": entry["digest"],
@@ -84,8 +94,8 @@ def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Ro
         "p95": [_rounded(shift["p95_low"] if shift else None), _rounded(shift["p95_high"] if shift else None)],
         "lost": pair["lost_ns"] if pair else None,
         "tail_share": _rounded(pair["tail_share"] if pair else None),
-        "distribution": charts["distribution"],
-        "over_time": charts["over_time"] if number < MAX_TIMELINES else {},
+        "distribution": charts.distribution,
+        "over_time": charts.over_time if number < MAX_TIMELINES else {},
         "errors": _errors(report, entry),
     }
     if number < MAX_FORMATTED_DIGESTS:
@@ -116,12 +126,13 @@ def _plan(plan: PlanEntry, samples: bool) -> Row:
     """Return a digest's plans as texts; whole plans and messages hold literal values."""
     shown: Row = {"changes": plan["changes"], "work": work_sentence(plan), "server_digest": plan["server_digest"]}
     for letter, side in (("a", plan["a"]), ("b", plan["b"])):
-        shown[letter] = {
+        of_side: Row = {
             "tables": [f"{access.table}: {access}" for access in accesses(side.get("json", ""))],
             "error": printable(error) if samples and (error := side.get("error")) else None,
         }
         if samples:
-            shown[letter]["tree"] = printable_lines((side.get("tree") or side.get("json") or "")[:MAX_PLAN])
+            of_side["tree"] = printable_lines((side.get("tree") or side.get("json") or "")[:MAX_PLAN])
+        shown[letter] = of_side
     return shown
 
 

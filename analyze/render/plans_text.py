@@ -5,17 +5,17 @@ import json
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count
+from ...schemas.json_shapes import ServerInfo
 from ..database import Row
 from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
 from ..findings.slower import work_sentence
-from ..plans_report import DigestPlans, PlansReport
+from ..plans_report import DigestPlans, PlansReport, servers_of
 from ..view import differences_of
-from .servers_text import show_servers
-from .text_table import print_title
+from .answer_text import show_servers
+from .text_table import print_title, safe
 
 PLANS_VERSION = 1
 ENTRY = (
@@ -58,16 +58,15 @@ def _unknown(digests: int) -> str:
 
 def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
     """Print the report with at most `top` digests."""
-    console.print(f"[bold]{_safe(report.tape.path)}[/]")
-    for side in ("a", "b"):
-        server = report.folder.info.get(side) or {}
-        console.print(f"  {side.upper()}: {_safe(server.get('name'))}, {_safe(server.get('version'))}")
+    console.print(f"[bold]{safe(report.tape.path)}[/]")
+    for side, server in servers_of(report.folder).items():
+        console.print(f"  {side.upper()}: {safe(server.get('name'))}, {safe(server.get('version'))}")
     show_servers(differences_of(report.servers), console)
-    console.print(f"\n[bold]{_safe(headline_of(report))}[/]")
+    console.print(f"\n[bold]{safe(headline_of(report))}[/]")
     counts = ", ".join(f"{n:,} {word}" for word, n in report.counts.items())
     console.print(f"[dim]digests:[/] {counts or 'none'}")
     for text in report.limits:
-        console.print(f"[yellow]warning:[/] {_safe(text, 400)}")
+        console.print(f"[yellow]warning:[/] {safe(text, 400)}")
     if report.changed:
         print_title(console, "Statements with other plans, by the tape's time")
     for entry in report.changed[:top]:
@@ -75,15 +74,15 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
         console.print(
             f"[{style}]{entry['class']}[/]  {entry['share']:.1%} of the time{', '.join(['', *numbers_of(entry)])}"
         )
-        console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
+        console.print(f"  [dim]{safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
         for text in entry["changes"][:MAX_CHANGES]:
-            console.print(f"  {_safe(text, 160)}")
+            console.print(f"  {safe(text, 160)}")
     _show_hidden(len(report.changed) - top, console)
     if report.other_work:
         print_title(console, "Statements with the same plans and other counters")
     for entry, text in report.other_work[:top]:
-        console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
-        console.print(f"  {_safe(text)}")
+        console.print(f"  [dim]{safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
+        console.print(f"  {safe(text)}")
     _show_hidden(len(report.other_work) - top, console)
 
 
@@ -99,10 +98,6 @@ def numbers_of(entry: DigestPlans) -> list[str]:
     return [text for text in (cost, took) if text]
 
 
-def _safe(value: object, most: int | None = None) -> str:
-    return escape(printable(str(value), most))
-
-
 def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
     """Return the report as plain values; whole plans and messages, which hold literal values, with `samples`."""
     return {
@@ -113,15 +108,19 @@ def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
             "differences": [each.row() for each in report.servers.differences],
             "problem": report.servers.problem,
         },
-        "targets": {side: _target(report.folder.info.get(side) or {}) for side in ("a", "b")},
+        "targets": {side: _target(server) for side, server in servers_of(report.folder).items()},
         "classes": report.counts,
         "limits": report.limits,
         "digests": [_entry(entry, samples) for entry in report.digests],
     }
 
 
-def _target(server: Row) -> Row:
-    return {name: server.get(name) for name in ("name", "version", "version_comment")}
+def _target(server: ServerInfo) -> Row:
+    return {
+        "name": server.get("name"),
+        "version": server.get("version"),
+        "version_comment": server.get("version_comment"),
+    }
 
 
 def _entry(entry: DigestPlans, samples: bool) -> Row:

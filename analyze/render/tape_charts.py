@@ -5,7 +5,8 @@ from typing import Literal
 
 from ...common.units import NS_PER_SECOND
 from ..tape_summary import TapeSummary
-from .chart_specs import COLOURS, HEIGHT, WIDTH, Chart, Spec, heat_map, line_chart
+from .chart_library import Spec
+from .chart_specs import COLOURS, HEIGHT, WIDTH, Chart, heat_map, line_chart
 
 NS_PER_MS = 1e6
 Column = Literal["reads", "writes", "sessions", "running", "connects", "errors"]

@@ -4,12 +4,11 @@
 from rich.console import Console
 from rich.markup import escape
 
-from ...common.text import printable
 from ...common.units import count, duration, whole_percents
 from ..findings.trust import where_measured
 from ..tape_summary import TapeDifference, TapeSummary
 from .tape_text import limits, name_of, rhythm_lines, seconds_of, size_lines, size_text, source_of
-from .text_table import StatementList, new_table, print_title
+from .text_table import StatementList, new_table, print_title, safe
 from .workload_terminal import show_unused_indexes, show_workload
 
 MAX_ROWS = 8
@@ -29,11 +28,6 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples:
         show_unused_indexes(summary.indexes, seconds_of(totals), console)
 
 
-def _safe(value: object, most: int | None = None) -> str:
-    """Return a text of unknown origin, printable and without rich's markup."""
-    return escape(printable(str(value), most))
-
-
 def _head(summary: TapeSummary, console: Console) -> None:
     """Show the source, sizes, rhythm, and what the tape does not know or have."""
     console.print(f"[bold]{escape(name_of(summary))}[/]  {escape(source_of(summary))}")
@@ -45,7 +39,7 @@ def _head(summary: TapeSummary, console: Console) -> None:
 
 
 def _classes(summary: TapeSummary, console: Console) -> None:
-    time = f"time {where_measured(summary.tape.info)}"
+    time = f"time {where_measured(summary.tape.tape_info)}"
     print_title(console, "Classes of statements, and other commands")
     table = new_table("class", "events", "share", time, "digests")
     classes = summary.answers["classes"]
@@ -62,7 +56,7 @@ def _accounts(summary: TapeSummary, console: Console) -> None:
     print_title(console, "Users and schemas")
     table = new_table("user", "schema", "events", "sessions", left=2)
     for row in summary.answers["accounts"][:MAX_ROWS]:
-        table.add_row(_safe(row["user"]), _safe(row["db"] or "-"), count(row["events"]), count(row["sessions"]))
+        table.add_row(safe(row["user"]), safe(row["db"] or "-"), count(row["events"]), count(row["sessions"]))
     console.print(table)
 
 
@@ -73,13 +67,13 @@ def _tables(summary: TapeSummary, console: Console) -> None:
     print_title(console, "Tables that statements name")
     table = new_table("table", "reads", "writes", "time")
     for row in rows[:MAX_ROWS]:
-        name = _safe(row["name"], 40)
+        name = safe(row["name"], 40)
         table.add_row(name, count(row["reads"] or 0), count(row["writes"] or 0), duration(row["duration_ns"]))
     console.print(table)
 
 
 def _digests(summary: TapeSummary, console: Console, top: int) -> None:
-    print_title(console, f"Statements, by total time {where_measured(summary.tape.info)}")
+    print_title(console, f"Statements, by total time {where_measured(summary.tape.tape_info)}")
     statements = StatementList(console, NAME_WIDTH, 11)
     statements.head(("events", "time", "p50", "p95", "max"))
     for row in summary.answers["digests"][:top]:
@@ -91,7 +85,7 @@ def show_tape_difference(changed: TapeDifference, console: Console, top: int) ->
     """Print what differs between two tapes, A and a later B, with at most `top` statements."""
     for letter, tape, totals in zip("AB", changed.tapes, changed.totals, strict=True):
         console.print(
-            f"[bold]{letter}[/] {_safe(tape.path)}: {size_text(totals)} in {seconds_of(totals):,.0f} s"
+            f"[bold]{letter}[/] {safe(tape.path)}: {size_text(totals)} in {seconds_of(totals):,.0f} s"
             f" ({count(totals['per_second'])}/s)"
         )
     gone = sum(1 for row in changed.digests if not row["events_b"])

@@ -25,15 +25,15 @@ class Limit(NamedTuple):
 
 def name_of(summary: TapeSummary) -> str:
     """Return the tape's path, and that it is a set where it is one."""
-    path = printable(str(summary.tape.info.get("snapshot_of") or summary.tape.path))
-    tapes = summary.tape.info.get("tapes")
+    path = printable(str(summary.tape.tape_info.get("snapshot_of") or summary.tape.path))
+    tapes = summary.tape.tape_info.get("tapes")
     return f"{path} (a set of {plural(len(tapes), 'tape')})" if tapes else path
 
 
 def source_of(summary: TapeSummary) -> str:
     """Return what the tape was made of, with the server's version where it is known."""
-    info = summary.tape.info
-    return printable(", ".join([info["source"], *([info["server_version"]] if info.get("server_version") else [])]))
+    info = summary.tape.tape_info
+    return printable(", ".join(filter(None, (info["source"], info.get("server_version")))))
 
 
 def seconds_of(totals: TapeTotalsRow) -> float:
@@ -49,7 +49,7 @@ def size_text(totals: TapeTotalsRow) -> str:
 
 def size_lines(summary: TapeSummary) -> list[str]:
     """Return how much is on the tape: numbers and time, concurrency, durations."""
-    info, (totals,), (together,) = summary.tape.info, summary.answers["totals"], summary.answers["concurrency"]
+    info, (totals,), (together,) = summary.tape.tape_info, summary.answers["totals"], summary.answers["concurrency"]
     return [
         f"{size_text(totals)} in {seconds_of(totals):,.1f} s ({count(totals['per_second'])}/s)",
         f"at once: sessions: at most {count(together['max_sessions'])}; statements: at most"
@@ -92,7 +92,7 @@ def rhythm_lines(summary: TapeSummary) -> list[str]:
 
 def limits(summary: TapeSummary) -> list[Limit]:
     """Return what the tape does not know, and what is not on it."""
-    info, (totals,) = summary.tape.info, summary.answers["totals"]
+    info, (totals,) = summary.tape.tape_info, summary.answers["totals"]
     found = _known(totals) if totals["events"] else [Limit("no event is on it", "an empty tape:")]
     if held := info.get("coverage"):
         found.append(

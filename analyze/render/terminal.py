@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count, duration
@@ -14,11 +13,10 @@ from ..model import DigestEntry, Report, Severity, sides_of
 from ..rows import RoundsPart, RoundsRow
 from ..verdicts.verdict import ERRORS, FASTER, SAME, SLOWER
 from ..view import VERDICT_TONES, View, view_of
-from .answer_text import COLOURS, show_answer
+from .answer_text import COLOURS, show_answer, show_servers
 from .error_rows import apart, show_errors
 from .explanations_text import show_explanations, wrapped
-from .servers_text import show_servers
-from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
+from .text_table import TEXT_WIDTH, StatementList, new_table, print_title, safe
 from .totals import totals
 
 SEVERITY_COLOURS = {Severity.PROBLEM: "red", Severity.WARNING: "yellow", Severity.INFORMATION: "dim"}
@@ -56,14 +54,9 @@ def show_report(report: Report, console: Console, top: int = 10) -> None:
 
 
 def _runs(view: View, console: Console) -> None:
-    console.print(f"[bold]{_safe(view.tape)}[/]")
+    console.print(f"[bold]{safe(view.tape)}[/]")
     for run in view.runs:
-        console.print(f"  {run.letter}: {_safe(run.path)}{run.more}, {_safe(run.target)}, {_safe(run.version)}")
-
-
-def _safe(value: object, most: int | None = None) -> str:
-    """Return a text of unknown origin, printable and without rich's markup."""
-    return escape(printable(str(value), most))
+        console.print(f"  {run.letter}: {safe(run.path)}{run.more}, {safe(run.target)}, {safe(run.version)}")
 
 
 def _counts(view: View, console: Console) -> None:
@@ -76,9 +69,9 @@ def _counts(view: View, console: Console) -> None:
 
 def _findings(report: Report, console: Console) -> None:
     for severity, text in report.trust:
-        console.print(f"[{SEVERITY_COLOURS[severity]}]{severity}:[/] {_safe(text)}")
+        console.print(f"[{SEVERITY_COLOURS[severity]}]{severity}:[/] {safe(text)}")
     for run, text in report.over_time:
-        console.print(f"[yellow]{run.upper()}[/] {_safe(text)}")
+        console.print(f"[yellow]{run.upper()}[/] {safe(text)}")
 
 
 def _rounds(report: Report, view: View, console: Console) -> None:
@@ -116,7 +109,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
         statements.head(("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost"))
     else:
         print_title(console, "Statements, by total time in the run")
-        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.info)}: for information.[/]")
+        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.tape_info)}: for information.[/]")
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
     texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)
@@ -134,7 +127,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
             why,
         )
         for line in wrapped(entry["note"], "  ") if entry["note"] else []:
-            console.print(f"[yellow]{_safe(line)}[/]", no_wrap=True)
+            console.print(f"[yellow]{safe(line)}[/]", no_wrap=True)
     _hidden(console, len(report.digests) - len(changed[:top]))
 
 
@@ -213,9 +206,9 @@ def _accounting(report: Report, view: View, console: Console) -> None:
         causes = [f"{line.cause} {duration(line.p99_ns)}" for line in late if line.p99_ns > 0]
         text = f"one in a hundred was sent late by at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
         for shown in wrapped(f"{letter}: {', '.join(parts)}", "  "):
-            console.print(_safe(shown), no_wrap=True, crop=False)
+            console.print(safe(shown), no_wrap=True, crop=False)
         for shown in wrapped(text, "     "):
-            console.print(f"[dim]{_safe(shown)}[/]", no_wrap=True, crop=False)
+            console.print(f"[dim]{safe(shown)}[/]", no_wrap=True, crop=False)
 
 
 def _in_brackets(text: str) -> str:

@@ -12,6 +12,11 @@ from ...common.text import printable
 TEXT_WIDTH = 76
 
 
+def safe(value: object, most: int | None = None) -> str:
+    """Return a text of unknown origin, printable and without rich's markup."""
+    return escape(printable(str(value), most))
+
+
 def new_table(*columns: str, left: int = 1) -> Table:
     """Return a plain table; the first `left` columns are texts that may fold, the others numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -43,7 +48,7 @@ class StatementList:
         self.console.print(f"[{style}]{shown}[/]{self._row(cells)}", no_wrap=True)
         for line in more:
             self.console.print(escape(line), no_wrap=True, crop=False)
-        self.console.print(f"  [dim]{escape(printable(text, TEXT_WIDTH))}[/]", no_wrap=True)
+        self.console.print(f"  [dim]{safe(text, TEXT_WIDTH)}[/]", no_wrap=True)
 
     def _row(self, cells: Sequence[str]) -> str:
         return "".join(f"{cell:>{self.cell_width}}" for cell in cells)

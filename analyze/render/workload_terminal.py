@@ -11,6 +11,7 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..tape_rows import Workload
+from ..workload.indexes import IndexReport
 from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
 from .workload_sections import Section, sections_of
 
@@ -56,7 +57,7 @@ def _shortened(lines: Sequence[str], statements: int) -> list[str]:
     return [*lines[:shown], f"... and {hidden} statements", *lines[shown + hidden :]]
 
 
-def show_unused_indexes(use: Row, seconds: float, console: Console) -> None:
+def show_unused_indexes(use: IndexReport, seconds: float, console: Console) -> None:
     """Print the indexes that nothing used (of index_report), and what is not known; `seconds`: of the tape."""
     rows = use["unused"]
     print_title(console, f"Indexes that nothing used: {count(len(rows))} of {count(use['asked'])}")

@@ -2,20 +2,47 @@
 """Which indexes of a server no digest of a tape could use."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 
-from ..database import Row
 from ..tape_rows import TapeAnswers, Workload
 
 # A statement looks rows up, or sorts and groups them, by columns in these roles.
 SERVED = frozenset({"filter", "range", "join", "group", "order"})
 
 
-def index_report(answers: TapeAnswers, workload: Workload, use: Row) -> Row:
-    """Return what is to be said of a server's indexes: basis, uptime_s, unknown, asked (how many), unused.
+class Index(TypedDict):
+    """An index of a server. `columns`: None for an expression; `uses`: None where nothing counted them."""
 
-    `use`: what servers/index_use.py learned, as a dict. Only schemas of the tape count, where it knows any.
-    """
+    schema: str
+    table: str
+    name: str
+    columns: list[str | None]
+    unique: bool
+    foreign_key: bool
+    uses: int | None
+
+
+class IndexUse(TypedDict):
+    """What servers/index_use.py learned of a server, as a dict."""
+
+    basis: str | None
+    uptime_s: int | None
+    indexes: list[Index]
+    unknown: list[str]
+
+
+class IndexReport(TypedDict):
+    """What is to be said of a server's indexes. `asked`: how many there are in the tape's schemas."""
+
+    basis: str | None
+    uptime_s: int | None
+    unknown: list[str]
+    asked: int
+    unused: list[Index]
+
+
+def index_report(answers: TapeAnswers, workload: Workload, use: IndexUse) -> IndexReport:
+    """Return what is to be said of a server's indexes. Only schemas of the tape count, where it knows any."""
     schemas = {str(row["db"]).lower() for row in answers["accounts"] if row["db"]}
     schemas |= {row["name"].partition(".")[0].strip("`") for row in answers["tables"] if "." in row["name"]}
     indexes = [index for index in use["indexes"] if not schemas or index["schema"].lower() in schemas]
@@ -32,7 +59,7 @@ def index_report(answers: TapeAnswers, workload: Workload, use: Row) -> Row:
     }
 
 
-def unused_indexes(workload: Workload, indexes: Iterable[Row]) -> list[Row]:
+def unused_indexes(workload: Workload, indexes: Iterable[Index]) -> list[Index]:
     """Return the indexes that no digest could use and that the server did not count either; unknown counts stay in.
 
     An index can serve a digest that names its first column in any role but `set`, in an expression too; where the table
@@ -45,7 +72,7 @@ def unused_indexes(workload: Workload, indexes: Iterable[Row]) -> list[Row]:
     }
     found = []
     for index in indexes:
-        first: Any = index["columns"][0]
+        first = index["columns"][0]
         if first is None or index["uses"]:
             continue
         if (index["table"].lower(), first.lower()) in named or (None, first.lower()) in named:

@@ -4,7 +4,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -18,7 +18,7 @@ from ...analyze import (
     tape_page,
     tape_summary_json,
 )
-from ...analyze.workload.indexes import index_report
+from ...analyze.workload.indexes import IndexUse, index_report
 from ...common.errors import OptionError
 from ...schemas import open_folder
 from ..libraries import library_lines
@@ -104,8 +104,8 @@ def inspect_command(tape: Path, against: Path | None, html: Path | None, source:
         click.echo(f"\nHTML page: {html.absolute()}", err=as_json)
 
 
-def _asked(source: str, options: dict[str, Any]) -> dict[str, Any]:
+def _asked(source: str, options: dict[str, Any]) -> IndexUse:
     """Return what the server says of its indexes."""
     from ...servers.index_use import ask_index_use
 
-    return asdict(ask_index_use(server_of(source, options, what="--source")))
+    return cast(IndexUse, asdict(ask_index_use(server_of(source, options, what="--source"))))

@@ -4,14 +4,16 @@
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, as_html, as_markdown, build
-from querytape.analyze.view import Tone, View, view_of
+from querytape.analyze.view import Differences, Said, Tone, View, view_of
 
 from tests.analyze.findings.planted import planted
 from tests.helpers.reports import terminal_text
+from tests.helpers.shapes import plan_of
 
 pytestmark = pytest.mark.slow
 
@@ -91,3 +93,26 @@ def test_one_run_is_compared_with_the_tape_and_has_no_answer(small_paths: tuple[
     )
     assert view.results_same
     assert view.results_answer.startswith("all results are as in the tape (")
+
+
+def test_what_is_said_where_nothing_is_listed(comparison: Report) -> None:
+    """Errors, plans and variables each have a sentence of their own for that."""
+    view = view_of(replace(comparison, query_plans={}, variables=[{"name": "x", "a": "1", "b": "2"}]))
+    assert view.plans_answer == "No query plans were recorded (--query-plans)."
+    assert (view.plans, view.works, view.write_work) == ((), (), "")
+    assert (view.errors_answer, view.others_said[:7]) == ("No statement failed.", "1  that")
+    planned = replace(comparison, query_plans={"none": plan_of()})
+    assert view_of(planned).plans_answer == "No query plan of the costliest statements differs."
+
+
+def test_the_first_difference_stands_for_all() -> None:
+    """The most important one and how many more; those of the version alone only where there is no other."""
+    one, more = Said(Tone.BAD, "B lacks k"), Said(Tone.WARN, "x")
+    shown = Differences((one, more), 3, ("y",), None)
+    assert (shown.title, shown.first, shown.others) == ("The servers differ:", "B lacks k", "and 4 more")
+    alone = Differences((), 0, ("y", "z"), None)
+    assert (alone.title, alone.first, alone.others) == (
+        "The servers differ",
+        "in 2 that come with the version alone",
+        "",
+    )

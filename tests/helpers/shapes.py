@@ -7,8 +7,16 @@ from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from querytape.analyze.findings.plans import new_entry
 from querytape.analyze.model import DigestEntry, ShiftRow
-from querytape.analyze.rows import Answers, Details
-from querytape.analyze.tape_rows import TapeAnswers, TapePictures, TapeTwoTapesRow, Workload
+from querytape.analyze.rows import Answers, Details, SchemaDifferencesRow, SweepRow
+from querytape.analyze.tape_rows import (
+    LintFindingsRow,
+    TapeAnswers,
+    TapeErrorsRow,
+    TapeFlagsRow,
+    TapePictures,
+    TapeTwoTapesRow,
+    Workload,
+)
 
 LISTED = {
     f"{folder}/{name}": get_type_hints(get_args(kind)[0])
@@ -21,7 +29,14 @@ LISTED = {
     )
     for name, kind in get_type_hints(all_of).items()
 }
-LISTED["inspect/two_tapes"] = get_type_hints(TapeTwoTapesRow)
+LISTED |= {
+    "inspect/errors": get_type_hints(TapeErrorsRow),
+    "inspect/flags": get_type_hints(TapeFlagsRow),
+    "inspect/two_tapes": get_type_hints(TapeTwoTapesRow),
+    "lint/findings": get_type_hints(LintFindingsRow),
+    "servers/schema_differences": get_type_hints(SchemaDifferencesRow),
+    "sweep": get_type_hints(SweepRow),
+}
 PARTS_OF_ENTRY = {
     "a": LISTED["report/digests"],
     "b": LISTED["report/digests"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze.render.chart_specs import Chart
-from querytape.serve.night_views import moment, ratio_chart, whole_series
+from querytape.serve.night_views import moment, ratio_chart, view_of, whole_series
 
 from tests.helpers.served import Served
 
@@ -34,7 +34,7 @@ def test_the_page_names_the_night(site: Served) -> None:
 def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
     """Points of all nights, a rule at each change, medians between; Vega-Lite takes it."""
     names = [f"2026-11-{day:02d}T0200" for day in range(1, 7)]
-    changes: list[dict[str, Any]] = [{"at": names[at], "slower": True} for at in changed]
+    changes: Any = [{"at": names[at], "slower": True} for at in changed]
     spec = ratio_chart([(name, 1.0 + number) for number, name in enumerate(names)], changes)
     rules, levels, points = (layer["data"]["values"] for layer in spec["layer"])
     assert [rule["night"] for rule in rules] == [names[at] for at in changed]
@@ -48,5 +48,34 @@ def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
 def test_small_things() -> None:
     """The time in a night's name; nights without a ratio are no points."""
     assert moment("2026-11-22T0215-2") == "2026-11-22T02:15:00Z"
-    told = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
+    told: Any = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
     assert whole_series(told) == [("a", 1.5)]
+
+
+def test_each_answer_of_a_history() -> None:
+    """Too few nights, everything changed, a digest is slower, one is faster, nothing: one answer and its tone."""
+    change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
+    slower = {**change, "stake": 5e6, "with_it": ["another tape"], "slower": True}
+    faster = {**change, "stake": -5e6, "with_it": [], "slower": False}
+    told: Any = {
+        "nights": [],
+        "whole": [],
+        "digests": [],
+        "more": 0,
+        "followed": 1,
+        "known": 12,
+        "least": 10,
+        "level": 0.05,
+    }
+    cases: list[tuple[Any, str, str]] = [
+        ({"known": 3}, "unknown", "No change can be told from chance yet: that takes 10 nights"),
+        ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
+        ({"digests": [slower]}, "no", "All statements together did not change, but 1 digest is slower than before."),
+        ({"digests": [faster]}, "yes", "Nothing is slower than before"),
+        ({}, "yes", "Nothing changed in these nights"),
+    ]
+    for more, tone, begin in cases:
+        (answer,) = view_of(told | more, {"a": "/a"}).answers
+        assert (answer.tone, "".join(piece.text for piece in answer.pieces)[: len(begin)]) == (tone, begin)
+    (line,) = view_of(told | {"digests": [slower]}, {"a": "/a"}).changes
+    assert (line.worth, line.with_it, line.pieces[0].mark) == ("+5.00ms", "With this night: another tape.", "bad")

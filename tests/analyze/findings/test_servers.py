@@ -174,9 +174,8 @@ def side(server: Server, name: str, file: Path, **variables: str) -> Side:
     """Return a server as a run keeps it, its schema `name` under the name `shop`."""
     with duckdb.connect() as con, closing(parse_target(server.url(), environ={}).connect()) as connection:
         assert keep_schema_facts(con, connection, {"shop": name}, file) > 10
-    return Side(
-        {"version": server.execute("SELECT VERSION()")[0][0], "variables": variables}, f"read_parquet('{file}')"
-    )
+    version = server.execute("SELECT VERSION()")[0][0]
+    return Side({"version": version, "variables": {**variables}}, f"read_parquet('{file}')")
 
 
 def texts(servers: Servers) -> list[str]:

@@ -25,6 +25,7 @@ from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
 from querytape.cli.commands.replay import exit_code
 from querytape.cli.output import EXIT_LOST
 from querytape.schemas import PROPERTIES
+from querytape.schemas.json_shapes import RunInfo
 
 from tests.analyze.findings.planted import DIGESTS
 from tests.helpers.reports import tape_of, terminal_text
@@ -208,7 +209,7 @@ def test_conditions_hold_for_all_verdicts(report: Report) -> None:
 
 
 @pytest.mark.parametrize(("info", "said"), CASES)
-def test_each_reason_for_exit_code_4_has_its_sentence(info: dict[str, Any], said: str) -> None:
+def test_each_reason_for_exit_code_4_has_its_sentence(info: Any, said: str) -> None:
     info = {"plan": {}, "accounting": {}, **info}
     assert other_data("B", info) == f"The data of run B may differ from the tape's: {said}."
     summary: Any = SimpleNamespace(info=info, complete=True)
@@ -216,11 +217,12 @@ def test_each_reason_for_exit_code_4_has_its_sentence(info: dict[str, Any], said
 
 
 def test_a_run_with_the_data_of_the_tape_has_no_sentence_about_data() -> None:
-    for info in (
+    runs: list[RunInfo] = [
         {},
         {"plan": None, "accounting": None},
         {"plan": {"ids_unknown": 0}, "accounting": {"order_broken": 0}},
-    ):
+    ]
+    for info in runs:
         assert other_data("A", info) is None
 
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer on a terminal, in Markdown, HTML and JSON: the question first, what breaks before what is slower."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, as_html, as_json, as_markdown, build
 from querytape.analyze.findings.headline import BREAKS, ELSE, SLOW
-from querytape.analyze.render.answer_text import _chosen
-from querytape.analyze.view import TaskLine, Tone
+from querytape.analyze.model import ServerDifference, Servers
+from querytape.analyze.render.answer_text import _chosen, show_servers
+from querytape.analyze.view import TaskLine, Tone, differences_of
+from rich.console import Console
 
 from tests.analyze.findings.planted import planted
 from tests.helpers.reports import HOSTILE, terminal_text
@@ -87,3 +90,32 @@ def test_no_part_is_crowded_out() -> None:
     assert [number for number, _ in _chosen(tasks[:8])] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [number for number, _ in _chosen(tasks[7:])] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert _chosen([]) == []
+
+
+def servers_shown(servers: Servers) -> list[str]:
+    """Return the lines of a terminal of 80 columns."""
+    file = io.StringIO()
+    show_servers(differences_of(servers), Console(file=file, width=80))
+    return file.getvalue().splitlines()
+
+
+def test_causes_folded_and_hidden() -> None:
+    """A line each, the rest counted; what comes with the version alone is a number; control characters are harmless."""
+    many = tuple(ServerDifference("setting", f"s{n}", f"s{n}: 1 in A, 2 in B") for n in range(9))
+    one = ServerDifference("index", "o.k", "B lacks index k\x1b[2J on o", table="o", changed=("d1",))
+    folded = ServerDifference("column", "o.c", "x", folded=True)
+    lines = servers_shown(Servers((one, *many, folded), more=3, problem="half [b]is[/b] known"))
+    assert lines[1:3] == [
+        "The servers differ",
+        "  B lacks index k [2J on o: 1 statement that changed uses it",
+    ]
+    assert lines[-2:] == [
+        "  ... 5 more: --html or --json show them; 1 come with the version alone",
+        "half [b]is[/b] known",
+    ]
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_equal_servers_take_no_line() -> None:
+    """Nothing differs, nothing is said."""
+    assert servers_shown(Servers()) == []

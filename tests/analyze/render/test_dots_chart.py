@@ -69,7 +69,7 @@ def test_a_digest_without_a_time_lies_on_the_rim(
     lacking = replace(report, digests=[entry_of(first, {side: gone}), *others])
     rows, spec = rows_of(lacking), dots_spec(lacking)
     assert spec is not None
-    low, high = spec["layer"][-1]["encoding"][axis]["scale"]["domain"]
+    low, high = spec["layer"][-1]["encoding"][axis]["scale"]["domain"]  # type: ignore[literal-required]
     row = rows[first["digest"]]
     assert low < row[axis] < min(each[axis] for each in rows.values() if each is not row)  # type: ignore[operator, type-var]
     assert row[other] != row[axis]

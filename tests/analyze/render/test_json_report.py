@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as JSON: what its schema says."""
+"""Reports as JSON: what their schema says; a tape's summary as JSON."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,15 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from querytape.analyze import Report, as_json, build
+from querytape.analyze import (
+    Report,
+    as_json,
+    build,
+    compare_tapes,
+    summarise_tape,
+    tape_difference_json,
+    tape_summary_json,
+)
 from querytape.analyze.model import Finding, Observation, Severity
 from querytape.analyze.render.json_report import as_dict
 
@@ -45,3 +53,18 @@ def test_sentences_have_microseconds_as_ever(report: Report) -> None:
     assert (made["trust"][0]["text"], made["over_time"][0]["text"]) == (read, read)
     assert made["digests"][0]["text"] == "select 5µs"
     assert "µ" not in json.dumps({**made, "digests": []}, ensure_ascii=False)
+
+
+def test_long_lists_of_a_tape_are_cut(small_paths: tuple[Path, Path, Path]) -> None:
+    """The keys of tape.json and of each analysis; only the lists that grow with the tape are cut."""
+    shown = json.loads(tape_summary_json(summarise_tape(small_paths[0]), 1))
+    assert shown["path"] == str(small_paths[0])
+    assert shown["measuring_point"] == "server"
+    assert (len(shown["digests"]), len(shown["accounts"]), len(shown["classes"])) == (1, 1, 3)
+
+
+def test_two_tapes(small_paths: tuple[Path, Path, Path]) -> None:
+    """Both paths, both totals, the digests."""
+    shown = json.loads(tape_difference_json(compare_tapes(small_paths[0], small_paths[0]), 2))
+    assert shown["tapes"] == [str(small_paths[0])] * 2
+    assert (len(shown["totals"]), len(shown["digests"])) == (2, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from querytape.analyze.model import Servers
 from querytape.analyze.plans_report import PlansReport
-from querytape.analyze.render.plans_page import plans_page
+from querytape.analyze.render.pages import plans_page
 from querytape.analyze.render.plans_text import headline_of, plans_json, plans_markdown, show_plans
 from querytape.schemas import Folder
 
@@ -55,3 +55,12 @@ def test_what_was_measured_is_shown() -> None:
 def test_statements_without_a_plan_are_not_called_the_same() -> None:
     assert headline_of(report("cannot tell")).startswith("Cannot tell")
     assert headline_of(report("same")) == "The plan of 1 digest is the same."
+
+
+def test_a_page_escapes_texts_and_loads_nothing() -> None:
+    """Every text is text; there is no script, and the policy forbids one."""
+    page = plans_page(report(), samples=True)
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert "secret" in page
+    assert "secret" not in plans_page(report())

@@ -2,11 +2,11 @@
 """Which indexes no digest of a tape could use."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from querytape.analyze import summarise_tape
-from querytape.analyze.workload.indexes import index_report, unused_indexes
+from querytape.analyze.workload.indexes import Index, IndexUse, index_report, unused_indexes
 
 from tests.analyze.workload.test_workload import event
 from tests.helpers.tapes import make_tape
@@ -14,9 +14,9 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: Any) -> dict[str, Any]:
+def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: Any) -> Index:
     """Return an index as a server tells it."""
-    row = {
+    row: dict[str, Any] = {
         "schema": "shop",
         "table": table,
         "name": "k",
@@ -24,7 +24,7 @@ def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: 
         "unique": False,
         "foreign_key": False,
     }
-    return {**row, "uses": uses, **more}
+    return cast(Index, {**row, "uses": uses, **more})
 
 
 @pytest.mark.sampled
@@ -46,7 +46,7 @@ def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: 
         (index(None), False),
     ],
 )
-def test_first_columns_decide(found: dict[str, Any], unused: bool, tmp_path: Path) -> None:
+def test_first_columns_decide(found: Index, unused: bool, tmp_path: Path) -> None:
     """Any role but SET, in an expression too; where the table is not known, any table's; counted uses save an index."""
     texts = [
         "SELECT grouped FROM t WHERE a = 1 AND ABS(wrapped) = 2 GROUP BY grouped ORDER BY sorted",
@@ -62,7 +62,7 @@ def test_only_schemas_of_the_tape(tmp_path: Path) -> None:
     texts = ["SELECT 1 FROM other.t WHERE a = 1", "SELECT a b c FROM t"]
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, text) for text in texts]))
     indexes = [index("free", schema=name) for name in ("Shop", "other", "elsewhere")]
-    use = {"basis": None, "uptime_s": None, "unknown": ["x"], "indexes": indexes}
+    use: IndexUse = {"basis": None, "uptime_s": None, "unknown": ["x"], "indexes": indexes}
     report = index_report(summary.answers, summary.workload, use)
     assert [row["schema"] for row in report["unused"]] == ["Shop", "other"]
     assert (report["asked"], len(report["unknown"])) == (2, 2)
