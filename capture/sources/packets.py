@@ -17,7 +17,7 @@ from ...schemas.names import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
-MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/packets_state.h
+MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/packets_events.h
 # pcap with microseconds and nanoseconds in both byte orders, and pcapng.
 MAGIC = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),

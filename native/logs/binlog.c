@@ -17,8 +17,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "reader/local_time.h"
 #include "reader/log.h"
+#include "reader/log_time.h"
 
 #define DELIMITER "/*!*/;"
 #define HOUR (3600 * QT_SECOND)
@@ -245,8 +245,8 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
         b->thread = thread;
     b->header_ns = when_ns;
     struct qt_event_time m = {.when_ns = when_ns - b->offset_ns};
-    if (b->log.has_timezone)
-        qt_local_time(&b->log, when_ns, &m);
+    if (b->log.local.has_timezone)
+        qt_local_clock_set(&b->log.local, when_ns, &m);
     b->is_rows = memmem(line.p, line.len, "_rows", 5) != NULL && !quoted;
     if (b->body == BODY_QUERY || quoted || gtid)
         b->rows_told = 0;

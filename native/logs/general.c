@@ -5,19 +5,17 @@
  * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
  * A USE, SET, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after
  * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids need no
- * guess; general_restart.c counts the starts of the server.
+ * guess; general_sessions.c counts the starts of the server.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "logs/general_restart.h"
 #include "logs/general_row.h"
-#include "logs/general_state.h"
-#include "reader/foreign_line.h"
-#include "reader/local_time.h"
+#include "logs/general_sessions.h"
 #include "reader/log.h"
-#include "reader/names.h"
+#include "reader/log_text.h"
+#include "reader/log_time.h"
 
 #define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
 #define TIME_REACH ((size_t)1 << 20)      /* how far the first time of a file is looked for */
@@ -203,7 +201,7 @@ static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_
     m->stamp_kind = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
     m->when_ns = t.ns;
     if (t.kind == QT_LOGTIME_LOCAL)
-        qt_local_time(&g->log, t.ns, m);
+        qt_local_clock_set(&g->log.local, t.ns, m);
 }
 
 static const char *command_of(const struct row *r)

@@ -10,10 +10,10 @@
  */
 #include <string.h>
 
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
-#include "base/stream.h"
-#include "base/utf8.h"
-#include "logs/json_scan.h"
+#include "base/json.h"
 #include "reader/log.h"
 
 enum { MAX_ROWS = 2048, MAX_BYTES = 1 << 20 };

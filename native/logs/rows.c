@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
 #include "logs/proxysql_params.h"
 #include "reader/log.h"
-#include "reader/names.h"
+#include "reader/log_text.h"
 
 /* In the order of the columns. */
 enum {

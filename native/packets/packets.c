@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   files -> capture_file.c -> frames (frame.c, peel.c, fragments.c) -> tcp.c
+ *   files -> capture_file.c -> frames (frame.c, fragments.c) -> tcp.c
  *         -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
  * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a

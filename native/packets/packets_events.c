@@ -8,7 +8,7 @@
 
 #include "packets/insert_ids.h"
 #include "protocol/decoder.h"
-#include "reader/carried_rows.h"
+#include "reader/reader.h"
 
 enum { NO_BACKSLASH = 1 }; /* of struct qt_session_mode */
 

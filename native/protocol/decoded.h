@@ -3,7 +3,7 @@
 #ifndef QT_PROTOCOL_DECODED_H
 #define QT_PROTOCOL_DECODED_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 #include "tls/key_log.h"
 #include "tls/tls_types.h"

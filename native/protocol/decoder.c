@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   bytes of one way -> [frames.c] -> packets -> login.c | client_commands.c | server_replies.c
+ *   bytes of one way -> [compression.c] -> packets -> login.c | client_commands.c | server_replies.c
  *
  * A packet that is whole in the bytes at hand is read there; only one that goes beyond them is gathered. After a gap,
  * or without the connection's begin, nothing is believed until a client's segment begins with what can only be a
@@ -12,16 +12,16 @@
 #include <stdio.h>
 #include <zstd.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "protocol/client_commands.h"
+#include "protocol/compression.h"
 #include "protocol/encrypted.h"
-#include "protocol/resync.h"
-#include "protocol/frames.h"
 #include "protocol/login.h"
 #include "protocol/opening.h"
 #include "protocol/pending.h"
-#include "protocol/server_replies.h"
 #include "protocol/prepared_statements.h"
+#include "protocol/resync.h"
+#include "protocol/server_replies.h"
 
 enum { PACKET_HEADER = 4 };
 
@@ -219,12 +219,12 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
 static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, int *code)
 {
     struct qt_span rest = bytes, content;
-    int is_whole = qt_frames_next(d, way, &rest, m->packet, &content, code);
+    int is_whole = qt_compression_next_frame(d, way, &rest, m->packet, &content, code);
     if (is_whole > 0)
         take_packets(d, way, content, m, code);
     else if (*code == QT_EFORMAT)
         *code = qt_pending_lose(d);
-    qt_frames_release(d, way);
+    qt_compression_release(d, way);
     return bytes.len - rest.len;
 }
 
@@ -355,3 +355,9 @@ int qt_decoder_end(struct qt_decoder *d)
     d->phase = PHASE_DONE;
     return code;
 }
+
+int qt_decoder_waits(const struct qt_decoder *d) { return d->tls != NULL && qt_tls_waits(d->tls); }
+
+int qt_decoder_look(struct qt_decoder *d) { return qt_decoder_waits(d) ? qt_encrypted_look(d) : QT_OK; }
+
+void qt_decoder_set_connection(struct qt_decoder *d, void *connection) { d->options.connection = connection; }

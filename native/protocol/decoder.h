@@ -9,8 +9,8 @@
  * Knows nothing of TCP. Memory: at most what options allow for a connection, whatever a length field says. One thread
  * at a time for each connection; connections are independent of each other.
  */
-#ifndef QT_PROTOCOL_DECODER_H
-#define QT_PROTOCOL_DECODER_H
+#ifndef QT_DECODER_H
+#define QT_DECODER_H
 
 #include "protocol/decoded.h"
 
@@ -28,5 +28,16 @@ int qt_decoder_know_statement(struct qt_decoder *, uint32_t id, struct qt_span t
 /* Nothing follows: tells what has no answer yet, and the session. Returns as qt_decoder_take. */
 int qt_decoder_end(struct qt_decoder *);
 void qt_decoder_free(struct qt_decoder *);
+
+/* A connection whose TLS secrets have not come yet: it may wait for them beyond its own end. */
+
+struct qt_decoder;
+
+/* Does it wait? */
+int qt_decoder_waits(const struct qt_decoder *);
+/* Have they come? Then what waits is told. QT_OK, QT_ENOMEM or what the sink returned. */
+int qt_decoder_look(struct qt_decoder *);
+/* From now on the sink gets this in place of options.connection. */
+void qt_decoder_set_connection(struct qt_decoder *, void *connection);
 
 #endif

@@ -2,7 +2,7 @@
 #include "protocol/opening.h"
 
 #include "protocol/login_packets.h"
-#include "protocol/x_protocol.h"
+#include "protocol/protocol.h"
 
 enum { LEAST = 5 }; /* probes that keep a connection alive have a byte */
 

@@ -3,13 +3,13 @@
  *   stream -> batch -> who reads it
  *                   -> what tape.json says of its rows: which columns hold anything, from when to when
  */
-#include "reader/counted_stream.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrow_abi.h"
 #include "base/error.h"
+#include "querytape.h"
 
 enum { START, DURATION, PRECISION, N_PLACES };
 static const char *const NAMES[N_PLACES] = {"start_ns", "duration_ns", "precision_ns"};

@@ -349,8 +349,6 @@ void qt_follow_go_on(struct qt_follow *f)
         atomic_fetch_add(&f->without_copy, 1);
 }
 
-int64_t qt_follow_now(void) { return qt_now(); }
-
 void qt_follow_wait(struct qt_follow *f) { qt_futex_wait(&f->ending, 0, qt_now() + LOOK_NS); }
 
 void qt_follow_end(struct qt_follow *f)

@@ -26,7 +26,6 @@ void qt_follow_close(struct qt_follow *); /* NULL is nothing */
 enum qt_follow_read qt_follow_read(struct qt_follow *, char *out, size_t size, size_t *got, struct qt_error *);
 /* After OTHER or TRUNCATED: goes on at the beginning of the file that has the name now. */
 void qt_follow_go_on(struct qt_follow *);
-int64_t qt_follow_now(void); /* of CLOCK_MONOTONIC, in ns */
 /* Waits for more, for a twentieth of a second or until qt_follow_end. */
 void qt_follow_wait(struct qt_follow *);
 /* The input ends with what was written until now. From any thread. */

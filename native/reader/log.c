@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "reader/carried_rows.h"
-#include "reader/local_time.h"
+#include "reader/log_time.h"
+#include "reader/reader.h"
 
 #define PART_NS (5 * QT_SECOND)
 #define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the second of a log of whole seconds */
@@ -60,7 +60,7 @@ static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
         size_t got = 0;
         int ending = qt_follow_is_ending(l->follow); /* asked first: what comes later than this is not waited for */
         enum qt_follow_read what = qt_follow_read(l->follow, l->buffer + l->end, l->room - l->end, &got, error);
-        int64_t now = qt_follow_now();
+        int64_t now = qt_now();
         l->end += got;
         if (what == QT_FOLLOW_FAILED)
             return error != NULL ? error->code : QT_EIO;
@@ -101,7 +101,7 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
     l->has_facts_lock = pthread_mutex_init(&l->facts_lock, NULL) == 0;
     int bad = qt_reader_init(&l->reader, kind) != 0 || l->paths == NULL || l->inputs == NULL || l->buffer == NULL ||
               l->normalizer == NULL || !l->has_facts_lock || qt_sessions_init(&l->sessions, SESSIONS_KEPT) != 0;
-    bad = bad || qt_local_zone_init(l, options) != 0;
+    bad = bad || qt_local_clock_init(&l->local, options) != 0;
     for (int32_t i = 0; i < n_paths && !bad; i++)
         bad = (l->paths[i] = strdup(paths[i])) == NULL;
     if (bad)
@@ -131,8 +131,6 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *kind, const char *wh
     }
     l->what = what;
     l->line = 1;
-    l->timezone_ns = options->timezone_ns;
-    l->has_timezone = options->has_timezone;
     l->max_event = options->max_event <= 0                  ? MAX_EVENT
                    : (size_t)options->max_event > MIN_EVENT ? (size_t)options->max_event
                                                             : MIN_EVENT;
@@ -155,7 +153,7 @@ void qt_log_close(struct qt_log *l)
     free(l->buffer);
     qt_normalizer_free(l->normalizer);
     qt_sessions_free(&l->sessions);
-    qt_local_zone_free(l);
+    qt_local_clock_free(&l->local);
     qt_reader_release(&l->reader);
     if (l->has_facts_lock)
         pthread_mutex_destroy(&l->facts_lock);
@@ -396,7 +394,7 @@ int qt_log_line(struct qt_log *l, struct qt_span *line, size_t *used, int *code,
 
 void qt_log_note_jump(struct qt_log *l, const struct qt_event_time *m)
 {
-    struct qt_jump *jump = qt_local_note_jump(l, m);
+    struct qt_jump *jump = qt_local_clock_note_jump(&l->local, m, l->reader.batch.rows);
     if (jump == NULL)
         return;
     jump->file = l->file;
@@ -465,7 +463,7 @@ int qt_log_end_batch(struct qt_log *l, int code)
     l->part_began_ns = 0;
     l->reader.due = 0;
     qt_timeline_assign_start_times(&l->timeline, &l->sessions, b->event_times, b->rows);
-    qt_local_say_jumps(l);
+    qt_local_clock_report_jumps(&l->local, b->event_times, &l->reader.problems);
     qt_event_batch_take_times(b);
     return code;
 }

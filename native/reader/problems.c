@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stream.h"
-#include "base/utf8.h"
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 #include "querytape_columns.h"
 
 #define SHOWN 80u /* bytes of input shown in a problem */

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "base/arrow_abi.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 
 #define QT_PROBLEMS_KEPT 10000 /* of one kind */

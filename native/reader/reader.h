@@ -78,4 +78,12 @@ static inline void qt_reader_add_not_understood(struct qt_reader *r, uint64_t by
 /* For kinds' close: what qt_reader_init made. */
 void qt_reader_release(struct qt_reader *);
 
+/* The events that bring a replayed session into the state that its original had when the capture began. */
+
+/* Adds a row for each statement of `open` that belongs on this kind of tape: those prepared in the protocol only where
+ * `prepared`. `like`: account, schema, place and start of these rows; its seq is that of the last row, and stays so.
+ * `time`: as in qt_event_batch_add. QT_OK or a code. */
+int qt_carried_rows_add(struct qt_reader *, const struct qt_open_session *open, int prepared, struct qt_event_row *like,
+                        const struct qt_event_time *time);
+
 #endif

@@ -11,8 +11,7 @@
  */
 #include "slowlog/slowlog_grammar.h"
 
-#include "reader/foreign_line.h"
-#include "slowlog/slowlog_bounds.h"
+#include "reader/log_text.h"
 #include "slowlog/slowlog_header.h"
 #include "slowlog/slowlog_lines.h"
 

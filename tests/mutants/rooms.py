@@ -171,7 +171,7 @@ ROOMS = {
             ),
         ),
         _parsers(
-            ("native/reader/log*.c", "native/reader/input.c", "native/reader/names.c"),
+            ("native/reader/log*.c", "native/reader/input.c"),
             (
                 GOLDEN,
                 "native:spans",

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "check.h"
 #include "protocol/parameter_types.h"
 #include "sources.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections that wait beyond their end for secrets: a list against a plain one, its bounds, and what a sink answers. */
-#include "packets/tcp_parked.h"
+#include "packets/tcp.h"
 
 #include "base/error.h"
 #include "check.h"
-#include "protocol/parameter_types.h"
-#include "protocol/await_secrets.h"
 #include "conversations.h"
+#include "protocol/decoder.h"
+#include "protocol/parameter_types.h"
 #include "test_normalize_util.h"
 
 enum { MOST = 1 << 14, MANY = 600 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that other programs write into a log: an error log on the same output, the names of files by `tail -F`. */
-#ifndef QT_FOREIGN_LINE_H
-#define QT_FOREIGN_LINE_H
+#ifndef QT_LOG_TEXT_H
+#define QT_LOG_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
 
 /* So much of a line tells whether it begins with a time. */
 #define QT_TIME_BYTES 40
@@ -17,5 +20,16 @@ int qt_is_foreign_line(const char *p, size_t len);
  * with something else: another program has wrapped the log from there on. NULL: nowhere. */
 const char *qt_find_wrapped_header(const char *p, size_t len);
 const char *qt_find_wrapped_row(const char *p, size_t len);
+
+/* Names that logs write: of commands, of accounts. */
+
+int qt_span_is(struct qt_span, const char *text);
+/* The tape's name of a command that a server's log writes as `Init DB`, `Close stmt`, ...; "other" where it has
+ * none. */
+const char *qt_find_command(struct qt_span name);
+/* Replication, event scheduler, service accounts: not clients. */
+int qt_is_system_user(struct qt_span user);
+/* To tell accounts apart. */
+uint64_t qt_hash_spans(struct qt_span a, struct qt_span b);
 
 #endif

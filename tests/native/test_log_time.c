@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time stamps of text logs: each field at its first and last value and beside it, zones, fractions, and what is cut. */
-#include "reader/logtime.h"
+#include "reader/log_time.h"
 
 #include <stdint.h>
 #include <time.h>

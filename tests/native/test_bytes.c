@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of the protocol, written and read again. */
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "base/reading.h"
 #include "check.h"
 

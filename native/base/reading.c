@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a value is: its type says it, or its own first bytes do. */
-#include "base/values.h"
+#include "base/reading.h"
 
 void qt_skip_value(struct qt_reading *r, unsigned type)
 {

@@ -3,12 +3,12 @@
  * They join and split packets as they like, so what comes out goes through the same gathering as bytes that never were
  * packed. A frame that is whole in the bytes at hand is unpacked from there; only one that goes beyond them is
  * gathered. A frame unpacks to at most 16 MiB. */
-#include "protocol/frames.h"
+#include "protocol/compression.h"
 
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 
 enum { FRAME_HEADER = 7 };
 
@@ -36,7 +36,7 @@ static int unpack(struct qt_decoder *d, const char *p, size_t n, size_t claimed)
     return QT_OK;
 }
 
-/* A whole frame at p: 1 or -1, as qt_frames_next. */
+/* A whole frame at p: 1 or -1, as qt_compression_next_frame. */
 static int open_frame(struct qt_decoder *d, const char *p, int64_t packet, struct qt_span *content, int *code)
 {
     size_t stored = qt_get_le24(p), claimed = qt_get_le24(p + 4);
@@ -56,8 +56,8 @@ static void use(struct qt_span *bytes, size_t n)
     bytes->len -= n;
 }
 
-int qt_frames_next(struct qt_decoder *d, enum qt_way way, struct qt_span *bytes, int64_t packet,
-                   struct qt_span *content, int *code)
+int qt_compression_next_frame(struct qt_decoder *d, enum qt_way way, struct qt_span *bytes, int64_t packet,
+                              struct qt_span *content, int *code)
 {
     struct qt_stream *s = &d->way[way];
     if (!s->aligned && s->frame.len == 0 && (bytes->len < FRAME_HEADER || bytes->p[3] != 1)) {
@@ -85,7 +85,7 @@ int qt_frames_next(struct qt_decoder *d, enum qt_way way, struct qt_span *bytes,
     return 0;
 }
 
-void qt_frames_release(struct qt_decoder *d, enum qt_way way)
+void qt_compression_release(struct qt_decoder *d, enum qt_way way)
 {
     qt_bytes_clear(&d->inflated, KEEP_BYTES);
     if (d->way[way].frame.len == 0)

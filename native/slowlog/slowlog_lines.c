@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slowlog/slowlog_bounds.h"
-
-#include "reader/foreign_line.h"
 #include "slowlog/slowlog_lines.h"
+
+#include "reader/log_text.h"
 
 #define HEADER_LINES 200  /* explain blocks are long; a header is never longer than this */
 #define LONGEST_NAME 4096 /* of a file in a line of another program, or in a server's first line */
