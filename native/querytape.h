@@ -294,8 +294,10 @@ struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, con
                                   struct qt_error *);
 
 /* The filter of a live capture on a link layer (DLT_ number of libpcap), as text for pcap_compile, ended by 0.
- * QT_EINVALID if `size` is too small for it, or if libpcap has no filters for the link layer. */
-int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, struct qt_error *);
+ * *ports_only: 1 if libpcap takes only the ports on this link layer, so that packets in tunnels and fragments do not
+ * pass. QT_EINVALID if `size` is too small for the text, or if libpcap has no filters for the link layer. */
+int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, int32_t *ports_only,
+                      struct qt_error *);
 
 /* ---- streams ---------------------------------------------------------------------------------------------- */
 

@@ -241,6 +241,13 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:
         warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
+    if description.get("filters_ports_only"):
+        text = (
+            "libpcap filters only the ports on this interface: packets in tunnels and fragments are not recorded;"
+            " to record them, use a pipe:"
+            " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
+        )
+        warnings.append({"kind": "live_filter", "text": text})
     if description.get("gaps"):
         text = (
             f"{description['gaps']:,} holes in connections ({description['lost_bytes']:,} bytes): the commands in them"

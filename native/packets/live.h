@@ -5,9 +5,6 @@
 #ifndef QT_LIVE_H
 #define QT_LIVE_H
 
-#include <pcap/pcap.h>
-
-#include "base/bytes.h"
 #include "base/json.h"
 #include "packets/capture_file.h"
 #include "querytape.h"
@@ -32,13 +29,5 @@ void qt_live_close(struct qt_live *);
  * that of writing files, in this thread and those that it starts. Not root: nothing. QT_EINVALID for an unknown
  * user. */
 int qt_privileges_drop(const char *user, struct qt_error *);
-
-/* The kernel's filter of a live capture: the servers' TCP, and all that frame.c and fragments.c may find it in. */
-
-/* Adds the filter's text, ended by 0: as much of it as this link layer knows. QT_EINVALID if it knows not even the
- * ports. */
-int qt_live_filter_text(pcap_t *, const int32_t *ports, int32_t n_ports, struct qt_bytes *out, struct qt_error *);
-/* Sets that filter. */
-int qt_live_filter_set(pcap_t *, const int32_t *ports, int32_t n_ports, struct qt_error *);
 
 #endif
