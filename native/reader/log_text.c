@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02, 260304  9:15:02. And
- * records behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`, `web-1  | 260304  9:15:02\t  8 Query\t`. */
+/* Foreign lines begin with times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02,
+ * 260304  9:15:02. Wrapped records are behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`,
+ * `web-1  | 260304  9:15:02\t  8 Query\t`. */
 #include "reader/log_text.h"
 
 #include <string.h>
@@ -95,27 +96,51 @@ static int stands_behind(const char *p, const char *line, const char *mark)
     return 1;
 }
 
-/* The first mark of a slow log's header in a line, or NULL. */
-static const char *header_mark(const char *line, const char *end)
+#define MARK(text) {text, sizeof(text) - 1}
+
+enum qt_header_mark qt_header_mark_at(const char *p, const char *end, size_t *len)
 {
-    static const char *const MARKS[] = {"# Time: ", "# User@Host: ", "# Thread_id: ", "# Schema: ", "# Query_time: "};
+    static const struct {
+        const char *text;
+        size_t len;
+    } marks[] = {
+        [QT_MARK_TIME] = MARK("# Time: "),
+        [QT_MARK_USER_HOST] = MARK("# User@Host: "),
+        [QT_MARK_USER] = MARK("# User: "),
+        [QT_MARK_THREAD_ID] = MARK("# Thread_id: "),
+        [QT_MARK_SCHEMA] = MARK("# Schema: "),
+        [QT_MARK_CLIENT] = MARK("# Client: "),
+        [QT_MARK_QUERY_TIME] = MARK(QT_QUERY_TIME_MARK),
+    };
+    for (size_t i = QT_MARK_TIME; i < sizeof marks / sizeof *marks; i++)
+        if ((size_t)(end - p) >= marks[i].len && p[2] == marks[i].text[2] &&
+            memcmp(p, marks[i].text, marks[i].len) == 0) {
+            *len = marks[i].len;
+            return (enum qt_header_mark)i;
+        }
+    return QT_MARK_NONE;
+}
+
+/* The first mark of a slow log's header in a line, or NULL. */
+static const char *find_header_mark(const char *line, const char *end)
+{
+    size_t len;
     for (const char *at = line; (at = memchr(at, '#', (size_t)(end - at))) != NULL; at++)
-        for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
-            if ((size_t)(end - at) > strlen(MARKS[i]) && memcmp(at, MARKS[i], strlen(MARKS[i])) == 0)
-                return at;
+        if (qt_header_mark_at(at, end, &len) != QT_MARK_NONE)
+            return at;
     return NULL;
 }
 
 const char *qt_find_wrapped_header(const char *p, size_t len)
 {
-    static const char times[] = "# Query_time: ", lock[] = " Lock_time: ";
+    static const char times[] = QT_QUERY_TIME_MARK, lock[] = " Lock_time: ";
     const char *end = p + len;
     for (const char *at = p; (at = memmem(at, (size_t)(end - at), times, sizeof times - 1)) != NULL; at++) {
         const char *line = line_of(p, at), *before, *mark;
         size_t reach = end - at > MARK_REACH ? MARK_REACH : (size_t)(end - at);
         if (!stands_behind(p, line, at) || memmem(at, reach, lock, sizeof lock - 1) == NULL)
             continue;
-        while ((before = line_of(p, line - 1)) != NULL && (mark = header_mark(before, line)) != NULL &&
+        while ((before = line_of(p, line - 1)) != NULL && (mark = find_header_mark(before, line)) != NULL &&
                stands_behind(p, before, mark))
             line = before;
         return line;

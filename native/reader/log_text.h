@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that other programs write into a log: an error log on the same output, the names of files by `tail -F`. */
+/* Texts as logs have them: the marks of a slow log's header, lines that other programs write into a log (an error log
+ * on the same output, the names of files by `tail -F`), names of commands and accounts. */
 #ifndef QT_LOG_TEXT_H
 #define QT_LOG_TEXT_H
 
@@ -7,6 +8,22 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+
+/* What begins a line of a slow log's header. */
+enum qt_header_mark {
+    QT_MARK_NONE,
+    QT_MARK_TIME,
+    QT_MARK_USER_HOST,
+    QT_MARK_USER,
+    QT_MARK_THREAD_ID,
+    QT_MARK_SCHEMA,
+    QT_MARK_CLIENT,
+    QT_MARK_QUERY_TIME
+};
+#define QT_QUERY_TIME_MARK "# Query_time: "
+
+/* The mark at p; *len: its bytes, with the blank behind it. */
+enum qt_header_mark qt_header_mark_at(const char *p, const char *end, size_t *len);
 
 /* So much of a line tells whether it begins with a time. */
 #define QT_TIME_BYTES 40

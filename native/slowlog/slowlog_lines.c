@@ -20,9 +20,8 @@ int qt_slow_is_banner(const char *p, const char *line)
 
 int qt_slow_begins_header(const char *p, const char *line)
 {
-    return STARTS(p, line, "# User@Host: ") || STARTS(p, line, "# User: ") || STARTS(p, line, "# Time: ") ||
-           STARTS(p, line, "# Thread_id: ") || STARTS(p, line, "# Query_time: ") || STARTS(p, line, "# Client: ") ||
-           STARTS(p, line, "# Schema: ");
+    size_t len;
+    return qt_header_mark_at(p, line, &len) != QT_MARK_NONE;
 }
 
 enum qt_slow_bound qt_slow_header_at(const char *p, const char *end, int at_end)
@@ -34,7 +33,7 @@ enum qt_slow_bound qt_slow_header_at(const char *p, const char *end, int at_end)
         if (p == line || *p != '#' || (n == 0 && !qt_slow_begins_header(p, line)))
             return QT_NO_BOUND;
         const char *key = p;
-        if (STARTS(key, line, "# Query_time: "))
+        if (STARTS(key, line, QT_QUERY_TIME_MARK))
             return QT_BOUND_HEADER;
         while ((key = memchr(key + 1, 'Q', (size_t)(line - key - 1))) != NULL)
             if (STARTS(key, line, "Query_time: "))
