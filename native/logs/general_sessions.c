@@ -46,7 +46,7 @@ struct qt_general_state *qt_general_find_state(struct qt_general_states *all, si
     return s;
 }
 
-void qt_general_know(struct qt_general_state *s, struct qt_span user, struct qt_span db)
+void qt_general_set_account(struct qt_general_state *s, struct qt_span user, struct qt_span db)
 {
     set(&s->user, user);
     set(&s->db, db);

@@ -24,7 +24,7 @@ struct qt_general_states {
 /* The entry's state, empty where another session had it before; NULL when out of memory. */
 struct qt_general_state *qt_general_find_state(struct qt_general_states *, size_t entry, int64_t session);
 /* What its server says of a session that was open before the log. */
-void qt_general_know(struct qt_general_state *, struct qt_span user, struct qt_span db);
+void qt_general_set_account(struct qt_general_state *, struct qt_span user, struct qt_span db);
 /* Who it is now, and what the event's command changes; `argument` is the row's. The event gets account and schema,
  * which stay the state's. */
 void qt_general_follow(struct qt_general_state *, struct qt_span argument, struct qt_event_row *);

@@ -439,8 +439,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (taken == -2)
             qt_reader_add_not_understood(reader, used);
         if (taken == -2)
-            qt_log_add_no_record(&a->log, "not_understood",
-                                 "time,serverhost,user,host,connection,query,operation,database,object,code", text);
+            qt_log_add_bad_record(&a->log, "not_understood",
+                                  "time,serverhost,user,host,connection,query,operation,database,object,code", text);
         qt_log_consume_line(&a->log, used);
         if (a->text.room > KEPT_TEXT)
             qt_bytes_clear(&a->text, KEPT_TEXT);

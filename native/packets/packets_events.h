@@ -10,15 +10,15 @@
 #include "packets/other_ports.h"
 #include "packets/tcp.h"
 #include "protocol/parameter_types.h"
+#include "reader/input.h"
 #include "reader/reader.h"
 
 enum { QT_MAX_PORTS = 64, QT_FRAME_KINDS = 7 };
 
 struct qt_packets {
     struct qt_reader reader; /* first */
-    char **paths;
-    struct qt_input **inputs; /* of paths that were opened before */
-    int32_t n_paths, file;
+    struct qt_inputs inputs;
+    int32_t file;
     struct qt_capture_file *open;
     struct qt_live *live;  /* NULL: files */
     uint64_t bytes_before; /* of the files done */
@@ -43,11 +43,8 @@ struct qt_packets {
     struct qt_fragments *fragments;
     uint64_t incomplete; /* IP packets whose fragments did not all come */
     struct qt_other_ports others;
-    uint64_t silent, x_protocol; /* connections with bytes but no event; of the X protocol */
-    char first_silent[192];      /* what the problem of the first one says */
-    pthread_mutex_t facts_lock;  /* of the server's version, which others ask for while it is read */
-    int has_facts_lock;
-    char server_version[128];     /* of the last greeting */
+    uint64_t silent, x_protocol;  /* connections with bytes but no event; of the X protocol */
+    char first_silent[192];       /* what the problem of the first one says */
     char ports[QT_MAX_PORTS * 6]; /* as text */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the connections, between tcp.c (which connection) and tcp_order.c (bytes in order), and of what the users of
- * tcp.h hand in and get back. */
+/* Types of the connections, between tcp.c (which connection) and tcp_reassembly.c (bytes in order), and of what the
+ * users of tcp.h hand in and get back. */
 #ifndef QT_TCP_STATE_H
 #define QT_TCP_STATE_H
 

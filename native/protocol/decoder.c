@@ -71,7 +71,7 @@ void qt_decoder_free(struct qt_decoder *d)
 
 /* ---- what somebody else knows ---- */
 
-int qt_decoder_know(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
+int qt_decoder_set_account(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
 {
     d->thread_id = thread_id;
     d->has_user = user.p != NULL;
@@ -81,7 +81,7 @@ int qt_decoder_know(struct qt_decoder *d, int64_t thread_id, struct qt_span user
     return bad ? QT_ENOMEM : QT_OK;
 }
 
-int qt_decoder_know_statement(struct qt_decoder *d, uint32_t id, struct qt_span text, uint16_t params)
+int qt_decoder_add_statement(struct qt_decoder *d, uint32_t id, struct qt_span text, uint16_t params)
 {
     struct qt_stmt *s = qt_stmt_new(d);
     if (s == NULL)
@@ -284,7 +284,7 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
         d->encrypted = 1;
         d->tls_end = QT_TLS_NO_KEYS;
         d->phase = PHASE_DONE;
-        return qt_pending_tell_session(d);
+        return qt_pending_report_session(d);
     }
     int code = take_bytes(d, way, (struct qt_span){bytes, n}, &m, &used);
     if (code != QT_OK || !qt_encrypted_is_due(d))
@@ -349,15 +349,18 @@ int qt_decoder_end(struct qt_decoder *d)
     if (code == QT_OK)
         code = qt_pending_give_up(d);
     if (code == QT_OK && (d->session_told || d->encrypted))
-        code = qt_pending_tell_session(d);
+        code = qt_pending_report_session(d);
     else if (code == QT_OK)
-        qt_opening_tell_silent(d);
+        qt_opening_report_silent(d);
     d->phase = PHASE_DONE;
     return code;
 }
 
-int qt_decoder_waits(const struct qt_decoder *d) { return d->tls != NULL && qt_tls_waits(d->tls); }
+int qt_decoder_awaits_secrets(const struct qt_decoder *d) { return d->tls != NULL && qt_tls_waits(d->tls); }
 
-int qt_decoder_look(struct qt_decoder *d) { return qt_decoder_waits(d) ? qt_encrypted_look(d) : QT_OK; }
+int qt_decoder_check_secrets(struct qt_decoder *d)
+{
+    return qt_decoder_awaits_secrets(d) ? qt_encrypted_check_secrets(d) : QT_OK;
+}
 
 void qt_decoder_set_connection(struct qt_decoder *d, void *connection) { d->options.connection = connection; }

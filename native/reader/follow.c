@@ -335,7 +335,7 @@ enum qt_follow_read qt_follow_read(struct qt_follow *f, char *out, size_t size, 
     return what;
 }
 
-void qt_follow_go_on(struct qt_follow *f)
+void qt_follow_take_next(struct qt_follow *f)
 {
     int rotated = next_has_bytes(f);
     if (rotated) {

@@ -24,9 +24,8 @@
 struct qt_log {
     struct qt_reader reader;
     const char *what; /* "slow log", ...: for messages */
-    char **paths;
-    int32_t n_paths, file;
-    struct qt_input **inputs; /* of paths that were opened before */
+    struct qt_inputs inputs;
+    int32_t file;
     struct qt_input *input;   /* NULL after the last file, and of the file that is followed */
     struct qt_follow *follow; /* the last path where it is followed, opened from the beginning on; NULL = none is */
     int following;            /* it is being read */
@@ -47,9 +46,6 @@ struct qt_log {
     int was_truncated, last_file;        /* why a followed file is at its end */
 
     struct qt_local_clock local;
-    pthread_mutex_t facts_lock; /* of the server's version */
-    int has_facts_lock;
-    char server_version[128]; /* "" = not known */
     struct qt_normalizer *normalizer;
     struct qt_sessions sessions;
     struct qt_timeline timeline;
@@ -62,10 +58,6 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *, const char *what, 
                   int32_t n_paths, const struct qt_log_options *, struct qt_error *);
 /* For the kind's close, at its end: frees what qt_log_open made, with the object. */
 void qt_log_close(struct qt_log *);
-/* Keeps what the log says of the server's version, cut where it is too long. */
-void qt_log_set_version(struct qt_log *, struct qt_span version);
-/* Adds `server_version`. From any thread. */
-void qt_log_describe_version(struct qt_log *, struct qt_json *);
 /* Is there a file left to be read? */
 static inline int qt_log_is_open(const struct qt_log *l) { return l->input != NULL || l->following; }
 /* How many bytes to ask for where `have` are no whole event: a quarter more, so that a large one is not read again for
@@ -94,7 +86,7 @@ uint64_t qt_log_count_lines(struct qt_log *); /* line of buffer[begin] */
 void qt_log_add_problem(struct qt_log *, const char *kind, const char *expected, struct qt_span found);
 /* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
  * or as far as its first quote. */
-void qt_log_add_no_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
+void qt_log_add_bad_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
 /* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/log_text.h); leaves it as it
  * is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the event's. Returns the bytes
  * that are left over; none with *code. */

@@ -44,6 +44,23 @@ void qt_reader_release(struct qt_reader *r)
     r->has_lock = 0;
 }
 
+void qt_reader_set_version(struct qt_reader *r, struct qt_span version)
+{
+    size_t len = version.len < sizeof r->server_version - 1 ? version.len : sizeof r->server_version - 1;
+    pthread_mutex_lock(&r->lock);
+    memcpy(r->server_version, version.p, len);
+    r->server_version[len] = '\0';
+    pthread_mutex_unlock(&r->lock);
+}
+
+void qt_reader_describe_version(struct qt_reader *r, struct qt_json *json)
+{
+    pthread_mutex_lock(&r->lock);
+    size_t len = strlen(r->server_version);
+    qt_json_text(json, "server_version", len > 0 ? r->server_version : NULL, len);
+    pthread_mutex_unlock(&r->lock);
+}
+
 void qt_reader_set_open_sessions(struct qt_reader *r, struct qt_open_sessions *open)
 {
     qt_open_sessions_free(r->open);

@@ -235,10 +235,11 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
             size_t len = banner.len - i - (sizeof mark - 1);
             const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
             len = len > 15 && tail[0] == '.' ? len - 15 : len;
-            len = len < sizeof s->log.server_version ? len : sizeof s->log.server_version - 1;
+            len = len < sizeof s->log.reader.server_version ? len : sizeof s->log.reader.server_version - 1;
             struct qt_span found = {version, len};
-            s->other_version |= s->log.server_version[0] != '\0' && !qt_span_is(found, s->log.server_version);
-            qt_log_set_version(&s->log, found);
+            s->other_version |= s->log.reader.server_version[0] != '\0' &&
+                                !qt_span_is(found, s->log.reader.server_version);
+            qt_reader_set_version(&s->log.reader, found);
             break;
         }
     s->header_at = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
@@ -346,7 +347,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
 static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
     if (!s->skipping)
-        qt_log_add_no_record(
+        qt_log_add_bad_record(
             &s->log, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
             "a header line such as # User@Host: or # Time: followed by # Query_time:", first_line(s, r->used));
     s->skipping = 1;
@@ -424,7 +425,8 @@ static int peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *err
         bytes += r.used;
         qt_log_consume(&s->log, r.used);
     }
-    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it", s->log.paths[0]);
+    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it",
+                   s->log.inputs.paths[0]);
 }
 
 /* ---- the reader's life ---- */
@@ -439,7 +441,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_slowlog *s = (struct qt_slowlog *)reader;
     int64_t zone;
-    qt_log_describe_version(&s->log, json);
+    qt_reader_describe_version(&s->log.reader, json);
     if (qt_slow_find_zone(s, &zone))
         qt_json_int(json, "timezone_ns", zone);
     qt_json_int(json, "restarts", (int64_t)atomic_load(&s->restarts));

@@ -8,7 +8,7 @@
  * acknowledges bytes of the other way that are not there yet was sent behind them: it waits for them, so that an answer
  * never comes before its command, and a command that was lost has no other's answer.
  */
-#include "packets/tcp_order.h"
+#include "packets/tcp_reassembly.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void forget(struct qt_tcp *t, struct qt_tcp_way *w)
     free(h);
 }
 
-void qt_tcp_order_drop(struct qt_tcp *t, struct qt_tcp_connection *c)
+void qt_tcp_reassembly_drop(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     for (int i = 0; i < 2; i++)
         while (c->way[i].held != NULL)
@@ -118,7 +118,7 @@ static int give_up(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way wa
     return code == QT_OK ? drain(t, c) : code;
 }
 
-int qt_tcp_order_flush(struct qt_tcp *t, struct qt_tcp_connection *c)
+int qt_tcp_reassembly_flush(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = drain(t, c);
     while (code == QT_OK && (c->way[0].held != NULL || c->way[1].held != NULL))
@@ -184,8 +184,8 @@ static int take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, 
     return deliver(c, way, (const char *)s->payload + skip, s->len - skip, s->sent_len - known, when_ns, packet);
 }
 
-int qt_tcp_order_take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s,
-                      int64_t when_ns, int64_t packet)
+int qt_tcp_reassembly_take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s,
+                           int64_t when_ns, int64_t packet)
 {
     int code = s->sent_len > 0 ? take(t, c, way, s, when_ns, packet) : QT_OK;
     if (code != QT_OK || (c->way[0].held == NULL && c->way[1].held == NULL))
