@@ -21,7 +21,7 @@ AUDIT_ROW = (
     rb"[^ ,\n]*,[^,\n]*,[^,\n]*,\d+,\d+,(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|PROXY_CONNECT|READ|WRITE"
     rb"|CREATE|ALTER|RENAME|DROP),"
 )
-# As native/logs/audit_time.h reads them.
+# As native/logs/server_audit.c reads them.
 AUDIT_TIME = (
     rb"(?:\d{14,16}|\d{4}[-/. ]?(?:\d\d|[A-Z][a-z]{2})[-/. ]*\d{1,2}[ T]?\d\d:?\d\d:?\d\d)"
     rb"(?:\.\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"

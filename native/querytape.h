@@ -297,8 +297,10 @@ struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, con
                                   struct qt_error *);
 
 /* The filter of a live capture on a link layer (DLT_ number of libpcap), as text for pcap_compile, ended by 0.
- * QT_EINVALID if `size` is too small for it, or if libpcap has no filters for the link layer. */
-int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, struct qt_error *);
+ * *ports_only: 1 if libpcap takes only the ports on this link layer, so that packets in tunnels and fragments do not
+ * pass. QT_EINVALID if `size` is too small for the text, or if libpcap has no filters for the link layer. */
+int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, int32_t *ports_only,
+                      struct qt_error *);
 
 /* ---- streams ---------------------------------------------------------------------------------------------- */
 
@@ -317,15 +319,15 @@ struct qt_part_facts {
 };
 
 /* A stream that is counted while it is read. */
-struct qt_watch;
+struct qt_counted_stream;
 /* Takes the stream over; NULL on an error (QT_ENOMEM, QT_EINVALID: over 64 columns), then it stays the caller's. */
-struct qt_watch *qt_watch_new(struct ArrowArrayStream *, struct qt_error *);
-void qt_watch_free(struct qt_watch *); /* after all that read it */
+struct qt_counted_stream *qt_counted_stream_new(struct ArrowArrayStream *, struct qt_error *);
+void qt_counted_stream_free(struct qt_counted_stream *); /* after all that read it */
 /* A stream of what is left to be read: all of them read the same rows, each row comes once. */
-void qt_watch_open(struct qt_watch *, struct ArrowArrayStream *out);
+void qt_counted_stream_open(struct qt_counted_stream *, struct ArrowArrayStream *out);
 /* Reads the first batch and keeps it for who reads next: then the facts tell whether there is any row. */
-int qt_watch_ahead(struct qt_watch *, struct qt_error *);
-const struct qt_part_facts *qt_watch_facts(const struct qt_watch *);
+int qt_counted_stream_read_ahead(struct qt_counted_stream *, struct qt_error *);
+const struct qt_part_facts *qt_counted_stream_facts(const struct qt_counted_stream *);
 
 /* XXH3-128 of a file's bytes in their order. NULL without memory. `out`: 32 hexadecimal digits and a 0. */
 struct qt_file_hash;

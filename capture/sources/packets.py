@@ -17,7 +17,7 @@ from ...schemas.names import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
-MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/packets_state.h
+MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/packets_events.h
 # pcap with microseconds and nanoseconds in both byte orders, and pcapng.
 MAGIC = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
@@ -241,6 +241,13 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:
         warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
+    if description.get("filters_ports_only"):
+        text = (
+            "libpcap filters only the ports on this interface: packets in tunnels and fragments are not recorded;"
+            " to record them, use a pipe:"
+            " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
+        )
+        warnings.append({"kind": "live_filter", "text": text})
     if description.get("gaps"):
         text = (
             f"{description['gaps']:,} holes in connections ({description['lost_bytes']:,} bytes): the commands in them"

@@ -1,14 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that grow. The owner of the struct frees them with qt_bytes_free. */
+/* Bytes: a piece of somebody else's, numbers in them as the protocol has them, and bytes that grow. */
 #ifndef QT_BYTES_H
 #define QT_BYTES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/little_endian.h"
+/* A piece of somebody else's bytes. */
+struct qt_span {
+    const char *p; /* NULL = absent */
+    size_t len;
+};
 
+/* Numbers: lowest byte first, and length-encoded ("Protocol::LengthEncodedInteger" in MySQL's protocol manual). The
+ * callers have checked that the bytes are there. */
+enum { QT_LENENC_ROOM = 9 }; /* bytes of a length-encoded number, at most */
+
+static inline uint64_t qt_get_le(const void *from, int bytes)
+{
+    const uint8_t *p = from;
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)p[i] << (8 * i);
+    return value;
+}
+
+/* The length in a packet's head. */
+static inline size_t qt_get_le24(const void *from)
+{
+    const uint8_t *p = from;
+    return (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16;
+}
+
+static inline void qt_put_le(void *to, uint64_t value, int bytes)
+{
+    uint8_t *p = to;
+    for (int i = 0; i < bytes; i++)
+        p[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* Writes up to QT_LENENC_ROOM bytes; returns how many. */
+static inline size_t qt_put_lenenc(void *to, uint64_t value)
+{
+    uint8_t *p = to;
+    int bytes = value < 0xFB ? 1 : value <= 0xFFFF ? 2 : value <= 0xFFFFFF ? 3 : 8;
+    size_t at = 0;
+    if (bytes > 1)
+        p[at++] = bytes == 2 ? 0xFC : bytes == 3 ? 0xFD : 0xFE;
+    qt_put_le(p + at, value, bytes);
+    return at + (size_t)bytes;
+}
+
+/* Bytes that grow. The owner of the struct frees them with qt_bytes_free. */
 struct qt_bytes {
     char *p;
     size_t len, room;

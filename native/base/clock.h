@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define QT_SECOND 1000000000LL
+#define QT_SECOND INT64_C(1000000000)
 #define QT_FOREVER INT64_MAX
 
 static inline int64_t qt_now(void)

@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/little_endian.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct qt_reading {
     const uint8_t *p, *end;
@@ -85,5 +84,10 @@ static inline struct qt_span qt_take_rest(struct qt_reading *r)
     r->p = r->end;
     return s;
 }
+
+/* Values of the binary protocol, as EXECUTE sends parameters ("Binary Protocol Value" in MySQL's protocol manual). */
+
+/* Passes over one value that is not NULL; `type` is the protocol's. What is not there sets `bad`. */
+void qt_skip_value(struct qt_reading *, unsigned type);
 
 #endif

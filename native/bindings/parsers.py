@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...common.zones import Zone
 from .._querytape import ffi, lib
@@ -98,14 +98,22 @@ def open_packets(
     return Reader(lambda error: lib.qt_packets_open(names.array, names.count, options, error))
 
 
-def live_filter(link: int, ports: Sequence[int]) -> str:
-    """Return the filter of a live capture for libpcap. `link`: the DLT_ number of the link layer."""
+class LiveFilter(NamedTuple):
+    """The filter of a live capture for libpcap. `ports_only`: it passes no packets in tunnels and no fragments."""
+
+    text: str
+    ports_only: bool
+
+
+def live_filter(link: int, ports: Sequence[int]) -> LiveFilter:
+    """Return the filter of a live capture. `link`: the DLT_ number of the link layer."""
     size = 4096 + 512 * len(ports)
-    out, error = ffi.new("char[]", size), ffi.new("struct qt_error *")
-    check(lib.qt_packets_filter(link, ffi.new("int32_t[]", list(ports)), len(ports), out, size, error), error)
+    out, ports_only, error = ffi.new("char[]", size), ffi.new("int32_t *"), ffi.new("struct qt_error *")
+    c_ports = ffi.new("int32_t[]", list(ports))
+    check(lib.qt_packets_filter(link, c_ports, len(ports), out, size, ports_only, error), error)
     text = ffi.string(out)
     assert isinstance(text, bytes)
-    return text.decode("ascii")
+    return LiveFilter(text.decode("ascii"), bool(ports_only[0]))
 
 
 def open_rows(relation: Any, resources: ExitStack) -> Reader:

@@ -30,28 +30,28 @@ class WatchedStream(Stream):
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         inner.fill(stream)
         self._inner = inner
-        self._watch = lib.qt_watch_new(stream, error)
+        self._watch = lib.qt_counted_stream_new(stream, error)
         if self._watch == ffi.NULL:
             lib.qt_stream_release(stream)
             check(error.code, error)
-        super().__init__(lambda out: lib.qt_watch_open(self._watch, out), inner)
+        super().__init__(lambda out: lib.qt_counted_stream_open(self._watch, out), inner)
 
     @property
     def facts(self) -> PartFacts:
         """What was read; not after `close`."""
-        found = lib.qt_watch_facts(self._watch)
+        found = lib.qt_counted_stream_facts(self._watch)
         known = frozenset(place for place in range(64) if found.known >> place & 1)
         return PartFacts(found.rows, known, found.first_ns, found.last_ns, found.precision_ns)
 
     def is_empty(self) -> bool:
         """Return whether there is no row; the first rows are read for it, and stay to be read. Raises NativeFault."""
         error = ffi.new("struct qt_error *")
-        check(lib.qt_watch_ahead(self._watch, error), error)
+        check(lib.qt_counted_stream_read_ahead(self._watch, error), error)
         return not self.facts.rows
 
     def close(self) -> None:
         """Release the stream."""
         super().close()
-        lib.qt_watch_free(self._watch)
+        lib.qt_counted_stream_free(self._watch)
         self._watch = ffi.NULL
         self._inner.close()

@@ -5,7 +5,7 @@
 #ifndef QT_CONNECTION_H
 #define QT_CONNECTION_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "engine/connection_state.h"
 
 /* Connects, sets the collation and runs `init`. 0, or the client's or server's errno with the connection still to be

@@ -6,7 +6,6 @@
 #include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/span.h"
 #include "querytape_engine.h"
 
 #include <stdatomic.h>

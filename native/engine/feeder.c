@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_stream.h"
 #include "engine/digest_times.h"
 #include "engine/pace.h"
 #include "engine/send_guard.h"

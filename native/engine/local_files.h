@@ -5,7 +5,7 @@
 #ifndef QT_LOCAL_FILES_H
 #define QT_LOCAL_FILES_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "engine/connection_state.h"
 
 /* From now on the connection answers what the server asks for. */

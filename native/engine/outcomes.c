@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#include "base/stream.h"
-#include "base/utf8.h"
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 #include "engine/digest_times.h"
 #include "engine/engine_state.h"
 #include "querytape_columns.h"

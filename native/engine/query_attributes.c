@@ -6,7 +6,7 @@
 
 #include <mysql.h>
 
-#include "base/values.h"
+#include "base/reading.h"
 
 #define CLIENT_QUERY_ATTRIBUTES (1UL << 27)
 #define PARAMETER_COUNT_AVAILABLE 8

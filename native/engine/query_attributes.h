@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/reading.h"
-#include "base/span.h"
 #include "engine/connection_state.h"
 
 /* Before the login: asks for them where `client_flags` of the original have them. */

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/values.h"
+#include "base/reading.h"
 #include "engine/connection.h"
 #include "engine/query_attributes.h"
 #include "engine/statements.h"

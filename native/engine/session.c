@@ -15,17 +15,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#include "base/utf8.h"
+#include "base/arrow_build.h"
 #include "engine/backend.h"
-#include "engine/read_split.h"
-#include "engine/send_command.h"
-#include "engine/finish_event.h"
 #include "engine/connection.h"
 #include "engine/direct_answer.h"
+#include "engine/finish_event.h"
+#include "engine/outcomes.h"
 #include "engine/pace.h"
 #include "engine/prepare_event.h"
 #include "engine/queue.h"
-#include "engine/outcomes.h"
+#include "engine/read_split.h"
+#include "engine/send_command.h"
 
 #define SHORTEST_SILENCE_NS (QT_SECOND / 10)
 #define LONGEST_LOOK_NS (QT_SECOND / 2)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "base/reading.h"
 
 #define MAX_PACKET ((size_t)0xFFFFFF)

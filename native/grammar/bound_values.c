@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/values.h"
+#include "base/reading.h"
 
 enum { MAX_PARAMETERS = 65535 };
 

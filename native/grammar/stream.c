@@ -18,10 +18,9 @@
  * are left out. Names are in lower case, without quotes unless they need them. */
 #include <stdlib.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
-#include "base/stream.h"
-#include "base/utf8.h"
 #include "grammar/bound_values.h"
 #include "grammar/resolve.h"
 #include "grammar/statement.h"

@@ -17,8 +17,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "reader/local_time.h"
 #include "reader/log.h"
+#include "reader/log_time.h"
 
 #define DELIMITER "/*!*/;"
 #define HOUR (3600 * QT_SECOND)
@@ -245,8 +245,8 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
         b->thread = thread;
     b->header_ns = when_ns;
     struct qt_event_time m = {.when_ns = when_ns - b->offset_ns};
-    if (b->log.has_timezone)
-        qt_local_time(&b->log, when_ns, &m);
+    if (b->log.local.has_timezone)
+        qt_local_clock_set(&b->log.local, when_ns, &m);
     b->is_rows = memmem(line.p, line.len, "_rows", 5) != NULL && !quoted;
     if (b->body == BODY_QUERY || quoted || gtid)
         b->rows_told = 0;
@@ -329,8 +329,8 @@ static int end_of_file(struct qt_binlog *b, struct qt_error *error)
     /* without any header it is a file of something else */
     qt_reader_add_not_understood(&b->log.reader, !b->log.file_events && !b->body ? b->log.offset : b->text.len);
     if (b->text.len > 0)
-        qt_log_add_no_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
-                             (struct qt_span){b->text.p, b->text.len});
+        qt_log_add_bad_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+                              (struct qt_span){b->text.p, b->text.len});
     qt_bytes_clear(&b->text, 0);
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
     b->body = BODY_NONE;
@@ -362,8 +362,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (taken == -1)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         if (taken == -2)
-            qt_log_add_no_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
-                                 (struct qt_span){text.p, text.len < 40 ? text.len : 40});
+            qt_log_add_bad_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+                                  (struct qt_span){text.p, text.len < 40 ? text.len : 40});
         qt_log_consume_line(&b->log, used);
     }
     return qt_log_end_batch(&b->log, QT_OK);

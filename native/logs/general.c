@@ -5,19 +5,17 @@
  * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
  * A USE, SET, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after
  * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids need no
- * guess; general_restart.c counts the starts of the server.
+ * guess; general_sessions.c counts the starts of the server.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "logs/general_restart.h"
 #include "logs/general_row.h"
-#include "logs/general_state.h"
-#include "reader/foreign_line.h"
-#include "reader/local_time.h"
+#include "logs/general_sessions.h"
 #include "reader/log.h"
-#include "reader/names.h"
+#include "reader/log_text.h"
+#include "reader/log_time.h"
 
 #define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
 #define TIME_REACH ((size_t)1 << 20)      /* how far the first time of a file is looked for */
@@ -203,7 +201,7 @@ static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_
     m->stamp_kind = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
     m->when_ns = t.ns;
     if (t.kind == QT_LOGTIME_LOCAL)
-        qt_local_time(&g->log, t.ns, m);
+        qt_local_clock_set(&g->log.local, t.ns, m);
 }
 
 static const char *command_of(const struct row *r)
@@ -265,7 +263,7 @@ static int take(struct qt_general *g, const struct row *r)
     if (code != QT_OK)
         return -1;
     if (open != NULL)
-        qt_general_know(s, open->user, open->db);
+        qt_general_set_account(s, open->user, open->db);
     qt_general_follow(s, r->text, &e);
     if (r->has_statement)
         qt_event_set_statement(&e, r->text, &r->statement);
@@ -289,10 +287,10 @@ static void header_line(struct qt_general *g, const char *p, size_t n)
     const char *version = memmem(p, n, ", Version: ", 11);
     const char *end = version != NULL ? memmem(version, n - (size_t)(version - p), ". started", 9) : NULL;
     int other = 0;
-    if (end != NULL && (size_t)(end - version) - 11 < sizeof g->log.server_version) {
+    if (end != NULL && (size_t)(end - version) - 11 < sizeof g->log.reader.server_version) {
         struct qt_span found = {version + 11, (size_t)(end - version) - 11};
-        other = g->log.server_version[0] != '\0' && !qt_span_is(found, g->log.server_version);
-        qt_log_set_version(&g->log, found);
+        other = g->log.reader.server_version[0] != '\0' && !qt_span_is(found, g->log.reader.server_version);
+        qt_reader_set_version(&g->log.reader, found);
     }
     qt_general_note_header(&g->starts, atomic_load_explicit(&g->log.reader.events, memory_order_relaxed), other);
 }
@@ -311,8 +309,8 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
         g->skipping = !known || (g->skipping && g->log.file_events == 0); /* a file of something else is told once */
         return;
     }
-    qt_log_add_no_record(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-                         "a row: time, thread id, command, argument", (struct qt_span){p, n});
+    qt_log_add_bad_record(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+                          "a row: time, thread id, command, argument", (struct qt_span){p, n});
     g->skipping = 1;
 }
 
@@ -388,7 +386,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_general *g = (struct qt_general *)reader;
-    qt_log_describe_version(&g->log, json);
+    qt_reader_describe_version(&g->log.reader, json);
     qt_json_int(json, "restarts", (int64_t)atomic_load_explicit(&g->starts.restarts, memory_order_relaxed));
 }
 

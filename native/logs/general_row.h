@@ -3,8 +3,8 @@
 #ifndef QT_GENERAL_ROW_H
 #define QT_GENERAL_ROW_H
 
-#include "base/span.h"
-#include "reader/logtime.h"
+#include "base/bytes.h"
+#include "reader/log_time.h"
 
 /* OLD: local times, and blanks where the server wrote tabs; TABBED: local times, and a row with tabs was seen. */
 enum qt_general_style { QT_GENERAL_ANY = 0, QT_GENERAL_ISO = 1, QT_GENERAL_OLD = 2, QT_GENERAL_TABBED = 3 };

@@ -215,8 +215,8 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
 {
     int code = QT_OK;
     struct qt_span found = {s->log.buffer + s->log.begin, s->log.end - s->log.begin};
-    qt_log_add_no_record(&s->log, "not_understood", "a record of ProxySQL's events log",
-                         (struct qt_span){found.p, found.len < 40 ? found.len : 40});
+    qt_log_add_bad_record(&s->log, "not_understood", "a record of ProxySQL's events log",
+                          (struct qt_span){found.p, found.len < 40 ? found.len : 40});
     do {
         qt_log_consume(&s->log, 1);
         qt_reader_add_not_understood(&s->log.reader, 1);

@@ -4,7 +4,6 @@
 #define QT_PROXYSQL_PARAMS_H
 
 #include "base/bytes.h"
-#include "base/span.h"
 
 /* Turns what is behind an execution's query into the tape's params (schemas/params.md, `E`), added to `out`, whose
  * owner the caller is. 1, 0 = no values in it, or not understood, -1 = out of memory. `count` gets how many. */

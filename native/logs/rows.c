@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
 #include "logs/proxysql_params.h"
 #include "reader/log.h"
-#include "reader/names.h"
+#include "reader/log_text.h"
 
 /* In the order of the columns. */
 enum {
@@ -112,7 +112,7 @@ static void not_understood(struct qt_row_source *s)
 {
     struct qt_span found = text(s, STATEMENT);
     qt_reader_add_not_understood(&s->log.reader, found.len);
-    found = qt_problem_shown(s->log.normalizer, found);
+    found = qt_problem_excerpt(s->log.normalizer, found);
     qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, "not_understood", "a row with a time in it",
                     found.p, found.len);
 }
@@ -163,7 +163,7 @@ static void say_unread(struct qt_row_source *s)
             i++;
         if (i == n)
             continue;
-        found = qt_problem_shown(s->log.normalizer, found);
+        found = qt_problem_excerpt(s->log.normalizer, found);
         snprintf(expected, sizeof expected, "%s in %.*s", readable[i].expected, name.len < 80 ? (int)name.len : 80,
                  name.p);
         qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, readable[i].kind, expected, found.p,

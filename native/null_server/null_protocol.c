@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 
 #define MAX_PACKET 0xFFFFFFu
 

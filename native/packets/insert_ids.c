@@ -5,9 +5,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
-#include "packets/named_statements.h"
 #include "protocol/decoded.h"
+#include "sql/lexer.h"
 #include "sql/split.h"
 
 /* Such a statement answers with the id of a row that was there before. */
@@ -57,4 +59,116 @@ int qt_write_insert_ids(struct qt_bytes *out, struct qt_session_mode mode, struc
     }
     qt_split_free(&s);
     return code != 0 ? -1 : unknown;
+}
+
+int qt_is_upsert(struct qt_span s)
+{
+    static const char word[] = "duplicate";
+    if (s.len > 0 && (*s.p == 'r' || *s.p == 'R'))
+        return 0; /* REPLACE */
+    for (size_t i = 0; i + sizeof word - 1 <= s.len; i++)
+        if (strncasecmp(s.p + i, word, sizeof word - 1) == 0)
+            return 1;
+    return 0;
+}
+
+static int begins_with(struct qt_span s, const char *word)
+{
+    size_t n = strlen(word);
+    return s.len > n && strncasecmp(s.p, word, n) == 0 && strchr(" \t\r\n`(/", s.p[n]) != NULL;
+}
+
+/* What a statement between quotes is; what it may begin with besides is not told apart. */
+static enum qt_named_kind kind_of(const struct qt_token *t)
+{
+    static const char *const others[] = {"update", "select", "delete", "call", "do", "show", "truncate"};
+    struct qt_span s = {t->p, t->len};
+    if (t->kind != QT_T_STRING || (*s.p != '\'' && *s.p != '"'))
+        return QT_NAMED_UNKNOWN;
+    for (s.p++, s.len--; s.len > 0 && strchr(" \t\r\n", *s.p) != NULL; s.p++)
+        s.len--;
+    if (begins_with(s, "insert") || begins_with(s, "replace"))
+        return qt_is_upsert(s) ? QT_NAMED_UPSERT : QT_NAMED_INSERT;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (begins_with(s, others[i]))
+            return QT_NAMED_OTHER;
+    return QT_NAMED_UNKNOWN;
+}
+
+/* Names are the same in any case, and with back quotes around them. */
+static uint64_t hash_name(const struct qt_token *t)
+{
+    size_t quoted = t->kind == QT_T_QUOTED && t->len > 1;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = quoted; i < t->len - quoted; i++) {
+        unsigned char c = (unsigned char)t->p[i];
+        hash = (hash ^ (c >= 'A' && c <= 'Z' ? c + 32u : c)) * UINT64_C(0x100000001b3);
+    }
+    return hash | 1;
+}
+
+static void keep(struct qt_named_statements *named, uint64_t name, enum qt_named_kind kind)
+{
+    int at = 0;
+    while (at < QT_NAMED_ROOM && named->name[at] != name)
+        at++;
+    if (at == QT_NAMED_ROOM) {
+        at = named->next;
+        named->next = (uint8_t)((named->next + 1) % QT_NAMED_ROOM);
+    }
+    named->name[at] = name;
+    named->kind[at] = (uint8_t)kind;
+}
+
+static enum qt_named_kind find(const struct qt_named_statements *named, uint64_t name)
+{
+    for (int i = 0; i < QT_NAMED_ROOM; i++)
+        if (named->name[i] == name)
+            return (enum qt_named_kind)named->kind[i];
+    return QT_NAMED_UNKNOWN;
+}
+
+/* EXECUTE: a name, or IMMEDIATE and a text. The lexer is behind the word. */
+static enum qt_named_kind executed(const struct qt_named_statements *named, struct qt_lexer *lexer)
+{
+    struct qt_token t;
+    qt_lex(lexer, &t);
+    if (t.kind != QT_T_WORD || t.len != 9 || strncasecmp(t.p, "immediate", 9) != 0)
+        return find(named, hash_name(&t));
+    qt_lex(lexer, &t);
+    return kind_of(&t);
+}
+
+static void prepared(struct qt_named_statements *named, struct qt_lexer *lexer)
+{
+    struct qt_token name, t;
+    qt_lex(lexer, &name);
+    qt_lex(lexer, &t); /* FROM */
+    if (t.kind != QT_T_WORD || t.len != 4 || strncasecmp(t.p, "from", 4) != 0)
+        return;
+    qt_lex(lexer, &t);
+    keep(named, hash_name(&name), kind_of(&t));
+}
+
+enum qt_named_kind qt_named_follow(struct qt_named_statements *named, struct qt_session_mode mode, struct qt_span text)
+{
+    enum qt_named_kind first = QT_NAMED_OTHER;
+    struct qt_keywords keywords;
+    struct qt_lexer lexer;
+    struct qt_token t;
+    int begins = 1, statements = 0;
+    qt_keywords_init(&keywords);
+    qt_lexer_init(&lexer, &keywords, text.p, text.len);
+    lexer.reading = mode.reading;
+    lexer.charset = mode.charset;
+    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t)) {
+        int at_word = begins && t.kind == QT_T_WORD;
+        begins = t.kind == QT_T_SEMICOLON || (begins && t.kind == QT_T_EXECUTABLE);
+        statements += at_word;
+        if (at_word && t.keyword == QT_K_execute && statements == 1)
+            first = executed(named, &lexer);
+        else if (at_word && t.keyword == QT_K_prepare)
+            prepared(named, &lexer);
+    }
+    return first;
 }

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/little_endian.h"
-#include "packets/tcp_types.h"
-#include "protocol/x_protocol.h"
+#include "base/bytes.h"
+#include "packets/tcp_state.h"
+#include "protocol/protocol.h"
 
 enum { NOTHING, MYSQL, X_PROTOCOL };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   files -> capture_file.c -> frames (frame.c, peel.c, fragments.c) -> tcp.c
+ *   files -> capture_file.c -> frames (frame.c, fragments.c) -> tcp.c
  *         -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
  * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a
@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "packets/packets_events.h"
-#include "reader/input.h"
 
 enum { MOST_NESTED = 4 }; /* packets in fragments in packets in fragments */
 
@@ -21,7 +20,7 @@ static const char *const frame_kinds[QT_FRAME_KINDS] = {
     "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
 
 /* What a problem of a file says, once a kind, with the number of the first packet; the count is in `describe`. */
-static void not_read(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
+static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
 {
     s->frames[kind]++;
     if (kind == QT_FRAME_NOT_IP || kind == QT_FRAME_NOT_TCP || kind == QT_FRAME_FRAGMENT || s->frames[kind] > 1)
@@ -84,7 +83,7 @@ static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct q
     for (int i = 0; frame.tunnels != 0 && i < QT_TUNNELS; i++)
         s->tunnels[i] += frame.tunnels >> i & 1;
     if (kind != QT_FRAME_TCP) {
-        not_read(s, kind, p);
+        note_unread(s, kind, p);
         return QT_OK;
     }
     s->frames[kind]++;
@@ -124,13 +123,12 @@ static void describe_frames(const struct qt_packets *s, struct qt_json *json)
 
 static int open_next(struct qt_packets *s, struct qt_error *error)
 {
-    while (s->open == NULL && s->file + 1 < s->n_paths) {
+    while (s->open == NULL && s->file + 1 < s->inputs.n) {
         s->file++;
         atomic_store(&s->reader.file, s->file);
         s->packet = 0;
-        struct qt_input *opened = s->inputs[s->file];
-        s->inputs[s->file] = NULL;
-        s->open = qt_capture_file_open(s->paths[s->file], opened, s->keys, error);
+        struct qt_input *opened = qt_inputs_take_opened(&s->inputs, s->file);
+        s->open = qt_capture_file_open(s->inputs.paths[s->file], opened, s->keys, error);
         if (s->open == NULL)
             return error != NULL ? error->code : QT_EIO;
         if (qt_capture_file_is_stream(s->open)) /* it cannot be looked ahead in */
@@ -198,15 +196,15 @@ static int look_for_keys(struct qt_packets *s)
     if (now - s->keys_looked_ns < INT64_C(1000000000))
         return QT_OK;
     s->keys_looked_ns = now;
-    return qt_tcp_look(s->tcp, now);
+    return qt_tcp_check_secrets(s->tcp, now);
 }
 
 /* A secret is missing: it may be in a block of a pcapng file that comes behind the packets. */
 static void look_ahead(void *self)
 {
     struct qt_packets *s = self;
-    for (int32_t i = s->file < 0 ? 0 : s->file; i < s->n_paths; i++)
-        qt_capture_file_take_secrets(s->paths[i], s->keys, &s->reader.stopped);
+    for (int32_t i = s->file < 0 ? 0 : s->file; i < s->inputs.n; i++)
+        qt_capture_file_take_secrets(s->inputs.paths[i], s->keys, &s->reader.stopped);
 }
 
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
@@ -289,10 +287,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     struct qt_packets *s = (struct qt_packets *)reader;
     struct qt_tcp_counts tcp;
     qt_tcp_count(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
-    pthread_mutex_lock(&s->facts_lock);
-    size_t len = strlen(s->server_version);
-    qt_json_text(json, "server_version", len > 0 ? s->server_version : NULL, len);
-    pthread_mutex_unlock(&s->facts_lock);
+    qt_reader_describe_version(reader, json);
     qt_json_text(json, "ports", s->ports, strlen(s->ports));
     qt_json_int(json, "connections", (int64_t)tcp.connections);
     describe_tls(s, json);
@@ -316,18 +311,13 @@ static void close_packets(struct qt_reader *reader)
     qt_live_close(s->live);
     qt_tcp_free(s->tcp);
     qt_capture_file_close(s->open);
-    qt_inputs_free(s->inputs, s->n_paths);
-    for (int32_t i = 0; s->paths != NULL && i < s->n_paths; i++)
-        free(s->paths[i]);
-    free(s->paths);
+    qt_inputs_free(&s->inputs);
     qt_tls_log_free(s->keys);
     qt_parameter_types_free(s->types);
     qt_fragments_free(s->fragments);
     qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->insert_ids);
     qt_reader_release(reader);
-    if (s->has_facts_lock)
-        pthread_mutex_destroy(&s->facts_lock);
     free(s);
 }
 
@@ -351,8 +341,7 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
     }
     struct qt_decoder_sink sink = qt_packets_sink(s);
     struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, MAX_EVENT, NULL, NULL};
-    s->has_facts_lock = pthread_mutex_init(&s->facts_lock, NULL) == 0;
-    if (qt_reader_init(&s->reader, &kind) != 0 || !s->has_facts_lock || (s->normalizer = qt_normalizer_new()) == NULL ||
+    if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
         (s->fragments = qt_fragments_new()) == NULL || (tcp.keys = s->keys = qt_tls_log_new()) == NULL ||
         (tcp.types = s->types = qt_parameter_types_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
@@ -370,15 +359,9 @@ struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, con
     }
     s->file = -1;
     s->next_session = 1;
-    s->inputs = qt_inputs_take_over(options->opened, n_paths);
-    s->n_paths = s->inputs != NULL ? n_paths : 0;
-    int code = s->inputs == NULL ? qt_fail(error, QT_ENOMEM, "out of memory") : begin(s, options, error);
-    if (code == QT_OK && (s->paths = calloc((size_t)n_paths + 1, sizeof *s->paths)) == NULL)
-        code = qt_fail(error, QT_ENOMEM, "out of memory");
-    for (int32_t i = 0; code == QT_OK && i < n_paths; i++) {
-        if ((s->paths[i] = strdup(paths[i])) == NULL)
-            code = qt_fail(error, QT_ENOMEM, "out of memory");
-    }
+    int code = qt_inputs_init(&s->inputs, paths, options->opened, n_paths) == 0
+                   ? begin(s, options, error)
+                   : qt_fail(error, QT_ENOMEM, "out of memory");
     if (code == QT_OK && n_paths > 0)
         code = open_next(s, error);
     if (code == QT_OK && options->interface != NULL) {

@@ -8,7 +8,7 @@
 
 #include "packets/insert_ids.h"
 #include "protocol/decoder.h"
-#include "reader/carried_rows.h"
+#include "reader/reader.h"
 
 enum { NO_BACKSLASH = 1 }; /* of struct qt_session_mode */
 
@@ -91,10 +91,10 @@ static int on_midway(void *self, void *connection, struct qt_decoder *d, struct 
     struct qt_packets *s = self;
     struct qt_tcp_owner *owner = connection;
     struct qt_open_session *open = qt_open_sessions_find_client(s->reader.open, host, port);
-    if (open == NULL || qt_decoder_know(d, open->thread_id, open->user, open->db) != QT_OK)
+    if (open == NULL || qt_decoder_set_account(d, open->thread_id, open->user, open->db) != QT_OK)
         return 0;
     for (const struct qt_open_statement *it = open->statements; it != NULL; it = it->next)
-        if (it->id >= 0 && qt_decoder_know_statement(d, (uint32_t)it->id, it->text, it->params) != QT_OK)
+        if (it->id >= 0 && qt_decoder_add_statement(d, (uint32_t)it->id, it->text, it->params) != QT_OK)
             return 0;
     owner->open = open;
     s->known_midway++;
@@ -214,14 +214,10 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
         version.p += 6;
         version.len -= 6;
     }
-    if (version.p != NULL && version.len < sizeof s->server_version) {
-        pthread_mutex_lock(&s->facts_lock);
-        memcpy(s->server_version, version.p, version.len);
-        s->server_version[version.len] = '\0';
-        pthread_mutex_unlock(&s->facts_lock);
-    }
+    if (version.p != NULL && version.len < sizeof s->reader.server_version)
+        qt_reader_set_version(&s->reader, version);
     if (owner->seq == 0 && w->collation >= 0)
-        qt_session_mode_login(&owner->mode, w->collation, s->server_version);
+        qt_session_mode_login(&owner->mode, w->collation, s->reader.server_version);
     if (w->encrypted && !w->decrypted && owner->session == 0)
         return QT_OK; /* no event of it will be on the tape */
     struct qt_session_fact fact = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   segment -> which connection (hash of both ends) -> SYN, FIN, RST -> tcp_order.c -> the connection's decoder
+ *   segment -> which connection (hash of both ends) -> SYN, FIN, RST -> tcp_reassembly.c -> the connection's decoder
  */
 #include "packets/tcp.h"
 
@@ -10,9 +10,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "packets/tcp_order.h"
-#include "packets/tcp_parked.h"
-#include "protocol/await_secrets.h"
+#include "base/error.h"
+#include "packets/tcp_reassembly.h"
+#include "protocol/decoder.h"
 
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_decoder_sink *sink)
 {
@@ -82,9 +82,9 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
  * have not come goes on waiting. */
 static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
-    int code = c->decoder != NULL ? qt_tcp_order_flush(t, c) : QT_OK;
-    qt_tcp_order_drop(t, c);
-    if (c->decoder != NULL && code == QT_OK && qt_decoder_waits(c->decoder)) {
+    int code = c->decoder != NULL ? qt_tcp_reassembly_flush(t, c) : QT_OK;
+    qt_tcp_reassembly_drop(t, c);
+    if (c->decoder != NULL && code == QT_OK && qt_decoder_awaits_secrets(c->decoder)) {
         t->counts.open_now--;
         return qt_tcp_park(t, c);
     }
@@ -248,17 +248,17 @@ int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, i
         c->way[!way].acked_to = s->ack;
     }
     if (!(s->flags & QT_TCP_SYN))
-        code = qt_tcp_order_take(t, c, way, s, when_ns, packet);
+        code = qt_tcp_reassembly_take(t, c, way, s, when_ns, packet);
     int ending = s->flags & (QT_TCP_FIN | QT_TCP_RST) || (c->way[0].has_fin && c->way[1].has_fin);
     return code == QT_OK && ending ? on_end(t, c, way, s) : code;
 }
 
-int qt_tcp_look(struct qt_tcp *t, int64_t now_ns)
+int qt_tcp_check_secrets(struct qt_tcp *t, int64_t now_ns)
 {
-    int code = qt_tcp_parked_look(t, now_ns);
+    int code = qt_tcp_parked_check_secrets(t, now_ns);
     for (struct qt_tcp_connection *c = t->oldest; c != NULL && code == QT_OK; c = c->newer)
         if (c->decoder != NULL)
-            code = qt_decoder_look(c->decoder);
+            code = qt_decoder_check_secrets(c->decoder);
     return code;
 }
 
@@ -279,11 +279,79 @@ void qt_tcp_free(struct qt_tcp *t)
     qt_tcp_parked_free(t);
     while (t->oldest != NULL) {
         struct qt_tcp_connection *c = t->oldest;
-        qt_tcp_order_drop(t, c);
+        qt_tcp_reassembly_drop(t, c);
         qt_decoder_free(c->decoder);
         discard(t, c);
     }
     free(t->table);
     free(t->ports);
     free(t);
+}
+
+/* What they hold is bounded by the key log's bound on all that waits; how many there are is bounded here. */
+
+enum { MOST = 1 << 14 };
+#define LONGEST_NS (60 * INT64_C(1000000000))
+
+static int end_one(struct qt_tcp *t, struct qt_tcp_parked **at)
+{
+    struct qt_tcp_parked *p = *at;
+    *at = p->next;
+    if (p->next == NULL)
+        t->parked_last = at;
+    t->n_parked--;
+    int code = qt_decoder_end(p->decoder);
+    qt_decoder_free(p->decoder);
+    free(p);
+    return code;
+}
+
+int qt_tcp_park(struct qt_tcp *t, struct qt_tcp_connection *c)
+{
+    struct qt_tcp_parked *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return QT_ENOMEM;
+    p->decoder = c->decoder;
+    p->owner = c->owner;
+    c->decoder = NULL;
+    qt_decoder_set_connection(p->decoder, &p->owner);
+    if (t->parked == NULL)
+        t->parked_last = &t->parked;
+    *t->parked_last = p;
+    t->parked_last = &p->next;
+    t->n_parked++;
+    return t->n_parked > MOST ? end_one(t, &t->parked) : QT_OK;
+}
+
+int qt_tcp_parked_check_secrets(struct qt_tcp *t, int64_t now_ns)
+{
+    int code = QT_OK;
+    for (struct qt_tcp_parked **at = &t->parked; *at != NULL && code == QT_OK;) {
+        struct qt_tcp_parked *p = *at;
+        p->since_ns = p->since_ns != 0 ? p->since_ns : now_ns;
+        code = qt_decoder_check_secrets(p->decoder);
+        if (code == QT_OK && (!qt_decoder_awaits_secrets(p->decoder) || now_ns - p->since_ns > LONGEST_NS))
+            code = end_one(t, at);
+        else
+            at = &p->next;
+    }
+    return code;
+}
+
+int qt_tcp_parked_end(struct qt_tcp *t)
+{
+    int code = QT_OK;
+    while (t->parked != NULL && code == QT_OK)
+        code = end_one(t, &t->parked);
+    return code;
+}
+
+void qt_tcp_parked_free(struct qt_tcp *t)
+{
+    while (t->parked != NULL) {
+        struct qt_tcp_parked *p = t->parked;
+        t->parked = p->next;
+        qt_decoder_free(p->decoder);
+        free(p);
+    }
 }

@@ -4,7 +4,6 @@
 #include "protocol/client_commands.h"
 
 #include "base/reading.h"
-#include "base/values.h"
 #include "protocol/pending.h"
 #include "protocol/prepared_statements.h"
 

@@ -3,7 +3,7 @@
 #ifndef QT_PROTOCOL_DECODED_H
 #define QT_PROTOCOL_DECODED_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 #include "tls/key_log.h"
 #include "tls/tls_types.h"
@@ -54,7 +54,7 @@ struct qt_decoder;
 struct qt_decoder_sink {
     void *self;
     /* May be NULL. Of a connection that was joined in mid-stream, before anything is told of it: gives the decoder what
-     * else is known (qt_decoder_know, ...). Is anything? */
+     * else is known (qt_decoder_set_account, ...). Is anything? */
     int (*midway)(void *self, void *connection, struct qt_decoder *, struct qt_span host, int32_t port);
     int (*event)(void *self, void *connection, const struct qt_decoded_event *); /* QT_OK or a code, which ends all */
     int (*session)(void *self, void *connection, const struct qt_decoded_session *);

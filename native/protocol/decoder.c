@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   bytes of one way -> [frames.c] -> packets -> login.c | client_commands.c | server_replies.c
+ *   bytes of one way -> [compression.c] -> packets -> login.c | client_commands.c | server_replies.c
  *
  * A packet that is whole in the bytes at hand is read there; only one that goes beyond them is gathered. After a gap,
  * or without the connection's begin, nothing is believed until a client's segment begins with what can only be a
@@ -12,16 +12,16 @@
 #include <stdio.h>
 #include <zstd.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "protocol/client_commands.h"
+#include "protocol/compression.h"
 #include "protocol/encrypted.h"
-#include "protocol/resync.h"
-#include "protocol/frames.h"
 #include "protocol/login.h"
 #include "protocol/opening.h"
 #include "protocol/pending.h"
-#include "protocol/server_replies.h"
 #include "protocol/prepared_statements.h"
+#include "protocol/resync.h"
+#include "protocol/server_replies.h"
 
 enum { PACKET_HEADER = 4 };
 
@@ -71,7 +71,7 @@ void qt_decoder_free(struct qt_decoder *d)
 
 /* ---- what somebody else knows ---- */
 
-int qt_decoder_know(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
+int qt_decoder_set_account(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
 {
     d->thread_id = thread_id;
     d->has_user = user.p != NULL;
@@ -81,7 +81,7 @@ int qt_decoder_know(struct qt_decoder *d, int64_t thread_id, struct qt_span user
     return bad ? QT_ENOMEM : QT_OK;
 }
 
-int qt_decoder_know_statement(struct qt_decoder *d, uint32_t id, struct qt_span text, uint16_t params)
+int qt_decoder_add_statement(struct qt_decoder *d, uint32_t id, struct qt_span text, uint16_t params)
 {
     struct qt_stmt *s = qt_stmt_new(d);
     if (s == NULL)
@@ -219,12 +219,12 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
 static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, int *code)
 {
     struct qt_span rest = bytes, content;
-    int is_whole = qt_frames_next(d, way, &rest, m->packet, &content, code);
+    int is_whole = qt_compression_next_frame(d, way, &rest, m->packet, &content, code);
     if (is_whole > 0)
         take_packets(d, way, content, m, code);
     else if (*code == QT_EFORMAT)
         *code = qt_pending_lose(d);
-    qt_frames_release(d, way);
+    qt_compression_release(d, way);
     return bytes.len - rest.len;
 }
 
@@ -284,7 +284,7 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
         d->encrypted = 1;
         d->tls_end = QT_TLS_NO_KEYS;
         d->phase = PHASE_DONE;
-        return qt_pending_tell_session(d);
+        return qt_pending_report_session(d);
     }
     int code = take_bytes(d, way, (struct qt_span){bytes, n}, &m, &used);
     if (code != QT_OK || !qt_encrypted_is_due(d))
@@ -349,9 +349,18 @@ int qt_decoder_end(struct qt_decoder *d)
     if (code == QT_OK)
         code = qt_pending_give_up(d);
     if (code == QT_OK && (d->session_told || d->encrypted))
-        code = qt_pending_tell_session(d);
+        code = qt_pending_report_session(d);
     else if (code == QT_OK)
-        qt_opening_tell_silent(d);
+        qt_opening_report_silent(d);
     d->phase = PHASE_DONE;
     return code;
 }
+
+int qt_decoder_awaits_secrets(const struct qt_decoder *d) { return d->tls != NULL && qt_tls_waits(d->tls); }
+
+int qt_decoder_check_secrets(struct qt_decoder *d)
+{
+    return qt_decoder_awaits_secrets(d) ? qt_encrypted_check_secrets(d) : QT_OK;
+}
+
+void qt_decoder_set_connection(struct qt_decoder *d, void *connection) { d->options.connection = connection; }

@@ -43,7 +43,7 @@ static int conclude(struct qt_decoder *d, int64_t packet)
     name_end(d, packet);
     int code = qt_pending_give_up(d);
     if (code == QT_OK)
-        code = qt_pending_tell_session(d);
+        code = qt_pending_report_session(d);
     d->phase = PHASE_DONE;
     qt_tls_free(d->tls);
     d->tls = NULL;
@@ -62,7 +62,7 @@ int qt_encrypted_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
     return code == QT_OK ? conclude(d, packet) : code;
 }
 
-int qt_encrypted_look(struct qt_decoder *d)
+int qt_encrypted_check_secrets(struct qt_decoder *d)
 {
     int code = qt_tls_look(d->tls);
     return code == QT_OK ? conclude(d, 0) : code;

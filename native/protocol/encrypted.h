@@ -12,7 +12,7 @@ int qt_encrypted_is_due(const struct qt_decoder *);
 int qt_encrypted_begin(struct qt_decoder *, const struct qt_tls_sink *);
 int qt_encrypted_take(struct qt_decoder *, enum qt_way, struct qt_span bytes, int64_t when_ns, int64_t packet);
 int qt_encrypted_skip(struct qt_decoder *, enum qt_way, uint64_t lost, int64_t when_ns, int64_t packet);
-int qt_encrypted_look(struct qt_decoder *); /* have the secrets come that it waits for? */
+int qt_encrypted_check_secrets(struct qt_decoder *); /* have the secrets come that it waits for? */
 int qt_encrypted_finish(struct qt_decoder *);
 /* Are these bytes, the first that were seen of a connection under way, records of TLS? */
 int qt_encrypted_looks_like(const uint8_t *p, size_t n);

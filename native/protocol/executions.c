@@ -9,7 +9,6 @@
 #include "protocol/executions.h"
 
 #include "base/reading.h"
-#include "base/values.h"
 #include "protocol/parameter_types.h"
 
 /* What an EXECUTE sends behind the statement's id. */

@@ -82,7 +82,7 @@ static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
             return QT_OK; /* the login follows, encrypted */
         d->tls_end = QT_TLS_NO_KEYS;
         d->phase = PHASE_DONE;
-        return qt_pending_tell_session(d);
+        return qt_pending_report_session(d);
     }
     d->phase = PHASE_AUTH;
     return keep_login(d, &login) == QT_OK && qt_pending_push(d, -1, piece) != NULL ? QT_OK : QT_ENOMEM;

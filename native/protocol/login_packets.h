@@ -4,7 +4,6 @@
 #define QT_PROTOCOL_LOGIN_PACKETS_H
 
 #include "base/bytes.h"
-#include "base/span.h"
 
 struct qt_greeting {
     struct qt_span version;

@@ -2,7 +2,7 @@
 #include "protocol/opening.h"
 
 #include "protocol/login_packets.h"
-#include "protocol/x_protocol.h"
+#include "protocol/protocol.h"
 
 enum { LEAST = 5 }; /* probes that keep a connection alive have a byte */
 
@@ -60,7 +60,7 @@ static void write_hex(char *out, const struct qt_opening *o)
         sprintf(out + (size_t)i * 3, i + 1 < o->n ? "%02x " : "%02x", o->first[i]);
 }
 
-void qt_opening_tell_silent(struct qt_decoder *d)
+void qt_opening_report_silent(struct qt_decoder *d)
 {
     char expected[160], client[40], server[40];
     const struct qt_opening *o = d->opening;

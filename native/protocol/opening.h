@@ -11,7 +11,7 @@ int qt_opening_take_proxy_header(struct qt_decoder *, struct qt_span *rest, stru
 /* Keeps the first bytes of each way. */
 void qt_opening_note(struct qt_decoder *, enum qt_way, struct qt_span bytes, int64_t packet);
 /* At the end of a connection without an event: was it one that should have some? */
-void qt_opening_tell_silent(struct qt_decoder *);
+void qt_opening_report_silent(struct qt_decoder *);
 /* The first packet of a way that cannot be MySQL's: 1 = it is the X protocol's, as is told; nothing more is read. */
 int qt_opening_is_x(struct qt_decoder *, enum qt_way, const struct qt_piece *);
 /* The same of a connection whose begin was not seen: by its port. */

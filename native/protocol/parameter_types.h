@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct qt_parameter_types;
 

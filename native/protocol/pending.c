@@ -158,7 +158,7 @@ static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
 
 /* ---- what is told ---- */
 
-int qt_pending_tell_session(struct qt_decoder *d)
+int qt_pending_report_session(struct qt_decoder *d)
 {
     struct qt_span none = {NULL, 0};
     char charset[16] = "";
@@ -272,7 +272,7 @@ int qt_pending_finish(struct qt_decoder *d)
         if (c->no_reply)
             c->errno_ = 0;
         if (!d->session_told)
-            code = qt_pending_tell_session(d);
+            code = qt_pending_report_session(d);
         if (code == QT_OK)
             code = tell_event(d, c);
         if (code == QT_OK)

@@ -14,7 +14,7 @@ int qt_pending_finish(struct qt_decoder *);
 int qt_pending_give_up(struct qt_decoder *);
 /* Nothing more is understood: what waits is given up, and both ways are read again only from where a command begins. */
 int qt_pending_lose(struct qt_decoder *);
-int qt_pending_tell_session(struct qt_decoder *);
+int qt_pending_report_session(struct qt_decoder *);
 void qt_pending_free(struct qt_decoder *);
 
 #endif

@@ -11,7 +11,7 @@
  *   opening.c              first bytes: PROXY header, the X protocol, connections without an event
  *   resync.c            what can only be a command
  *   login.c                greeting, login, authentication
- *   frames.c               compressed frames -> bytes
+ *   compression.c          compressed frames -> bytes
  *   encrypted.c            TLS -> bytes
  *   decoder.c              life; bytes -> frames -> MySQL packets -> login, commands, replies; gaps and finding back
  */

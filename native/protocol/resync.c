@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "protocol/protocol.h"
 
 static int is_command(uint8_t byte) { return byte <= COM_LAST || byte == COM_STMT_BULK_EXECUTE; }

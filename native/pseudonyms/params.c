@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/values.h"
+#include "base/reading.h"
 #include "pseudonyms/value.h"
 
 /* A number of `size` bytes by way of its decimal text. */

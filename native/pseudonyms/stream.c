@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
-#include "base/stream.h"
 #include "pseudonyms/message.h"
 #include "pseudonyms/params.h"
 #include "pseudonyms/sql.h"

@@ -3,25 +3,25 @@
  *   stream -> batch -> who reads it
  *                   -> what tape.json says of its rows: which columns hold anything, from when to when
  */
-#include "reader/counted_stream.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrow_abi.h"
 #include "base/error.h"
+#include "querytape.h"
 
 enum { START, DURATION, PRECISION, N_PLACES };
 static const char *const NAMES[N_PLACES] = {"start_ns", "duration_ns", "precision_ns"};
 
-struct qt_watch {
+struct qt_counted_stream {
     struct ArrowArrayStream inner; /* its own */
     struct ArrowArray ahead;       /* the first batch, until it is read; release == NULL = there is none */
     int64_t places[N_PLACES];      /* of these columns; -1 = there is none */
     struct qt_part_facts facts;
 };
 
-static int find_places(struct qt_watch *w)
+static int find_places(struct qt_counted_stream *w)
 {
     struct ArrowSchema schema = {.release = NULL};
     int failed = w->inner.get_schema(&w->inner, &schema);
@@ -50,7 +50,7 @@ static int is_known(const struct ArrowArray *column, int64_t row)
     return valid == NULL || (valid[at / 8] >> at % 8 & 1);
 }
 
-static void add_times(struct qt_watch *w, const struct ArrowArray *batch)
+static void add_times(struct qt_counted_stream *w, const struct ArrowArray *batch)
 {
     struct qt_part_facts *facts = &w->facts;
     for (int i = 0; i < N_PLACES; i++)
@@ -69,7 +69,7 @@ static void add_times(struct qt_watch *w, const struct ArrowArray *batch)
     }
 }
 
-static int read_batch(struct qt_watch *w, struct ArrowArray *out)
+static int read_batch(struct qt_counted_stream *w, struct ArrowArray *out)
 {
     int failed = w->inner.get_next(&w->inner, out);
     if (failed || out->release == NULL)
@@ -84,13 +84,13 @@ static int read_batch(struct qt_watch *w, struct ArrowArray *out)
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
-    struct qt_watch *w = stream->private_data;
+    struct qt_counted_stream *w = stream->private_data;
     return w->inner.get_schema(&w->inner, out);
 }
 
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
-    struct qt_watch *w = stream->private_data;
+    struct qt_counted_stream *w = stream->private_data;
     if (w->ahead.release == NULL)
         return read_batch(w, out);
     *out = w->ahead;
@@ -100,15 +100,15 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 
 static const char *get_last_error(struct ArrowArrayStream *stream)
 {
-    struct qt_watch *w = stream->private_data;
+    struct qt_counted_stream *w = stream->private_data;
     return w->inner.get_last_error(&w->inner);
 }
 
 static void release(struct ArrowArrayStream *stream) { stream->release = NULL; }
 
-struct qt_watch *qt_watch_new(struct ArrowArrayStream *stream, struct qt_error *error)
+struct qt_counted_stream *qt_counted_stream_new(struct ArrowArrayStream *stream, struct qt_error *error)
 {
-    struct qt_watch *w = calloc(1, sizeof *w);
+    struct qt_counted_stream *w = calloc(1, sizeof *w);
     if (w == NULL) {
         qt_fail(error, QT_ENOMEM, "out of memory for a stream");
         return NULL;
@@ -125,7 +125,7 @@ struct qt_watch *qt_watch_new(struct ArrowArrayStream *stream, struct qt_error *
     return w;
 }
 
-void qt_watch_free(struct qt_watch *w)
+void qt_counted_stream_free(struct qt_counted_stream *w)
 {
     if (w == NULL)
         return;
@@ -135,7 +135,7 @@ void qt_watch_free(struct qt_watch *w)
     free(w);
 }
 
-void qt_watch_open(struct qt_watch *w, struct ArrowArrayStream *out)
+void qt_counted_stream_open(struct qt_counted_stream *w, struct ArrowArrayStream *out)
 {
     *out = (struct ArrowArrayStream){
         .get_schema = get_schema,
@@ -146,7 +146,7 @@ void qt_watch_open(struct qt_watch *w, struct ArrowArrayStream *out)
     };
 }
 
-int qt_watch_ahead(struct qt_watch *w, struct qt_error *error)
+int qt_counted_stream_read_ahead(struct qt_counted_stream *w, struct qt_error *error)
 {
     if (w->ahead.release != NULL || read_batch(w, &w->ahead) == 0)
         return QT_OK;
@@ -154,4 +154,4 @@ int qt_watch_ahead(struct qt_watch *w, struct qt_error *error)
     return qt_fail(error, QT_EIO, "%s", text != NULL ? text : "a stream failed");
 }
 
-const struct qt_part_facts *qt_watch_facts(const struct qt_watch *w) { return &w->facts; }
+const struct qt_part_facts *qt_counted_stream_facts(const struct qt_counted_stream *w) { return &w->facts; }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/arrow_build.h"
 #include "querytape_columns.h"
 
 const struct qt_column_spec qt_event_columns[QT_EVENTS_COLUMNS] = QT_EVENTS_SPECS;

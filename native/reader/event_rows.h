@@ -4,7 +4,7 @@
 #define QT_EVENT_ROWS_H
 
 #include "base/arrow_build.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 #include "reader/timeline.h"
 

@@ -335,7 +335,7 @@ enum qt_follow_read qt_follow_read(struct qt_follow *f, char *out, size_t size, 
     return what;
 }
 
-void qt_follow_go_on(struct qt_follow *f)
+void qt_follow_take_next(struct qt_follow *f)
 {
     int rotated = next_has_bytes(f);
     if (rotated) {
@@ -348,8 +348,6 @@ void qt_follow_go_on(struct qt_follow *f)
     if (!rotated)
         atomic_fetch_add(&f->without_copy, 1);
 }
-
-int64_t qt_follow_now(void) { return qt_now(); }
 
 void qt_follow_wait(struct qt_follow *f) { qt_futex_wait(&f->ending, 0, qt_now() + LOOK_NS); }
 

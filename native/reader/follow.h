@@ -14,7 +14,7 @@ enum qt_follow_read {
     QT_FOLLOW_FAILED = -1,
     QT_FOLLOW_NOTHING = 0, /* no byte for now */
     QT_FOLLOW_BYTES = 1,
-    QT_FOLLOW_OTHER = 2,    /* this file is read to its end: another one has the name. qt_follow_go_on takes it */
+    QT_FOLLOW_OTHER = 2,    /* this file is read to its end: another one has the name. qt_follow_take_next takes it */
     QT_FOLLOW_TRUNCATED = 3 /* it was truncated, and no copy says what had been written until then; as OTHER */
 };
 
@@ -25,8 +25,7 @@ void qt_follow_close(struct qt_follow *); /* NULL is nothing */
 /* Reads up to `size` bytes that were written since the last call. Never waits. */
 enum qt_follow_read qt_follow_read(struct qt_follow *, char *out, size_t size, size_t *got, struct qt_error *);
 /* After OTHER or TRUNCATED: goes on at the beginning of the file that has the name now. */
-void qt_follow_go_on(struct qt_follow *);
-int64_t qt_follow_now(void); /* of CLOCK_MONOTONIC, in ns */
+void qt_follow_take_next(struct qt_follow *);
 /* Waits for more, for a twentieth of a second or until qt_follow_end. */
 void qt_follow_wait(struct qt_follow *);
 /* The input ends with what was written until now. From any thread. */

@@ -363,28 +363,44 @@ int qt_input_check(const char *path, struct qt_error *error)
     return QT_OK;
 }
 
-struct qt_input **qt_inputs_take_over(struct qt_input *const *opened, int32_t n)
+int qt_inputs_init(struct qt_inputs *in, const char *const *paths, struct qt_input *const *opened, int32_t n)
 {
-    struct qt_input **inputs = calloc((size_t)n + 1, sizeof *inputs);
+    in->n = n;
+    in->opened = calloc((size_t)n + 1, sizeof *in->opened);
+    in->paths = calloc((size_t)n + 1, sizeof *in->paths);
+    int bad = in->opened == NULL || in->paths == NULL;
     for (int32_t i = 0; opened != NULL && i < n; i++) {
-        if (inputs != NULL)
-            inputs[i] = opened[i];
+        if (in->opened != NULL)
+            in->opened[i] = opened[i];
         else
             qt_input_close(opened[i]);
     }
-    return inputs;
+    for (int32_t i = 0; i < n && !bad; i++)
+        bad = (in->paths[i] = strdup(paths[i])) == NULL;
+    return bad ? -1 : 0;
 }
 
-void qt_inputs_free(struct qt_input **inputs, int32_t n)
+void qt_inputs_free(struct qt_inputs *in)
 {
-    for (int32_t i = 0; inputs != NULL && i < n; i++)
-        qt_input_close(inputs[i]);
-    free(inputs);
+    for (int32_t i = 0; i < in->n; i++) {
+        if (in->opened != NULL)
+            qt_input_close(in->opened[i]);
+        if (in->paths != NULL)
+            free(in->paths[i]);
+    }
+    free(in->opened);
+    free(in->paths);
 }
 
-struct qt_input *qt_inputs_take(struct qt_input **inputs, int32_t i, const char *path, struct qt_error *error)
+struct qt_input *qt_inputs_take_opened(struct qt_inputs *in, int32_t i)
 {
-    struct qt_input *in = inputs[i];
-    inputs[i] = NULL;
-    return in != NULL ? in : qt_input_open(path, error);
+    struct qt_input *opened = in->opened[i];
+    in->opened[i] = NULL;
+    return opened;
+}
+
+struct qt_input *qt_inputs_take(struct qt_inputs *in, int32_t i, struct qt_error *error)
+{
+    struct qt_input *opened = qt_inputs_take_opened(in, i);
+    return opened != NULL ? opened : qt_input_open(in->paths[i], error);
 }

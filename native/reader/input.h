@@ -12,11 +12,21 @@ int qt_input_read(struct qt_input *, char *out, size_t size, size_t *got, struct
 uint64_t qt_input_stored_bytes(const struct qt_input *);
 /* Checks that a regular file can be opened; what can be opened only once (a FIFO, a device) is left alone. */
 int qt_input_check(const char *path, struct qt_error *);
-/* The opened inputs of a reader, one a path, NULL where the reader opens it: taken over from `opened`, which may be
- * NULL. NULL when out of memory: they are closed then. qt_inputs_free closes those that are left. */
-struct qt_input **qt_inputs_take_over(struct qt_input *const *opened, int32_t n);
-void qt_inputs_free(struct qt_input **, int32_t n); /* NULL is nothing */
-/* The input of path number i: the one that is open, which is the caller's from now on, or opened now. */
-struct qt_input *qt_inputs_take(struct qt_input **, int32_t i, const char *path, struct qt_error *);
+
+/* The paths of a reader, and those of its inputs that were opened before. Zero at first. */
+struct qt_inputs {
+    char **paths;             /* owned */
+    struct qt_input **opened; /* owned; NULL where the reader opens the path */
+    int32_t n;
+};
+
+/* Copies the paths, and takes over `opened`, which may be NULL, in any case. 0, or -1 when out of memory. */
+int qt_inputs_init(struct qt_inputs *, const char *const *paths, struct qt_input *const *opened, int32_t n);
+/* Closes the opened inputs that are left. */
+void qt_inputs_free(struct qt_inputs *);
+/* The input of path number i that was opened before: it is the caller's from now on. NULL = none. */
+struct qt_input *qt_inputs_take_opened(struct qt_inputs *, int32_t i);
+/* The same, or the path is opened now. NULL with *error. */
+struct qt_input *qt_inputs_take(struct qt_inputs *, int32_t i, struct qt_error *);
 
 #endif

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "reader/carried_rows.h"
-#include "reader/local_time.h"
+#include "reader/log_time.h"
+#include "reader/reader.h"
 
 #define PART_NS (5 * QT_SECOND)
 #define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the second of a log of whole seconds */
@@ -60,7 +60,7 @@ static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
         size_t got = 0;
         int ending = qt_follow_is_ending(l->follow); /* asked first: what comes later than this is not waited for */
         enum qt_follow_read what = qt_follow_read(l->follow, l->buffer + l->end, l->room - l->end, &got, error);
-        int64_t now = qt_follow_now();
+        int64_t now = qt_now();
         l->end += got;
         if (what == QT_FOLLOW_FAILED)
             return error != NULL ? error->code : QT_EIO;
@@ -92,19 +92,12 @@ static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
 static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const char *const *paths, int32_t n_paths,
                   const struct qt_log_options *options, struct qt_error *error)
 {
-    l->n_paths = n_paths;
-    l->inputs = qt_inputs_take_over(options->opened, n_paths);
-    l->paths = calloc((size_t)n_paths + 1, sizeof *l->paths);
+    int bad = qt_inputs_init(&l->inputs, paths, options->opened, n_paths) != 0;
     l->room = FIRST_BUFFER < l->max_event ? FIRST_BUFFER : l->max_event;
     l->buffer = malloc(l->room);
     l->normalizer = qt_normalizer_new();
-    l->has_facts_lock = pthread_mutex_init(&l->facts_lock, NULL) == 0;
-    int bad = qt_reader_init(&l->reader, kind) != 0 || l->paths == NULL || l->inputs == NULL || l->buffer == NULL ||
-              l->normalizer == NULL || !l->has_facts_lock || qt_sessions_init(&l->sessions, SESSIONS_KEPT) != 0;
-    bad = bad || qt_local_zone_init(l, options) != 0;
-    for (int32_t i = 0; i < n_paths && !bad; i++)
-        bad = (l->paths[i] = strdup(paths[i])) == NULL;
-    if (bad)
+    if (bad || qt_reader_init(&l->reader, kind) != 0 || l->buffer == NULL || l->normalizer == NULL ||
+        qt_sessions_init(&l->sessions, SESSIONS_KEPT) != 0 || qt_local_clock_init(&l->local, options) != 0)
         return qt_fail(error, QT_ENOMEM, "out of memory");
     int code = QT_OK;
     int32_t n_inputs = n_paths;
@@ -114,9 +107,9 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
             return bad_follow;
     }
     for (int32_t i = 0; i < n_inputs && code == QT_OK; i++) /* a missing file is told before anything is written */
-        code = l->inputs[i] == NULL ? qt_input_check(paths[i], error) : QT_OK;
+        code = l->inputs.opened[i] == NULL ? qt_input_check(paths[i], error) : QT_OK;
     l->following = l->follow != NULL && n_inputs == 0;
-    if (code == QT_OK && n_inputs > 0 && (l->input = qt_inputs_take(l->inputs, 0, paths[0], error)) == NULL)
+    if (code == QT_OK && n_inputs > 0 && (l->input = qt_inputs_take(&l->inputs, 0, error)) == NULL)
         code = error != NULL ? error->code : QT_EIO;
     return code;
 }
@@ -131,8 +124,6 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *kind, const char *wh
     }
     l->what = what;
     l->line = 1;
-    l->timezone_ns = options->timezone_ns;
-    l->has_timezone = options->has_timezone;
     l->max_event = options->max_event <= 0                  ? MAX_EVENT
                    : (size_t)options->max_event > MIN_EVENT ? (size_t)options->max_event
                                                             : MIN_EVENT;
@@ -148,35 +139,13 @@ void qt_log_close(struct qt_log *l)
 {
     qt_input_close(l->input);
     qt_follow_close(l->follow);
-    qt_inputs_free(l->inputs, l->n_paths);
-    for (int32_t i = 0; l->paths != NULL && i < l->n_paths; i++)
-        free(l->paths[i]);
-    free(l->paths);
+    qt_inputs_free(&l->inputs);
     free(l->buffer);
     qt_normalizer_free(l->normalizer);
     qt_sessions_free(&l->sessions);
-    qt_local_zone_free(l);
+    qt_local_clock_free(&l->local);
     qt_reader_release(&l->reader);
-    if (l->has_facts_lock)
-        pthread_mutex_destroy(&l->facts_lock);
     free(l);
-}
-
-void qt_log_set_version(struct qt_log *l, struct qt_span version)
-{
-    size_t len = version.len < sizeof l->server_version - 1 ? version.len : sizeof l->server_version - 1;
-    pthread_mutex_lock(&l->facts_lock);
-    memcpy(l->server_version, version.p, len);
-    l->server_version[len] = '\0';
-    pthread_mutex_unlock(&l->facts_lock);
-}
-
-void qt_log_describe_version(struct qt_log *l, struct qt_json *json)
-{
-    pthread_mutex_lock(&l->facts_lock);
-    size_t len = strlen(l->server_version);
-    qt_json_text(json, "server_version", len > 0 ? l->server_version : NULL, len);
-    pthread_mutex_unlock(&l->facts_lock);
 }
 
 /* Lines are only needed where something is wrong: counted from the last place asked for, or before bytes go. */
@@ -204,9 +173,9 @@ void qt_log_add_problem(struct qt_log *l, const char *kind, const char *expected
                     found.p, found.len);
 }
 
-void qt_log_add_no_record(struct qt_log *l, const char *kind, const char *expected, struct qt_span line)
+void qt_log_add_bad_record(struct qt_log *l, const char *kind, const char *expected, struct qt_span line)
 {
-    qt_log_add_problem(l, kind, expected, qt_problem_shown(l->normalizer, line));
+    qt_log_add_problem(l, kind, expected, qt_problem_excerpt(l->normalizer, line));
 }
 
 struct qt_span qt_log_cut_wrapped(struct qt_log *l, struct qt_session_mode mode, const char *line, size_t used,
@@ -237,7 +206,7 @@ void qt_log_add_wrapped(struct qt_log *l, struct qt_span left)
         return;
     qt_reader_add_not_understood(&l->reader, left.len);
     left.len = newline != NULL ? (size_t)(newline - left.p) : left.len;
-    qt_log_add_no_record(l, "wrapped_record", "a record at the start of its line", left);
+    qt_log_add_bad_record(l, "wrapped_record", "a record at the start of its line", left);
 }
 
 void qt_log_consume(struct qt_log *l, size_t used)
@@ -341,13 +310,13 @@ int qt_log_next_file(struct qt_log *l, struct qt_error *error)
         qt_input_close(l->input);
         l->input = NULL;
     }
-    if (l->file + 1 >= l->n_paths && l->follow == NULL)
+    if (l->file + 1 >= l->inputs.n && l->follow == NULL)
         return 0;
     l->file++;
     if (l->following)
-        qt_follow_go_on(l->follow);
-    l->following = l->follow != NULL && l->file + 1 >= l->n_paths;
-    if (!l->following && (l->input = qt_inputs_take(l->inputs, l->file, l->paths[l->file], error)) == NULL)
+        qt_follow_take_next(l->follow);
+    l->following = l->follow != NULL && l->file + 1 >= l->inputs.n;
+    if (!l->following && (l->input = qt_inputs_take(&l->inputs, l->file, error)) == NULL)
         return -1;
     l->begin = l->end = l->counted = 0;
     l->offset = 0;
@@ -396,7 +365,7 @@ int qt_log_line(struct qt_log *l, struct qt_span *line, size_t *used, int *code,
 
 void qt_log_note_jump(struct qt_log *l, const struct qt_event_time *m)
 {
-    struct qt_jump *jump = qt_local_note_jump(l, m);
+    struct qt_jump *jump = qt_local_clock_note_jump(&l->local, m, l->reader.batch.rows);
     if (jump == NULL)
         return;
     jump->file = l->file;
@@ -465,7 +434,7 @@ int qt_log_end_batch(struct qt_log *l, int code)
     l->part_began_ns = 0;
     l->reader.due = 0;
     qt_timeline_assign_start_times(&l->timeline, &l->sessions, b->event_times, b->rows);
-    qt_local_say_jumps(l);
+    qt_local_clock_report_jumps(&l->local, b->event_times, &l->reader.problems);
     qt_event_batch_take_times(b);
     return code;
 }

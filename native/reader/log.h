@@ -11,7 +11,45 @@
 #ifndef QT_LOG_H
 #define QT_LOG_H
 
-#include "reader/log_state.h"
+#include "reader/follow.h"
+#include "reader/input.h"
+#include "reader/log_time.h"
+#include "reader/reader.h"
+#include "reader/sessions.h"
+#include "reader/timeline.h"
+
+#define QT_LOG_MAX_BATCH (UINT64_C(1) << 30) /* bytes of texts in a batch: its columns have 32-bit offsets */
+#define QT_LOG_NO_THREAD (UINT64_C(1) << 63) /* marks a session key that is no thread id */
+
+struct qt_log {
+    struct qt_reader reader;
+    const char *what; /* "slow log", ...: for messages */
+    struct qt_inputs inputs;
+    int32_t file;
+    struct qt_input *input;   /* NULL after the last file, and of the file that is followed */
+    struct qt_follow *follow; /* the last path where it is followed, opened from the beginning on; NULL = none is */
+    int following;            /* it is being read */
+    int64_t part_ns, part_began_ns; /* of what is followed; 0 = no event yet */
+    int64_t heard_ns;               /* when it last grew */
+    int exact_times;                /* the kind gives no event_times: its events have starts */
+    uint64_t bytes_before;          /* stored bytes of the files done */
+    char *buffer;
+    size_t begin, end, room; /* unread: [begin, end) */
+    size_t max_event;        /* the buffer grows to this; what is larger is cut */
+    int line_is_cut;         /* the line that qt_log_line gave goes on: it is larger than max_event */
+    int in_cut_line;         /* the rest of such a line is at buffer[begin] */
+    uint64_t offset;         /* of buffer[begin] in its file */
+    uint64_t line;           /* of buffer[counted] */
+    size_t counted;
+    uint64_t file_events, passed_before; /* of this file; bytes not understood before it */
+    int at_end;                          /* nothing of this file is behind buffer[end] */
+    int was_truncated, last_file;        /* why a followed file is at its end */
+
+    struct qt_local_clock local;
+    struct qt_normalizer *normalizer;
+    struct qt_sessions sessions;
+    struct qt_timeline timeline;
+};
 
 /* Makes the object of a log reader, whose first member is a struct qt_log: `size` bytes, freed by the kind's close.
  * NULL when out of memory or where a file can't be opened: told in `error`. `what` names the kind of log in messages;
@@ -20,10 +58,6 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *, const char *what, 
                   int32_t n_paths, const struct qt_log_options *, struct qt_error *);
 /* For the kind's close, at its end: frees what qt_log_open made, with the object. */
 void qt_log_close(struct qt_log *);
-/* Keeps what the log says of the server's version, cut where it is too long. */
-void qt_log_set_version(struct qt_log *, struct qt_span version);
-/* Adds `server_version`. From any thread. */
-void qt_log_describe_version(struct qt_log *, struct qt_json *);
 /* Is there a file left to be read? */
 static inline int qt_log_is_open(const struct qt_log *l) { return l->input != NULL || l->following; }
 /* How many bytes to ask for where `have` are no whole event: a quarter more, so that a large one is not read again for
@@ -52,8 +86,8 @@ uint64_t qt_log_count_lines(struct qt_log *); /* line of buffer[begin] */
 void qt_log_add_problem(struct qt_log *, const char *kind, const char *expected, struct qt_span found);
 /* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
  * or as far as its first quote. */
-void qt_log_add_no_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
-/* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/foreign_line.h); leaves it as it
+void qt_log_add_bad_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
+/* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/log_text.h); leaves it as it
  * is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the event's. Returns the bytes
  * that are left over; none with *code. */
 struct qt_span qt_log_cut_wrapped(struct qt_log *, struct qt_session_mode, const char *line, size_t used,

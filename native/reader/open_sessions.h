@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 
 struct qt_open_statement {

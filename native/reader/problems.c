@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stream.h"
-#include "base/utf8.h"
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 #include "querytape_columns.h"
 
 #define SHOWN 80u /* bytes of input shown in a problem */
@@ -87,7 +87,7 @@ static void keep(struct qt_problems *p, struct qt_problem problem)
     p->n++;
 }
 
-struct qt_span qt_problem_shown(struct qt_normalizer *normalizer, struct qt_span found)
+struct qt_span qt_problem_excerpt(struct qt_normalizer *normalizer, struct qt_span found)
 {
     struct qt_statement as_statement;
     size_t n = 0;

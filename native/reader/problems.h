@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "base/arrow_abi.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 
 #define QT_PROBLEMS_KEPT 10000 /* of one kind */
@@ -34,7 +34,7 @@ int qt_problems_init(struct qt_problems *);
 void qt_problems_free(struct qt_problems *);
 /* What may be shown of something that is not understood, a part of a statement perhaps: without secrets where it tells
  * of one, else as far as its first quote. It lasts until the normalizer is used again. */
-struct qt_span qt_problem_shown(struct qt_normalizer *, struct qt_span);
+struct qt_span qt_problem_excerpt(struct qt_normalizer *, struct qt_span);
 /* `found` (found_len bytes of input) is shown cut and with control bytes replaced. Out of memory: only counted. */
 void qt_problems_add(struct qt_problems *, int64_t file, int64_t line, int64_t offset, const char *kind,
                      const char *expected, const char *found, size_t found_len);

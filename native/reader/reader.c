@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrow_stream.h"
 #include "base/error.h"
-#include "base/stream.h"
 
 int qt_reader_init(struct qt_reader *r, const struct qt_reader_kind *kind)
 {
@@ -42,6 +42,23 @@ void qt_reader_release(struct qt_reader *r)
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     r->has_lock = 0;
+}
+
+void qt_reader_set_version(struct qt_reader *r, struct qt_span version)
+{
+    size_t len = version.len < sizeof r->server_version - 1 ? version.len : sizeof r->server_version - 1;
+    pthread_mutex_lock(&r->lock);
+    memcpy(r->server_version, version.p, len);
+    r->server_version[len] = '\0';
+    pthread_mutex_unlock(&r->lock);
+}
+
+void qt_reader_describe_version(struct qt_reader *r, struct qt_json *json)
+{
+    pthread_mutex_lock(&r->lock);
+    size_t len = strlen(r->server_version);
+    qt_json_text(json, "server_version", len > 0 ? r->server_version : NULL, len);
+    pthread_mutex_unlock(&r->lock);
 }
 
 void qt_reader_set_open_sessions(struct qt_reader *r, struct qt_open_sessions *open)
@@ -214,4 +231,49 @@ void qt_reader_close(struct qt_reader *r)
         r->has_thread = 0;
     }
     r->kind->close(r);
+}
+
+/* Each is read as any statement is: classified, redacted, never believed. */
+
+int qt_carried_rows_add(struct qt_reader *r, const struct qt_open_session *open, int prepared,
+                        struct qt_event_row *like, const struct qt_event_time *time)
+{
+    struct qt_normalizer *normalizer = qt_open_sessions_normalizer(r->open);
+    int64_t number = 0;
+    for (const struct qt_open_statement *s = open->statements; s != NULL; s = s->next) {
+        struct qt_statement what;
+        struct qt_event_row row = qt_event_unknown;
+        struct qt_event_time when;
+        int is_prepared = s->id >= 0;
+        number += is_prepared;
+        if (is_prepared && !prepared)
+            continue;
+        int code = qt_normalize(normalizer, NULL, s->text.p, s->text.len, &what, NULL);
+        if (code != QT_OK)
+            return code;
+        row.session = like->session;
+        row.seq = ++like->seq;
+        row.thread_id = like->thread_id;
+        row.command = is_prepared ? "prepare" : "query";
+        row.start_ns = like->start_ns;
+        row.precision_ns = like->precision_ns;
+        row.user = like->user;
+        row.host = like->host;
+        row.db = like->db;
+        row.stmt = is_prepared ? number : -1;
+        row.file = like->file;
+        row.offset = like->offset;
+        row.flags = QT_F_CARRIED;
+        qt_event_set_statement(&row, s->text, &what);
+        if (time != NULL) {
+            when = *time;
+            when.duration_ns = -1;
+            when.stamp_kind = QT_STAMP_CARRIED;
+            when.flags = row.flags;
+        }
+        if (qt_event_batch_add(&r->batch, &row, time != NULL ? &when : NULL) != 0)
+            return QT_ENOMEM;
+        atomic_fetch_add_explicit(&r->events, 1, memory_order_relaxed);
+    }
+    return QT_OK;
 }

@@ -53,6 +53,7 @@ struct qt_reader {
     struct ArrowArray next;
     int code; /* of the batch in `next` */
     struct qt_error error;
+    char server_version[128]; /* "" = not known */
 
     int due;   /* the batch is to be closed at the next event that may begin another one */
     int given; /* the stream of the present part has had its batch */
@@ -70,6 +71,10 @@ static inline int qt_reader_batch_full(const struct qt_reader *r)
     unsigned share = r->parts < 4 ? 4 : 1;
     return r->due || r->batch.rows >= r->part_rows / share || r->batch.bytes >= r->part_bytes / share;
 }
+/* Keeps what the input says of the server's version, cut if it is too long. In the parsing thread. */
+void qt_reader_set_version(struct qt_reader *, struct qt_span version);
+/* Adds `server_version`. From any thread. */
+void qt_reader_describe_version(struct qt_reader *, struct qt_json *);
 /* Counts bytes of the input that no event is made of, and that something should be. */
 static inline void qt_reader_add_not_understood(struct qt_reader *r, uint64_t bytes)
 {
@@ -77,5 +82,13 @@ static inline void qt_reader_add_not_understood(struct qt_reader *r, uint64_t by
 }
 /* For kinds' close: what qt_reader_init made. */
 void qt_reader_release(struct qt_reader *);
+
+/* The events that bring a replayed session into the state that its original had when the capture began. */
+
+/* Adds a row for each statement of `open` that belongs on this kind of tape: those prepared in the protocol only where
+ * `prepared`. `like`: account, schema, place and start of these rows; its seq is that of the last row, and stays so.
+ * `time`: as in qt_event_batch_add. QT_OK or a code. */
+int qt_carried_rows_add(struct qt_reader *, const struct qt_open_session *open, int prepared, struct qt_event_row *like,
+                        const struct qt_event_time *time);
 
 #endif

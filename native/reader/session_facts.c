@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "base/stream.h"
-#include "base/utf8.h"
+#include "base/arrow_build.h"
+#include "base/arrow_stream.h"
 
 enum column {
     SESSION,

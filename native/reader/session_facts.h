@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "base/arrow_build.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "querytape.h"
 
 /* -1 and p NULL = unknown. A later fact of a session completes or corrects an earlier one. */

@@ -14,8 +14,8 @@
  */
 #include "reader/timeline.h"
 
+#include "base/clock.h"
 #include "querytape.h"
-#include "reader/logtime.h"
 
 #define BACK_SLACK (5 * QT_SECOND)   /* completion order is not exact to the second */
 #define AHEAD_SLACK (60 * QT_SECOND) /* a longer silence needs no witness, only no contradiction */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nothing carries a length. A server writes a body, then ";\n", so a body ends at ";\n" in front of a bound
- * (slowlog_bounds.h). Where that is inside an open literal, the literal's end decides (ambiguous); where the literal
+ * (slowlog_lines.h). Where that is inside an open literal, the literal's end decides (ambiguous); where the literal
  * never ends, the first such place does (unbalanced).
  *
  * A bound that comes behind another line: outside of literals it ends the event all the same. Either the server did not
@@ -12,7 +12,6 @@
 
 #include <strings.h>
 
-#include "slowlog/slowlog_bounds.h"
 #include "slowlog/slowlog_lines.h"
 
 #define LITERAL_REACH (256 << 10) /* how far a literal that swallows headers is followed */

@@ -3,7 +3,7 @@
 #ifndef QT_SLOWLOG_BODY_H
 #define QT_SLOWLOG_BODY_H
 
-#include "slowlog/slow_event.h"
+#include "slowlog/slowlog_header.h"
 
 /* What literals and comments mean for the end of a body. */
 enum qt_slow_quotes {

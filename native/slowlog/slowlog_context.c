@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "reader/local_time.h"
-#include "reader/names.h"
+#include "reader/log_text.h"
+#include "reader/log_time.h"
 
 /* ---- time ---- */
 
@@ -43,13 +43,13 @@ void qt_slow_stamp_event(struct qt_slowlog *s, const struct qt_slow_event *e, st
     } else if (time->kind == QT_LOGTIME_UTC) {
         m->stamp_kind = QT_STAMP_END;
         m->when_ns = time->ns;
-    } else if (e->timestamp_s >= 0 && !(s->log.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
+    } else if (e->timestamp_s >= 0 && !(s->log.local.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
         m->when_ns = e->timestamp_s * QT_SECOND;
     } else if (time->kind == QT_LOGTIME_LOCAL) {
         int64_t zone = 0;
-        if (!s->log.has_timezone)
+        if (!s->log.local.has_timezone)
             qt_slow_find_zone(s, &zone);
-        qt_local_time(&s->log, time->ns - zone, m);
+        qt_local_clock_set(&s->log.local, time->ns - zone, m);
     } else {
         m->when_ns = s->log.timeline.clock_ns != INT64_MIN ? s->log.timeline.clock_ns : 0;
         m->flags |= QT_F_CLOCK_GUESSED;

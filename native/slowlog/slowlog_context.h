@@ -1,11 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides what an event means in its place of the log: its time, its session, whether the server was restarted before
- * it. All but qt_slow_find_zone in the parsing thread. */
+/* The reader of slow logs, between slowlog.c (one event after the other) and slowlog_context.c, which decides what an
+ * event means in its place of the log: its time, its session, whether the server was restarted before it. All but
+ * qt_slow_find_zone in the parsing thread. */
 #ifndef QT_SLOWLOG_CONTEXT_H
 #define QT_SLOWLOG_CONTEXT_H
 
+#include "base/bytes.h"
+#include "reader/log.h"
 #include "slowlog/slowlog_grammar.h"
-#include "slowlog/slowlog_state.h"
+
+#define QT_ZONES 121 /* quarters of an hour from -15:00 to +15:00 */
+
+struct qt_slowlog {
+    struct qt_log log;
+    int header_known; /* a whole header is at buffer[begin] */
+    int skipping;     /* inside bytes that no grammar knows: reported once */
+
+    /* what one event leaves to the next */
+    struct qt_logtime time; /* of the last `# Time:` understood */
+    int has_use;
+    struct qt_bytes use; /* the last `use` line: log-wide until the next server header */
+    int pending_restart; /* a server header was seen: an event that follows tells what it was */
+    uint64_t header_at;  /* the number of the event behind it */
+    int other_version;   /* that header names another version than the one before */
+    int after_flush;     /* the last event was a FLUSH that writes a new header */
+    int said_no_thread;
+
+    _Atomic uint32_t zones[QT_ZONES]; /* how often local time less UTC was so many quarters */
+    _Atomic uint64_t restarts;
+    _Atomic int32_t rate_limit, rate_by_query, has_extra;
+};
 
 /* Median of local time less UTC; returns whether the log showed both. From any thread. */
 int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);

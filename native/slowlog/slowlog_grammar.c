@@ -11,8 +11,7 @@
  */
 #include "slowlog/slowlog_grammar.h"
 
-#include "reader/foreign_line.h"
-#include "slowlog/slowlog_bounds.h"
+#include "reader/log_text.h"
 #include "slowlog/slowlog_header.h"
 #include "slowlog/slowlog_lines.h"
 
@@ -40,9 +39,10 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
         out->warnings += out->warnings < 0 ? 1 : STARTS(p, line, "# Warning ");
         return;
     }
-    p += 2;
-    if (STARTS(p, line, "Time: ")) {
-        p += 6;
+    size_t len;
+    enum qt_header_mark mark = qt_header_mark_at(p, line, &len);
+    if (mark == QT_MARK_TIME) {
+        p += len;
         out->time = qt_logtime_parse(p, (size_t)(line - p));
         const char *next = p;
         while (next < line && *next != '#') /* old Percona servers put `# User@Host:` on the same line */
@@ -51,10 +51,13 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
         out->time_text.len = (size_t)((next > p && next < line ? next - 1 : next) - p);
         if (next == line)
             return;
-        p = next + (next + 2 <= line ? 2 : 0);
+        p = next;
+        mark = qt_header_mark_at(p, line, &len);
     }
-    if (STARTS(p, line, "User@Host: ") || STARTS(p, line, "User: ")) {
-        p += p[4] == '@' ? 11 : 6;
+    if (mark != QT_MARK_USER_HOST && mark != QT_MARK_USER) {
+        p += line - p >= 2 ? 2 : 0;
+    } else {
+        p += len;
         const char *rest = qt_slow_parse_user_host(p, line, out);
         out->unknown_line |= rest == p;
         p = rest;

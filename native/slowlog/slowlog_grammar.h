@@ -4,8 +4,8 @@
 #ifndef QT_SLOWLOG_GRAMMAR_H
 #define QT_SLOWLOG_GRAMMAR_H
 
-#include "slowlog/slow_event.h"
 #include "slowlog/slowlog_body.h"
+#include "slowlog/slowlog_header.h"
 
 enum qt_slow_result {
     QT_SLOW_EVENT = 1,  /* an event of *used bytes */

@@ -3,7 +3,7 @@
 #ifndef QT_OWN_CLOCK_H
 #define QT_OWN_CLOCK_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Does a text with QT_F_TIMESTAMP give the session the server's clock back, by 0 or DEFAULT? The last value counts. */
 int qt_gives_clock_back(struct qt_span text);

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arrow_read.h"
+#include "base/arrow_stream.h"
 #include "base/error.h"
-#include "base/stream.h"
 #include "sweep/moments.h"
 #include "sweep/numbers.h"
 #include "sweep/rows.h"

@@ -189,6 +189,17 @@ HEADER = (
 BANNER = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n"
 
 
+@pytest.mark.parametrize("mark", ["Time", "User@Host", "User", "Thread_id", "Schema", "Client"])
+def test_each_line_of_a_wrapped_header_belongs_to_it(mark: str, tmp_path: Path) -> None:
+    """The statement before ends in front of the header's first line, whichever that is."""
+    plain = f"{HEADER}SET timestamp=1718000000;\nSELECT 1;\n"
+    wrapped = [f"# {mark}: app", "# Query_time: 0.1  Lock_time: 0", "SET timestamp=1718000001;", "SELECT 2;"]
+    (tmp_path / "log").write_text(plain + "".join(f"web-1  | {line}\n" for line in wrapped))
+    read = read_all(open_slowlog([tmp_path / "log"]))
+    assert [event["statement"].decode() for event in read.events] == ["SELECT 1"]
+    assert read.not_understood == (tmp_path / "log").stat().st_size - len(plain)
+
+
 @pytest.mark.parametrize("ending", [HEADER + "SET timestamp=1718000000;\nSELECT 9;\n", BANNER, ""])
 @pytest.mark.parametrize(
     ("body", "told"),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "check.h"
 #include "protocol/parameter_types.h"
 #include "sources.h"
@@ -99,9 +99,9 @@ static int on_midway(void *self, void *connection, struct qt_decoder *d, struct 
     hear(l, &port, sizeof port);
     if (!l->knows)
         return 0;
-    CHECK_INT(qt_decoder_know(d, 5, l->knows == 1 ? none : user, l->knows == 2 ? none : db), QT_OK);
+    CHECK_INT(qt_decoder_set_account(d, 5, l->knows == 1 ? none : user, l->knows == 2 ? none : db), QT_OK);
     for (uint32_t id = 1; id < 4; id++)
-        CHECK_INT(qt_decoder_know_statement(d, id, text, (uint16_t)id), QT_OK);
+        CHECK_INT(qt_decoder_add_statement(d, id, text, (uint16_t)id), QT_OK);
     return 1;
 }
 

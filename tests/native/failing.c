@@ -2,6 +2,7 @@
 #include "failing.h"
 
 #include <errno.h>
+#include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@ char *__real_strdup(const char *text);
 void __real_free(void *p);
 ssize_t __real_read(int fd, void *out, size_t size);
 ssize_t __real_pread(int fd, void *out, size_t size, off_t at);
+int __real_pcap_compile(pcap_t *pcap, struct bpf_program *out, const char *text, int optimize, bpf_u_int32 mask);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
@@ -27,9 +29,11 @@ char *__wrap_strdup(const char *text);
 void __wrap_free(void *p);
 ssize_t __wrap_read(int fd, void *out, size_t size);
 ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at);
+int __wrap_pcap_compile(pcap_t *pcap, struct bpf_program *out, const char *text, int optimize, bpf_u_int32 mask);
 
 static atomic_int what;
 static atomic_long which, calls;
+static atomic_size_t longest_filter;
 
 void failing_set(enum failing_kind kind, long number)
 {
@@ -172,4 +176,12 @@ ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
 {
     ssize_t most = allowed(size);
     return most < 0 ? -1 : __real_pread(fd, out, (size_t)most, at);
+}
+
+void failing_filters(size_t longest) { atomic_store(&longest_filter, longest); }
+
+int __wrap_pcap_compile(pcap_t *pcap, struct bpf_program *out, const char *text, int optimize, bpf_u_int32 mask)
+{
+    size_t longest = atomic_load(&longest_filter);
+    return longest > 0 && strlen(text) > longest ? -1 : __real_pcap_compile(pcap, out, text, optimize, mask);
 }

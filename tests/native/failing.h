@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the code under test that fail when a test says so: the linker puts these in the place of malloc, calloc,
- * realloc, strdup, free, read and pread (FAILING in the Makefile). Other libraries call the real ones. */
+ * realloc, strdup, free, read, pread and pcap_compile (FAILING in the Makefile). Other libraries call the real ones. */
 #ifndef QT_TEST_FAILING_H
 #define QT_TEST_FAILING_H
+
+#include <stddef.h>
 
 enum failing_kind {
     FAILING_NONE,
@@ -18,5 +20,7 @@ enum failing_kind {
 void failing_set(enum failing_kind, long number);
 /* How many calls of that kind there were since; from then on none fails. */
 long failing_stop(void);
+/* From now on libpcap refuses filters of more than so many bytes; 0 = it does not. */
+void failing_filters(size_t longest);
 
 #endif

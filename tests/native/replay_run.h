@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
+#include "base/arrow_stream.h"
 #include "base/checksum.h"
-#include "base/stream.h"
 #include "fake_server.h"
 #include "querytape_engine.h"
 

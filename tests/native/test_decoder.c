@@ -7,10 +7,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "check.h"
-#include "failing.h"
 #include "conversations.h"
+#include "failing.h"
 #include "test_normalize_util.h"
 
 static struct talk talks[MOST_TALKS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checksums of results. */
-#include "base/little_endian.h"
+#include "base/bytes.h"
 #include "check.h"
 #include "engine/verify.h"
 #include "replay_run.h"

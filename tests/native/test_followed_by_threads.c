@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/stream.h"
+#include "base/arrow_stream.h"
 #include "check.h"
 #include "querytape.h"
 #include "reader/follow.h"

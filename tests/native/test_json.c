@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON objects in little room. */
+/* JSON objects in little room, and where objects end. */
+#include <string.h>
+
 #include "base/json.h"
 #include "check.h"
 
@@ -27,9 +29,80 @@ static void members_that_do_not_fit_are_left_out(void)
     CHECK_TEXT(out, "{}");
 }
 
+/* Where objects of JSON end, in whatever pieces they come. */
+
+struct a_case {
+    const char *text;
+    int found;
+    size_t used;
+};
+
+static const struct a_case CASES[] = {
+    {"{}", 1, 2},
+    {"{} ", 1, 2},
+    {"{\"a\":{\"b\":[1,-2.5e+3,true,null,\"}\"]}\n , \"c\" :\t{ } }{", 1, 51},
+    {"{\"a\\\"}\\\\\":1}", 1, 12},
+    {"{\"a\":[[],[{}]]}x", 1, 15},
+    {"{\"a\":1", 0, 6},
+    {"{\"a", 0, 3},
+    {"{\"a\\", 0, 4},
+    {"{{", -1, 2},
+    {"{\"a\"{", -1, 5},
+    {"{\"a\":1 2}", -1, 8},
+    {"{\"a\":1,}", -1, 8},
+    {"{\"a\":1]", -1, 7},
+    {"{\"a\":[1}", -1, 8},
+    {"{\"a\":[1:", -1, 8},
+    {"{\"a\nb\":1}", -1, 4},
+    {"{\"a\\\nb\":1}", -1, 5},
+    {"{,", -1, 2},
+    {"}", -1, 1},
+};
+
+/* The first `cut` bytes, then the rest. */
+static void scan_in_two(const struct a_case *c, size_t cut)
+{
+    struct qt_json_scan s;
+    size_t used, more = 0;
+    qt_json_scan_begin(&s);
+    int found = qt_json_scan(&s, c->text, cut, &used);
+    if (found == 0)
+        found = qt_json_scan(&s, c->text + used, strlen(c->text) - used, &more);
+    CHECK(found == c->found);
+    CHECK(used + more == c->used);
+}
+
+static void deep(int depth, int expected)
+{
+    struct qt_json_scan s;
+    size_t used;
+    int found = 0;
+    qt_json_scan_begin(&s);
+    for (int i = 0; i < depth && found == 0; i++)
+        found = qt_json_scan(&s, i == 0 ? "{\"a\":" : "[", i == 0 ? 5 : 1, &used);
+    for (int i = depth; i > 0 && found == 0; i--)
+        found = qt_json_scan(&s, i == 1 ? "}" : "]", 1, &used);
+    CHECK(found == expected);
+}
+
+static void objects_in_two_pieces(void)
+{
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        for (size_t cut = 0; cut <= strlen(CASES[i].text); cut++)
+            scan_in_two(&CASES[i], cut);
+}
+
+static void depth_is_bounded(void)
+{
+    deep(QT_JSON_DEPTH, 1);
+    deep(QT_JSON_DEPTH + 1, -1);
+}
+
 int main(void)
 {
     RUN(texts_are_escaped);
     RUN(members_that_do_not_fit_are_left_out);
+    RUN(objects_in_two_pieces);
+    RUN(depth_is_bounded);
     return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections that wait beyond their end for secrets: a list against a plain one, its bounds, and what a sink answers. */
-#include "packets/tcp_parked.h"
+#include "packets/tcp.h"
 
 #include "base/error.h"
 #include "check.h"
-#include "protocol/parameter_types.h"
-#include "protocol/await_secrets.h"
 #include "conversations.h"
+#include "protocol/decoder.h"
+#include "protocol/parameter_types.h"
 #include "test_normalize_util.h"
 
 enum { MOST = 1 << 14, MANY = 600 };
@@ -40,7 +40,7 @@ static void make(struct one *o, struct qt_tls_log *log, int waits, long stops_at
     for (size_t i = 0; i < talks[0].n && waits; i++)
         run_say(&o->run, talks[0].segment[i].way, talks[0].segment[i].p, talks[0].segment[i].n, i);
     o->decoder = o->connection.decoder = o->run.decoder;
-    CHECK_INT(qt_decoder_waits(o->decoder), waits);
+    CHECK_INT(qt_decoder_awaits_secrets(o->decoder), waits);
 }
 
 static void park(struct qt_tcp *t, struct one *o)
@@ -91,7 +91,7 @@ static void as_a_plain_list(void)
             now = n > 0 && list[0]->since_ns > 0 && random_below(&state, 2)
                       ? list[0]->since_ns + MINUTE + (int64_t)random_below(&state, 2)
                       : now + (int64_t)random_below(&state, 30) * (MINUTE / 60);
-            CHECK_INT(qt_tcp_parked_look(&t, now), QT_OK);
+            CHECK_INT(qt_tcp_parked_check_secrets(&t, now), QT_OK);
             for (size_t i = 0; i < n;) {
                 list[i]->since_ns = list[i]->since_ns != 0 ? list[i]->since_ns : now;
                 if (!list[i]->waits || now - list[i]->since_ns > MINUTE)
@@ -125,10 +125,10 @@ static void secrets_come(void)
     make(&o, log, 1, 0);
     park(&t, &o);
     long before = o.run.listener.calls;
-    CHECK_INT(qt_tcp_parked_look(&t, 1), QT_OK);
+    CHECK_INT(qt_tcp_parked_check_secrets(&t, 1), QT_OK);
     CHECK_INT(o.run.listener.calls, before);
     CHECK_INT(qt_tls_log_take(log, &lines, key_lines, strlen(key_lines)), 0);
-    CHECK_INT(qt_tcp_parked_look(&t, 2), QT_OK);
+    CHECK_INT(qt_tcp_parked_check_secrets(&t, 2), QT_OK);
     CHECK(t.parked == NULL && t.n_parked == 0);
     CHECK_INT(o.run.listener.calls, r.listener.calls);
     qt_parameter_types_free(o.run.types);
@@ -171,8 +171,8 @@ static void what_a_sink_answers(void)
         }
         int code = end ? qt_tcp_parked_end(&t) : QT_OK;
         if (!end) {
-            CHECK_INT(qt_tcp_parked_look(&t, 1), QT_OK);
-            code = qt_tcp_parked_look(&t, MINUTE + 2);
+            CHECK_INT(qt_tcp_parked_check_secrets(&t, 1), QT_OK);
+            code = qt_tcp_parked_check_secrets(&t, MINUTE + 2);
         }
         CHECK_INT(code, STOPPED);
         CHECK_INT(t.n_parked, 1);

@@ -2,7 +2,7 @@
 /* The sweep over random events: the numbers of each place are whole, nothing is lost or used after it was freed, and
  * memory that is out is said. What the numbers are, tests/simulator and tests/replay/plan compare. */
 #include "base/arrow_abi.h"
-#include "base/stream.h"
+#include "base/arrow_stream.h"
 #include "check.h"
 #include "failing.h"
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from querytape.capture.sources.packets import unread
+from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import live_filter
 
 from tests.helpers.command_line import run_here
@@ -45,7 +47,7 @@ class Filter:
         self._pcap.pcap_open_dead.restype = ctypes.c_void_p
         handle = ctypes.c_void_p(self._pcap.pcap_open_dead(link, 262144))
         self._program = _Program()
-        text = live_filter(link, ports).encode()
+        text = live_filter(link, ports).text.encode()
         assert not self._pcap.pcap_compile(handle, ctypes.byref(self._program), text, 1, ctypes.c_uint32(0xFFFFFFFF))
         self.length = self._program.length
 
@@ -101,6 +103,28 @@ def test_each_link_layer_passes_what_it_can_carry(link: int, made: Callable[...,
         cut = [piece[14:] for n, p in enumerate(carried) for piece in pieces(p, 504, n, 4)]
         assert all(live.passes(head + p) for p in [*packets(), *carried, *cut]), name
     assert not live.passes(head + udp(53, bytes(60)))
+
+
+def test_no_link_layer_is_filtered_by_its_ports_alone() -> None:
+    """On each link layer that libpcap filters, tunnels pass; tests/native/test_live_filter.c has one that refuses them."""
+    filtered = 0
+    for link in range(300):
+        try:
+            found = live_filter(link, (3306, 3307))
+        except NativeFault:
+            continue
+        filtered += 1
+        assert (found.ports_only, "[6] = 47" in found.text or "ip[9] = 47" in found.text) == (False, True), link
+    assert filtered > 30
+
+
+def test_a_filter_of_ports_alone_is_a_warning() -> None:
+    """The fact, what is not on the tape, and the command that records it."""
+    assert unread({"filters_ports_only": 0}) == []
+    (warning,) = unread({"filters_ports_only": 1})
+    assert warning["kind"] == "live_filter"
+    for part in ("only the ports", "packets in tunnels and fragments are not recorded", "tcpdump -i INTERFACE"):
+        assert part in warning["text"]
 
 
 def test_a_cooked_link_passes_tags_and_labels(made: Callable[..., Filter]) -> None:

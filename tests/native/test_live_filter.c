@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter of a live capture on a link layer where libpcap refuses a part of it: whatever is left out is known. */
+#include "check.h"
+#include "failing.h"
+#include "querytape.h"
+
+static const int32_t PORTS[] = {3306, 33061};
+static const int32_t LINKS[] = {0, 1, 9, 12, 50, 51, 104, 113, 228, 276};
+static const char ONLY[] = "tcp port 3306 or tcp port 33061";
+
+static int make(int32_t link, char *out, size_t size, int32_t *ports_only)
+{
+    struct qt_error error;
+    *ports_only = -1;
+    return qt_packets_filter(link, PORTS, 2, out, size, ports_only, &error);
+}
+
+static void a_whole_filter(void)
+{
+    char text[8192];
+    int32_t ports_only;
+    for (size_t i = 0; i < sizeof LINKS / sizeof *LINKS; i++) {
+        CHECK_INT(make(LINKS[i], text, sizeof text, &ports_only), QT_OK);
+        CHECK_INT(ports_only, 0);
+        CHECK(strncmp(text, ONLY, sizeof ONLY - 1) == 0 && strlen(text) > sizeof ONLY);
+    }
+}
+
+/* Each term is taken by itself, and the whole is refused. */
+static void a_filter_of_the_ports_alone(void)
+{
+    char text[8192];
+    int32_t ports_only;
+    failing_filters(200);
+    for (size_t i = 0; i < sizeof LINKS / sizeof *LINKS; i++) {
+        CHECK_INT(make(LINKS[i], text, sizeof text, &ports_only), QT_OK);
+        CHECK_INT(ports_only, 1);
+        CHECK_TEXT(text, ONLY);
+    }
+    failing_filters(0);
+}
+
+static void no_filter_at_all(void)
+{
+    char text[8192];
+    int32_t ports_only;
+    failing_filters(1);
+    CHECK_INT(make(1, text, sizeof text, &ports_only), QT_EINVALID);
+    failing_filters(0);
+    CHECK_INT(make(1, text, sizeof ONLY, &ports_only), QT_EINVALID);
+}
+
+int main(void)
+{
+    RUN(a_whole_filter);
+    RUN(a_filter_of_the_ports_alone);
+    RUN(no_filter_at_all);
+    return 0;
+}
