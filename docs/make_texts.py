@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from make_cli import commands
 from querytape.cli.main import group
 from querytape.cli.option_sections import ALL
+from querytape.docs.make_cli import commands
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PRODUCT = ("capture", "replay", "analyze", "native", "schemas", "cli", "common", "servers", "serve", "metrics",

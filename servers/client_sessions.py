@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query a server for its clients' open sessions and their state, as far as it shows them; docs/sources/open-sessions.md has a table.
+"""Query a server for its clients' open sessions and their state, as far as it shows them.
+
+docs/sources/open-sessions.md has a table.
 
 Nothing is changed on the server. What it does not show is None or absent, never a default.
 """

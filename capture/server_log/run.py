@@ -21,7 +21,6 @@ from ...common.errors import InputError, RefusedError, TargetError
 from ...common.files import size_now
 from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
-from ...servers.client_sessions import OpenSessions
 from ...servers.facts import gather
 from ...servers.target import Target
 from ..record_source import capture_source

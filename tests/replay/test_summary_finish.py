@@ -1,176 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's end from made files, without a server: everything that run.json says, and why a run is partial."""
 
-import json
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import pytest
-from querytape.common.errors import NativeFault, QuerytapeError, TargetError
+from querytape.common.errors import NativeFault, QuerytapeError
 from querytape.native.bindings.engine import LATENESS, EndedBy
-from querytape.replay import ReplayOptions, Target, summary
+from querytape.replay import Target, summary
 from querytape.replay.observe.accounting import account
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Amplification, Pace
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.replay.run_folder import RunFolder, first_info
 from querytape.replay.summary import ENDED_BY, IN_ACCOUNTING, VOLATILE_VARIABLES, file_entries, finish
-from querytape.schemas import open_folder, select_list
-from querytape.servers.facts import Facts
+from querytape.schemas import open_folder
 
-from tests.helpers.duck import database
+from tests.helpers.ended_runs import BEFORE, EVENTS, SENT, SESSION, Answer, Made, S
 from tests.helpers.planning import planned
-from tests.helpers.runs import make_run
-from tests.helpers.tapes import MS
 
 pytestmark = pytest.mark.slow
-
-S = 1_000_000_000
-BEFORE = {"a": "1", "b": "2", "gone": "x", "timestamp": "1", "max_allowed_packet": "9"}
-AFTER = {"a": "1", "b": "3", "new": "y", "timestamp": "2", "max_allowed_packet": "9"}
-EVENTS = [{"statement": f"SELECT {n}", "class": "write" if n == 2 else "read"} for n in range(1, 5)]
-SENT = [
-    {"seq": 1, "due_ns": 0, "sent_ns": 3000, "done_ns": 2 * S, "errno": 0},
-    {"seq": 3, "due_ns": 2 * MS, "sent_ns": 2 * MS + 5000, "done_ns": 3 * S, "errno": 1146},
-    {"seq": 4, "due_ns": 3 * MS, "sent_ns": 3 * MS + 5000, "done_ns": 3 * S, "errno": 1146},
-]
-SESSION = {
-    "session": 1,
-    "clone": 0,
-    "connect_ns": 0,
-    "connected_ns": 5,
-    "errno": 0,
-    "in_transaction": True,
-    "opened_ahead": False,
-    "executed": 1,
-    "injected": 0,
-}
-
-
-class Answer:
-    """A control connection that gives the rows of SHOW GLOBAL VARIABLES."""
-
-    open = True
-
-    def __init__(self) -> None:
-        self.closed = 0
-
-    @contextmanager
-    def cursor(self) -> Iterator["Answer"]:
-        yield self
-
-    def execute(self, query: str) -> None:
-        assert query == "SHOW GLOBAL VARIABLES"
-
-    def fetchall(self) -> list[tuple[str, str]]:
-        return list(AFTER.items())
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-class Made:
-    """A run whose outcomes are written, made by hand; `asked`: what was asked of the target, with which timeout."""
-
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
-        self.path, self.planned = tmp_path, plan
-        self.asked: list[Any] = []
-        self.answer: Answer | None = Answer()
-        monkeypatch.setattr(summary, "last_calibration", lambda: None)
-        monkeypatch.setattr(Target, "connect", lambda target, timeout: self.connect(target, timeout))
-        monkeypatch.setattr(summary, "cache_counters", self.counters)
-
-    def connect(self, target: Target, timeout_s: int) -> Answer:
-        self.asked.append((target.name, timeout_s))
-        if self.answer is None:
-            raise TargetError("nobody\x1b listens")
-        return self.answer
-
-    def counters(self, target: Target, timeout_s: int) -> dict[str, int]:
-        self.asked.append(("cache", target.name, timeout_s))
-        return {"Qcache_hits": 7}
-
-    def run(
-        self,
-        sent: Sequence[dict[str, Any]] = SENT,
-        sessions: Sequence[dict[str, Any]] = (SESSION,),
-        options: dict[str, Any] | None = None,
-        rules: Rules | None = None,
-        stats: dict[str, Any] | None = None,
-        **fields: Any,
-    ) -> Any:
-        """Return an ended run of a tape of three reads and a write, which the plan leaves out."""
-        plan = planned(self.path, EVENTS, rules) if rules else self.copied()
-        folder = RunFolder(self.path)
-        made = make_run(self.path / "made.run", self.path / "t.tape", sent)
-        shutil.copy(made / "outcomes" / "part-00000.parquet", folder.outcomes / "part-run-00000.parquet")
-        self.write_sessions(sessions)
-        given = ReplayOptions(
-            Target("app", "h", "10.0.0.1"),
-            self.path,
-            **{"query_plans": False, "connect_timeout_s": 11, **(options or {})},
-        )
-        info = first_info(plan, given, Facts("8.0.36", variables=BEFORE))
-        folder.write(info)
-        counts = {name: number for number, name in enumerate(IN_ACCOUNTING, 1)}
-        late = {name: number for number, name in enumerate(LATENESS, 101)}
-        engine = {"zero_real_ns": 77, "now_ns": 2_500_000_000, "ended_by": EndedBy.NOTHING, "drain_timeout": 0}
-        values = {**counts, **late, **engine, "engine_cpu_ns": 55, "order_broken": 0, **(stats or {})}
-        self.cleaned = 0
-        return SimpleNamespace(
-            plan=plan, options=given, folder=folder, info=info, stats=SimpleNamespace(**values), stops=0, timed_out=False,
-        standstill=None,
-            ticks=SimpleNamespace(clock_pairs=[[1, 2]]), speed=SimpleNamespace(changes=[{"at_ns": 3, "speed": "2"}], clean=self.clean),
-            sampler=SimpleNamespace(problem="no rights"), rows_written=len(sent), threads_peak=6, cpu_ns=66,
-            feeder_error=None, growing=None, drivers=None, **fields,
-        )  # fmt: skip
-
-    def copied(self) -> Plan:
-        """Return the plan that was made once, in a folder of its own."""
-        plan = self.planned
-        shutil.copytree(plan.spill.parent, self.path, dirs_exist_ok=True)
-        files = {file: self.path / file.relative_to(plan.spill.parent) for file in plan.files}
-        return replace(
-            plan,
-            tape=replace(plan.tape, path=self.path / "t.tape", info=dict(plan.tape.info)),
-            spill=self.path / "spill",
-            files=tuple(files.values()),
-            measured={files[file]: pieces for file, pieces in plan.measured.items()},
-        )
-
-    def clean(self) -> None:
-        self.cleaned += 1
-
-    def write_sessions(self, rows: Sequence[dict[str, Any]]) -> None:
-        listed = " UNION ALL BY NAME ".join(
-            "SELECT "
-            + ", ".join(f"{json.dumps(value).replace(chr(34), chr(39))} AS {name}" for name, value in row.items())
-            for row in rows
-        )
-        with database() as con:
-            have = {row[0] for row in con.execute(f"DESCRIBE {listed}").fetchall()}
-            query = f"SELECT {select_list('run', 'sessions', have)} FROM ({listed})"
-            con.execute(f"COPY ({query}) TO '{self.path}/sessions.parquet' (FORMAT parquet)")
-
-    def kept(self) -> dict[str, Any]:
-        """Return run.json."""
-        info: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        return info
 
 
 @pytest.fixture(scope="module")
 def one_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """Return the plan of the small tape."""
     return planned(tmp_path_factory.mktemp("plan"), EVENTS)
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_plan: Plan) -> Made:
+    """Return a maker of ended runs."""
     return Made(tmp_path, monkeypatch, one_plan)
 
 
@@ -186,7 +46,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
         f"{IN_ACCOUNTING.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
         " (max_allowed_packet of the target, and a part of 1 GiB for all sessions): those connections were ended with"
-        " error 2013, and not by the target. Replay fewer sessions (--sessions), or raise"
+        " error 2013, and not by the target. Replay fewer sessions (--max-sessions), or raise"
         " the target's max_allowed_packet",
         f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
@@ -230,7 +90,8 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert done.complete
 
 
-def test_variables_that_change_by_themselves_are_no_change() -> None:
+def test_variables_that_move_by_themselves() -> None:
+    """They are no change."""
     assert {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "rand_seed1"} <= VOLATILE_VARIABLES
 
 
@@ -255,18 +116,21 @@ def test_why_the_rest_was_not_sent(made: Made, fields: dict[str, Any], reason: s
     assert finish(run).info["accounting"]["reasons"]["not_sent"] == {reason: 1}
 
 
-def test_a_tape_replayed_twice_has_two_outcomes_an_event(made: Made) -> None:
+def test_copies_are_counted(made: Made) -> None:
+    """A tape that is replayed twice has two outcomes an event."""
     sent = [row | {"clone": clone} for row in SENT for clone in (0, 1)]
     accounting = finish(made.run(sent=sent, rules=Rules(amplification=Amplification(amplify=2)))).info["accounting"]
     assert (accounting["tape_events"], accounting["executed"], accounting["balanced"]) == (8, 6, True)
 
 
-def test_without_a_pace_the_drain_waits_for_no_due_time(made: Made) -> None:
+def test_answers_are_waited_for_only_with_a_pace(made: Made) -> None:
+    """Without a pace there is no last due time."""
     drain = finish(made.run(options={"pace": Pace(kind="none")})).info["drain"]
     assert drain == {"waited_ns": 0, "cut": 0}
 
 
-def test_a_target_that_is_gone_after_the_run_leaves_its_variables_unknown(made: Made) -> None:
+def test_a_target_that_is_gone_afterwards(made: Made) -> None:
+    """Whether variables have changed is not known then; the run is whole."""
     made.answer = None
     done = finish(made.run())
     assert done.info["variables_changed"] is None
@@ -364,9 +228,29 @@ def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.M
     assert given == [("t.tape", made.path, True, run.task.options.target, {"a": "b"})]
 
 
-AHEAD = SESSION | {"in_transaction": False, "opened_ahead": True}
-LOST = AHEAD | {"session": 2, "connect_ns": 9, "connected_ns": 10, "errno": 2013, "error": "lost"}
-FAILED = AHEAD | {"session": 3, "connect_ns": 8, "connected_ns": None, "errno": 1040, "error": "Too many"}
+LOST = {
+    "session": 2,
+    "clone": 0,
+    "connect_ns": 9,
+    "connected_ns": 10,
+    "errno": 2013,
+    "error": "lost",
+    "in_transaction": False,
+    "opened_ahead": True,
+    "executed": 1,
+    "injected": 0,
+}
+FAILED = {
+    "session": 3,
+    "clone": 0,
+    "connect_ns": 8,
+    "errno": 1040,
+    "error": "Too many",
+    "in_transaction": False,
+    "opened_ahead": True,
+    "executed": 1,
+    "injected": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -391,7 +275,8 @@ def test_events_of_lost_sessions(made: Made, sessions: Any, answers: bool, parti
     assert made.asked[0] == ("app@h:3306", 11)
 
 
-def test_lost_sessions_whose_events_were_all_sent_ask_nothing_of_the_target(made: Made) -> None:
+def test_all_is_sent_though_sessions_were_lost(made: Made) -> None:
+    """Then nothing is asked of the target: the run came to its end."""
     run = made.run(sessions=[SESSION, LOST])
     assert finish(run).info["partial"] is None
     assert len(made.asked) == 1  # its variables
@@ -439,7 +324,8 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
     assert isinstance(caught.value.__cause__, duckdb.Error)
 
 
-def test_files_of_a_run_are_listed_with_bytes_and_rows(made: Made) -> None:
+def test_files_of_a_run_are_named_with_their_rows(made: Made) -> None:
+    """All tables of a run, with bytes and rows."""
     run = made.run()
     entries = file_entries(run.task.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]

@@ -14,7 +14,7 @@ from querytape.schemas import open_folder
 def facts_of(*rows: tuple[str, str, str, str, str], **variables: str) -> Side:
     """Return a side with facts (kind, schema, table, name, JSON) and global variables."""
     facts = f"(FROM (VALUES {', '.join(map(str, rows))}) AS v(kind, db, tbl, name, facts))"
-    return Side({"variables": variables} if variables else {}, facts)
+    return Side({"variables": dict[str, str | None](variables)} if variables else {}, facts)
 
 
 @contextmanager
