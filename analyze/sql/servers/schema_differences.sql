@@ -133,10 +133,10 @@ SELECT e.what, CASE e.kind WHEN 'parameters' THEN 'routine' ELSE e.kind END AS k
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext'])
     END, false)
     -- MariaDB's JSON is a text of its own collation.
-    OR (fact = 'collation' AND EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
+    OR (fact IS NOT DISTINCT FROM 'collation' AND EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext']))
     -- A table's or schema's own default concerns new columns only: its columns are compared by themselves.
-    OR (e.kind = 'table' AND fact = 'collation') AS folded,
+    OR coalesce(e.kind = 'table' AND fact = 'collation', false) AS folded,
     count(*) OVER () AS differences
 FROM every AS e
 LEFT JOIN used AS u ON u.tbl = e.tbl
