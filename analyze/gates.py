@@ -16,7 +16,7 @@ from .findings.errors import NEW_ERRORS, ON_BOTH
 from .findings.results import unexplained
 from .model import Report, Severity
 from .rows import ErrorsRow, ResultsRow
-from .verdicts.verdict import CANNOT_TELL, FASTER, SLOWER, UNSTABLE
+from .verdicts.verdict import FASTER, INCONCLUSIVE, SLOWER, UNSTABLE
 
 FAILED_GATE = 3  # the exit code where a gate holds
 HELP_WIDTH = 76
@@ -71,15 +71,15 @@ GATES: dict[str, Gate] = {
     "slower": Gate("digests that are slower", _verdicts(SLOWER)),
     "faster": Gate("digests that are faster", _verdicts(FASTER)),
     "unstable": Gate("digests whose interval crosses the margin", _verdicts(UNSTABLE)),
-    "cannot_tell": Gate("digests of which nothing can be said", _verdicts(CANNOT_TELL)),
+    "inconclusive": Gate("digests without a verdict", _verdicts(INCONCLUSIVE)),
     "new_errors": Gate(
-        "events that fail in B though A or the tape, where it knows, answered them, or with another error",
+        "events that fail only in B, or with another error than in A",
         _errors(*NEW_ERRORS),
     ),
-    "failed_on_both": Gate("of these, events that fail in A, too, and had succeeded on the tape", _errors(ON_BOTH)),
+    "failed_on_both": Gate("of these, events that also fail in A but succeeded on the tape", _errors(ON_BOTH)),
     "gone_errors": Gate("events that no longer fail", _errors("gone")),
     "different_results": Gate(
-        "events with a different result that nothing in the statement explains",
+        "events with a different result that the statement does not explain",
         lambda report: _events(unexplained(report)),
     ),
     "stalls": Gate("stalls of the run that is judged", _stalls),

@@ -139,8 +139,8 @@ class ServerDifference:
     `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's; with its fact where only
     that differs, as in `orders.k_user columns`. `folded`: it comes with the
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
-    `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
-    told by their times. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
+    `changed`: digests among them whose verdict or results changed. `inconclusive`: those that may be slower, but whose
+    times do not prove it. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
     name, that a trigger, routine or event writes. `old_name`: of a setting on B, where it is another.
     """
 
@@ -154,7 +154,7 @@ class ServerDifference:
     digests: int = 0
     tape_ns: int = 0
     changed: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
+    inconclusive: tuple[str, ...] = ()
     doing: str = ""
     writes: frozenset[str] = frozenset()
     old_name: str = ""

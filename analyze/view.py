@@ -28,7 +28,7 @@ from .findings.remedies import Task, to_do
 from .findings.slower import cache_sentence, work_of_writes, work_sentence, work_text
 from .findings.trust import baseline
 from .model import Report, Servers, Variable
-from .verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WORDS
+from .verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SLOWER, UNSTABLE, WORDS
 
 
 class Tone(StrEnum):
@@ -40,7 +40,7 @@ class Tone(StrEnum):
     SOFT = "soft"
 
 
-VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, CANNOT_TELL: Tone.SOFT}
+VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, INCONCLUSIVE: Tone.SOFT}
 MAX_COUNTERS = 12  # that are shown at once
 ROUNDS_SAID = "Relative latency: service times of a round divided by those of A's first, over all statements."
 TIMES_SAID = (
@@ -115,7 +115,7 @@ class PartLine:
     said: str
     counts: str
     shares: str
-    untold: str
+    inconclusive: str
     cells: tuple[str, ...]
 
 
@@ -190,6 +190,7 @@ class View:
     cache: str
     question: str
     answer: Said | None
+    answer_notes: tuple[str, ...]
     parts: tuple[PartLine, ...]
     tasks: tuple[TaskLine, ...]
     verdicts: tuple[tuple[str, int, Tone | None], ...]  # word, digests, tone; None = plain
@@ -229,6 +230,7 @@ def view_of(report: Report) -> View:
         cache=(cache_sentence(report) or "") if report.compares else "",
         question=question(report) if report.compares else "",
         answer=Said(ANSWER_TONES.get(answer.answer, Tone.WARN), answer.sentence) if answer else None,
+        answer_notes=answer.notes if answer else (),
         parts=tuple(_part(part) for part in parts_of(report)) if report.compares else (),
         tasks=tuple(_task(task) for task in to_do(report)) if report.compares else (),
         verdicts=tuple(_verdicts(report)),
@@ -335,7 +337,7 @@ def _runs(report: Report) -> Iterator[RunLine]:
 def _part(part: Part) -> PartLine:
     tones = {BREAKS: Tone.BAD, ELSE: Tone.BAD, CHEAPER: Tone.GOOD}
     tone = tones.get(part.name, Tone.WARN) if part.events > part.explained else Tone.SOFT
-    name = f"{part.name} (of {part.untold:,} it can't be told)" if part.untold else part.name
+    name = f"{part.name} ({part.inconclusive:,} inconclusive)" if part.inconclusive else part.name
     if not part.events:
         return PartLine(part.name, tone, part.said(), "", "", "", (name, "0", "0", "-", "-", "-"))
     time = None if part.time_share is None else share(part.time_share)
@@ -352,7 +354,7 @@ def _part(part: Part) -> PartLine:
         part.said(),
         f"{plural(part.digests, 'digest')}, {plural(part.events, 'event')}",
         "; ".join(shares),
-        f"of {count(part.untold)} more it can't be told" if part.untold else "",
+        f"{count(part.inconclusive)} more inconclusive" if part.inconclusive else "",
         (name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time or "-", lost),
     )
 
@@ -361,8 +363,8 @@ def _task(task: Task) -> TaskLine:
     tones = {BREAKS: Tone.BAD, ELSE: Tone.BAD}
     return TaskLine(
         Tone.SOFT if task.expected else tones.get(task.part, Tone.WARN),
-        "may be slower" if task.untold else task.part,
-        not (task.expected or task.untold),
+        "may be slower" if task.inconclusive else task.part,
+        not (task.expected or task.inconclusive),
         task.said(),
         task.part,
         tuple((digest or "", events) for digest, events in task.digests.items()),
@@ -373,9 +375,8 @@ def _task(task: Task) -> TaskLine:
 def _margin(report: Report) -> str:
     margin = report.settings.margin
     return (
-        "Statements of B compared with A. One is called slower or faster only where the difference is more than"
-        f" {margin.ratio * 100:g} % and {duration(margin.ns)}, and chance alone would hardly make it among so many"
-        " statements."
+        "Statements of B compared with A. A statement is called slower or faster only if the difference exceeds"
+        f" {margin.ratio * 100:g} % and {duration(margin.ns)} and is unlikely by chance among so many statements."
     )
 
 

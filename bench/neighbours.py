@@ -123,7 +123,7 @@ def called(report: Report) -> dict[str, str]:
 
 def undecided(report: Report) -> int:
     """Return how many digests got no verdict."""
-    return sum(e["verdict"] == "cannot tell" for e in report.digests)
+    return sum(e["verdict"] == "inconclusive" for e in report.digests)
 
 
 def compare(tape: Path, servers: list[Server], folder: Path, rounds: int) -> Report:
@@ -152,9 +152,9 @@ def main() -> int:
                 report = compare(tape, servers, folder, given.rounds)
             wrong, open_ = called(report), undecided(report)
             false, unknown, same = false + len(wrong), unknown + open_, same + len(report.digests) - len(wrong) - open_
-            print(f"{number + 1:3}: called falsely {wrong or 'none'}, cannot tell {open_}", flush=True)
+            print(f"{number + 1:3}: called falsely {wrong or 'none'}, inconclusive {open_}", flush=True)
     print(
-        f"{given.comparisons} comparisons of {given.rounds} rounds: {false} false, {unknown} cannot tell, {same} same"
+        f"{given.comparisons} comparisons of {given.rounds} rounds: {false} false, {unknown} inconclusive, {same} same"
     )
     return 0
 

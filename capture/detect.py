@@ -32,6 +32,6 @@ def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
         return min(seen, key=lambda pair: pair[0])[1]
     first = begin.split(b"\n", 1)[0][:MAX_SHOWN]
     raise InputError(
-        f"{name}: the kind of this file is not known: it begins with {first!r}; name the kind: querytape capture KIND"
+        f"{name}: unknown kind of file: it begins with {first!r}; give the kind: querytape capture KIND"
         f" FILE ({', '.join(kind.name for kind in kinds)})"
     )

@@ -167,7 +167,7 @@ def recover(path: Path) -> dict[str, Any]:
     Raises FolderError where `path` is no tape, InputError where it has no event.
     """
     if is_held(path):
-        raise InputError(f"{path}: its capture is under way: nothing has to be saved")
+        raise InputError(f"{path}: its capture is running: nothing needs to be saved")
     tape = open_folder("tape", path)
     info = dict(tape.info)
     if missing := [key for key in ("source", "files") if not info.get(key)]:
@@ -175,7 +175,7 @@ def recover(path: Path) -> dict[str, Any]:
     for half in (path / "events").glob("*.tmp"):
         half.unlink()
     info.pop("published", None)
-    text = "the capture was killed: what it had not written yet is missing from the end of the tape"
+    text = "the capture was killed: its unwritten events are missing from the end of the tape"
     with open_storage(path) as con:
         info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
         warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]
@@ -207,6 +207,6 @@ def position_sentence(server: Any, first_ns: int) -> str | None:
     first = datetime.fromtimestamp(first_ns / 1e9, UTC)
     return (
         f"the binary log position was taken at {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the tape's"
-        " first event, and is of no use for a restore: find the one before it by time,"
+        " first event, so it cannot be used for a restore. Find the earlier one by time:"
         f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG, and see docs/restore.md"
     )

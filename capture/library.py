@@ -33,7 +33,7 @@ def capture(
     paths = [files] if isinstance(files, str | PathLike) else files
     names = [as_input(fspath(path)) for path in paths]
     if kind is None and not names:
-        raise InputError("expected files, or a kind of source that is read live")
+        raise InputError("expected files, or a source that can be read live")
     if kind is not None and kind not in SOURCES:
         raise InputError(f"{kind!r}: expected a kind of source: {', '.join(SOURCES)}")
     source = SOURCES[kind] if kind is not None else detect_source(names[0], SOURCES.values())

@@ -170,7 +170,7 @@ def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 
         values, rows = _bulk(at, reading)
         return values, f"a bulk execution of {rows:,} rows: this is the first" if rows > 1 else ""
     if letter == "R":
-        raise ValueError("its values are not known: it was prepared before the recording began")
+        raise ValueError("its values are unknown: it was prepared before the recording began")
     return [], ""
 
 
@@ -185,7 +185,7 @@ def statement_text(
         return None
     notes = [text for name, text in LIMITS if flags & FLAGS[name]]
     if flags & FLAGS["placeholder"] and params is None:
-        notes.append("each ? stands for a value that is not known here")
+        notes.append("each ? is an unknown value")
     if params is None or flags & FLAGS["unbound"] or params[:1] in (b"A", b"I"):
         return _with_notes(notes, statement)
     try:

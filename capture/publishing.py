@@ -149,7 +149,7 @@ def dropped_warnings(info: dict[str, Any]) -> list[TapeWarning]:
     problems = f" and {plural(dropped['problems'], 'problem')}" if dropped["problems"] else ""
     text = (
         f"events before {utc_time(dropped['before_ns'])} UTC were dropped by --keep"
-        f" {short_duration(dropped['keep_ns'])} ({plural(dropped['events'], 'event')}{problems}): sessions"
-        " that are older lack what they set and prepared until then"
+        f" {short_duration(dropped['keep_ns'])} ({plural(dropped['events'], 'event')}{problems}): older sessions"
+        " lack their earlier settings and prepared statements"
     )
     return [{"kind": "dropped_by_keep", "text": text}]

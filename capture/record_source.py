@@ -228,7 +228,7 @@ def truncation_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
     if not n:
         return []
     text = (
-        f"the log was truncated {n:,} times and no copy of it was found next to it: what was written just before may be"
+        f"the log was truncated {n:,} times and no copy of it was found next to it: the last bytes before may be"
         " missing"
     )
     return [{"kind": "truncated_log", "text": text}]

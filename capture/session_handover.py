@@ -73,7 +73,7 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
     times = [Path(name).stat().st_mtime for name in files if name != STDIN and Path(name).is_file()]
     if known.started_s is None or not times or known.started_s <= max(times):
         return ""
-    return "the server was started after these files were written: sessions that were open before are not known"
+    return "the server was started after these files were written: sessions that were open before are unknown"
 
 
 def describe_state(
@@ -104,9 +104,9 @@ def describe_state(
             f" {carried:,} statements that restore their state (of them {prepared:,} prepared statements)"
         )
     if after and carried:
-        notes.append("their state was asked after the traffic: what it changed in between counts as set from the start")
+        notes.append("their state was read after the traffic: later changes count as set from the start")
     if given.not_shown and given.sessions:
-        notes.append(f"of sessions that were open before this server does not show {', '.join(given.not_shown)}")
+        notes.append(f"this server does not show, of sessions that were open before: {', '.join(given.not_shown)}")
     lacking = [f"{n:,} {REASONS[reason]}" for reason, n in given.not_restored.items() if n]
     if PREPARED in given.not_shown and tape.get("source") == "packets" and found:
         lacking.append(f"what {found:,} sessions had prepared: the server does not show it (performance_schema)")

@@ -43,7 +43,7 @@ class Endless:
     """How a capture without an end publishes: a part at latest every `part_every_ns`.
 
     `keep_ns`: parts whose events are older than this are dropped, None = never. `follow`: the last file is followed by
-    its name as it grows; else the source is live. `from_end`: what that file holds already is passed over.
+    its name as it grows; else the source is live. `from_end`: what that file holds already is skipped.
     """
 
     part_every_ns: int = PART_EVERY_NS

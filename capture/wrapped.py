@@ -86,7 +86,7 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
         return "audit logs in XML are not read: set audit_log_format = JSON on the server, and record again"
     if CLOUDWATCH.match(head):
         return (
-            f"this is what `aws logs` prints: jq -r '.events[].message' {file} > plain.log takes the log out of it;"
+            f"this is output of `aws logs`: jq -r '.events[].message' {file} > plain.log takes the log out of it;"
             " then capture plain.log"
         )
     if AZURE.match(head):
@@ -185,16 +185,16 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
             path = Path(name)
             at = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
             time, year, row = "([A-Z][a-z]+ [ 0-9][0-9] [0-9:.]+)", f"{at.year} ", r"\2"
-            why = f"; syslog has no year, {at.year} is the file's: split a log that goes over New Year"
+            why = f"; syslog has no year: {at.year} is the file's: split a log that goes over New Year"
         lead = re.sub(r"[A-Z][a-z]+", "[A-Z][a-z]+", _shape(found["lead"]))
         command = f"s/^{lead}{time} [^,]*{_shape(found['ident'])}[^,]* ([^ ,]*,)/{year}\\1,{row}/p"
         return (
-            f"syslog has the times of these audit rows: sed -nE '{command}' {file} > plain.log puts them into the rows;"
+            f"syslog has the times of these audit rows: sed -nE '{command}' {file} > plain.log adds them to the rows;"
             f" then capture plain.log{why}"
         )
     if JOURNAL.search(head) and b'"__REALTIME_TIMESTAMP"' in head:
         command = """.__REALTIME_TIMESTAMP + "," + (.MESSAGE | sub("^[^,]* "; ""))"""
-        return f"this is what `journalctl -o json` prints: jq -r '{command}' {file} > plain.log; then capture plain.log"
+        return f"this is output of `journalctl -o json`: jq -r '{command}' {file} > plain.log; then capture plain.log"
     if TIMELESS.search(head):
         return "these audit rows have no times: `journalctl -o short-iso-precise` prints them with their times"
     if OTHER_TIME.search(head):

@@ -98,7 +98,7 @@ def drivers_of(options: dict[str, Any]) -> "Drivers | None":
     if how is None:
         return None
     if joined and listen is None:
-        raise click.UsageError("--drivers join:N: say where drivers are waited for: --listen HOST:PORT")
+        raise click.UsageError("--drivers join:N: give the address to listen on: --listen HOST:PORT")
     for name in ("follow", "metrics"):
         if options[name]:
             raise click.UsageError(f"--{name}: not with --drivers")

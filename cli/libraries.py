@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from ..native.bindings.libraries import library_versions, login_plugins
 
-OF_EVERY_SYSTEM = ("zlib",)  # wheels leave it out, as the manylinux rules allow
+OF_EVERY_SYSTEM = ("zlib",)  # wheels omit it, as the manylinux rules allow
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 

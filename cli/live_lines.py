@@ -107,7 +107,7 @@ class LiveLines(Watcher):
 
     def stopping(self, times: int) -> None:
         """Print what Ctrl-C did."""
-        first = "stopping: nothing more is sent, answers are awaited; Ctrl-C again ends it now"
+        first = "stopping: waiting for the last answers; Ctrl-C again ends it now"
         self.say(first if times == 1 else "stopping now", "yellow")
 
 

@@ -161,7 +161,7 @@ class LiveView(LiveLines):
         if self._live is None:
             super().stopping(times)
             return
-        self._seen.state = "stopping: answers are awaited; Ctrl-C again ends it now" if times == 1 else "stopping now"
+        self._seen.state = "stopping: waiting for answers; Ctrl-C again ends it now" if times == 1 else "stopping now"
         self._draw()
 
     def ended(self) -> None:

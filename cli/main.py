@@ -34,7 +34,7 @@ COMMANDS = {
         ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as pages.", "Report"
     ),
     "inspect": LazyCommand(
-        ".commands.inspect_tape:inspect_command", "Show what is on a tape, and what it lacks.", "Workload"
+        ".commands.inspect_tape:inspect_command", "Show the contents of a tape, and its gaps.", "Workload"
     ),
     "lint": LazyCommand(
         ".commands.lint:lint_command", "Find what another version refuses or does differently.", "Workload"
@@ -56,7 +56,7 @@ COMMANDS = {
         ".commands.calibrate:calibrate_command", "Measure what this machine can replay at most.", "Lab"
     ),
     "null-server": LazyCommand(
-        ".commands.null_server:null_server_command", "Run a server that answers every command at once with OK.", "Lab"
+        ".commands.null_server:null_server_command", "Run a server that answers every command with OK.", "Lab"
     ),
     "completion": LazyCommand(
         ".commands.completion:completion_command", "Print what makes a shell complete commands and options.", "Lab"
@@ -109,7 +109,7 @@ Examples:
     is_eager=True,
     expose_value=False,
     callback=show_version,
-    help="With --version: show the libraries that it runs with, too.",
+    help="With --version: also show the libraries.",
 )
 def group() -> None:
     """Record MySQL traffic, replay it against other servers, compare what came back."""
@@ -168,7 +168,7 @@ def exit_code(ending: Ending) -> int:
             raise
         from ..common.duck import plain_reason
 
-        click.echo(f"querytape: {plain_reason(error)}: `querytape tape verify TAPE` tells which", err=True)
+        click.echo(f"querytape: {plain_reason(error)}: run `querytape tape verify TAPE` to find the file", err=True)
         return 1
 
 

@@ -17,8 +17,8 @@ METRICS: OptionSpec = option(
     "--metrics",
     type=Address(),
     metavar="HOST:PORT",
-    help="Serve counters and histograms at this address while it goes on, for Prometheus; :PORT is for this machine"
-    " alone, port 0 takes a free one.",
+    help="Serve counters and histograms at this address during the command, for Prometheus; :PORT listens on this"
+    " machine only, port 0 takes a free one.",
 )
 
 

@@ -23,9 +23,9 @@ EXIT_LOST = 4  # the tape is written, but something of the input is certainly no
 # The kinds of problems that are certain losses: what one is, and what several are.
 LOSSES = {
     "foreign_file": ("file has no event of its kind in it", "files have no event of their kind in them"),
-    "not_understood": ("place was not understood", "places were not understood"),
+    "not_understood": ("place could not be parsed", "places could not be parsed"),
     "wrapped_record": ("place where records have other text in front", "places where records have other text in front"),
-    "too_large": ("event was too large and is cut", "events were too large and are cut"),
+    "too_large": ("event was too large and was cut", "events were too large and were cut"),
     "damaged_archive": ("packed file is damaged or cut off", "packed files are damaged or cut off"),
     "damaged_capture": ("capture file is damaged or cut off", "capture files are damaged or cut off"),
     "bad_query_time": ("duration could not be read", "durations could not be read"),
@@ -90,7 +90,7 @@ def lost_sentence(info: dict[str, Any]) -> str:
     """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
     parts = [describe(kind, n) for kind, n in info["problems"].items() if is_loss(kind)]
     if parts and (skipped := info.get("not_understood_bytes", 0)):
-        parts.append(f"{plural(skipped, 'byte')} {'was' if skipped == 1 else 'were'} passed over")
+        parts.append(f"{plural(skipped, 'byte')} {'was' if skipped == 1 else 'were'} skipped")
     return "; ".join([*parts, *(str(text) for text in info.get("lost") or ())])
 
 
@@ -146,7 +146,7 @@ def readable_tape(path: Path) -> Path:
         return path
     from ..capture.tools.snapshot import snapshot_of
 
-    click.echo(f"{path}: its capture is under way: this is what it has published until now", err=True)
+    click.echo(f"{path}: its capture is running: these are the events published so far", err=True)
     return click.get_current_context().with_resource(snapshot_of(path))
 
 
@@ -160,7 +160,7 @@ def complete_tape(path: Path) -> None:
 
     if is_held(path):
         raise InputError(
-            f"{path}: its capture is under way: take a piece out of it first, with"
+            f"{path}: its capture is running: take a piece out of it first, with"
             f" `querytape tape cut {path} --last 20m -o piece.tape`"
         )
     tape = open_folder("tape", path)

@@ -76,7 +76,9 @@ PACE = Section(
             help="Time in which the speed rises from zero to --speed.",
         ),
         option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this long."),
-        option("--follow", is_flag=True, help="Go on with a tape that a capture is writing, until the capture ends."),
+        option(
+            "--follow", is_flag=True, help="Continue with a tape that a capture is writing, until the capture ends."
+        ),
         option(
             "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
         ),
@@ -187,7 +189,7 @@ FIDELITY = Section(
 SAFETY = Section(
     "Safety",
     (
-        option("--allow-writes", is_flag=True, help="Send writes and DDL, too. Default: only reads are sent."),
+        option("--allow-writes", is_flag=True, help="Also send writes and DDL. Default: only reads are sent."),
         option(
             "--target-is-disposable",
             is_flag=True,
@@ -200,7 +202,7 @@ SAFETY = Section(
             multiple=True,
             type=click.Choice([name for name in DANGERS if name != "none"]),
             metavar="NAME",
-            help="Send this kind of dangerous statement, too (names below); may be given several times.",
+            help="Also send this kind of dangerous statement (names below); may be given several times.",
         ),
         option(
             "--partial-ok",

@@ -31,7 +31,7 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
     """Return what click makes of options of `querytape replay`. Raises click.UsageError for one that is wrong."""
     params = _options_alone.make_context("replay", list(words)).params
     if params["follow"]:
-        raise click.UsageError("--follow: only with `querytape replay`: what is compared has to be the same each time")
+        raise click.UsageError("--follow: only with `querytape replay`: a comparison needs the same events each time")
     if params["metrics"] is not None:
         raise click.UsageError("--metrics: before the --, as an option of the command itself")
     if not params["live"]:
@@ -75,9 +75,7 @@ def pace_of(options: dict[str, Any]) -> Pace:
     if options["pace"] == "none":
         del scaled["speed"]
         if any(scaled.values()) or scaled["max_idle_ns"] is not None:
-            raise click.UsageError(
-                "--pace none: nothing is due, so there is nothing to scale; leave out the other times"
-            )
+            raise click.UsageError("--pace none: events have no due time to scale; omit the other times")
         return Pace("none")
     return Pace(options["pace"], **scaled)
 

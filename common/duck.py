@@ -70,7 +70,7 @@ def plain_reason(error: Exception) -> str:
         return "the disk is full"
     named = re.search(r"[^\s'\"]+\.parquet", str(error))
     file = f" ({named[0]})" if named and not named[0].startswith("/proc/") else ""
-    return f"a file can't be read any more, or is damaged inside{file}"
+    return f"a file is damaged or no longer readable{file}"
 
 
 def load_sql(package: str, name: str) -> str:

@@ -79,7 +79,7 @@ def record_demo(show: Show, seconds: float, folder: Path) -> None:
         raise QuerytapeError(f"{folder / 'data'} exists already: name another folder")
     with _demo(show, folder) as demo:
         demo.record(seconds, demo.folder / "data")
-        demo.say(f"The log: {demo.folder / 'slow.log'}. The data of before: {demo.folder / 'data'}")
+        demo.say(f"The log: {demo.folder / 'slow.log'}. The data before the traffic: {demo.folder / 'data'}")
 
 
 def needs_mariadb() -> None:
@@ -121,7 +121,7 @@ class _Demo:
             production.start()
             self.say(
                 f"{rows:,} rows. The data were copied while the server was stopped: this is their state before the "
-                "traffic. Now the slow log is to have every statement:"
+                "traffic. Now the slow log records every statement:"
             )
             self.show(f"\nmysql> {LOG_ON};\n", "command")
             production.execute(LOG_ON)

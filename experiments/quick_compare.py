@@ -39,7 +39,7 @@ MAX_LAPS = 40
 CHEAP_NS = 100_000_000  # of a round: a digest is sent again and again within it
 LONG_NS, MAX_LOOPS = 1_000_000_000, 20  # a run that lasts; how often a tape is repeated for that
 SAMPLE_NS = 200_000_000  # runs are short
-UNDECIDED = ("unstable", "cannot tell")
+UNDECIDED = ("unstable", "inconclusive")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def compare_quickly(
     tape = open_folder("tape", plan.tape)
     questions = choose(tape, stored_functions([side.target for side in sides.values()]))
     if not questions.places:
-        raise InputError(f"{plan.tape}: there is nothing to ask: {', '.join(questions.left) or 'it has no statement'}")
+        raise InputError(f"{plan.tape}: no statement to send: {', '.join(questions.left) or 'it has no statement'}")
     make_private(folder)
     plan = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=ROUNDS, pause_ns=0)
     plan.write(folder / PLAN_FILE)  # a report of what is stopped from here on says what there is
@@ -257,7 +257,7 @@ def stored_functions(targets: Sequence[Target]) -> frozenset[str]:
             keep_read_only(server, target)
             rows = query_or_none(server, "SELECT ROUTINE_NAME FROM information_schema.ROUTINES")
             if rows is None:
-                raise QuerytapeError(f"{target.name}: stored functions can't be listed: nothing is asked")
+                raise QuerytapeError(f"{target.name}: stored functions cannot be listed, so nothing is sent")
             names |= {str(row[0]).lower() for row in rows}
             names |= {name.lower() for name in library_functions(server).names or ()}
     return frozenset(names)

@@ -37,7 +37,7 @@ class ShownStatement:
 def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: str) -> ShownStatement:
     """Return an execution of a digest, given by its first digits. Raises InputError where there is none, or several.
 
-    `runs`: the rounds of each side. First comes what failed in B and not in A, then what failed in B, in A, on the
+    `runs`: the rounds of each side. First comes what failed only in B, then what failed in B, in A, on the
     tape; where nothing failed, what took longest.
     """
     tape = open_folder("tape", tape_path)
@@ -92,10 +92,10 @@ def _find_digest(con: duckdb.DuckDBPyConnection, digest: str, tape: Folder) -> t
         [begin],
     ).fetchall()
     if not found:
-        raise InputError(f"--show {begin}: no digest of {tape.path} begins so")
+        raise InputError(f"--show {begin}: no digest of {tape.path} begins with it")
     if len(found) > 1:
         listed = "; ".join(f"{name} {text[:50]}" for name, text in found[:MAX_LISTED])
-        raise InputError(f"--show {begin}: {len(found)} digests begin so; give more digits: {listed}")
+        raise InputError(f"--show {begin}: {len(found)} digests begin with it; give more digits: {listed}")
     return found[0]
 
 

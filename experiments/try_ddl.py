@@ -118,7 +118,7 @@ def check_room(data: Path) -> None:
     if needed > free:
         raise InputError(
             f"{data}: three copies of it need {megabytes(needed)}, and {room} has {megabytes(free)} left:"
-            " name a larger folder in TMPDIR"
+            " set TMPDIR to a larger folder"
         )
 
 

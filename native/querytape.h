@@ -214,7 +214,7 @@ int qt_input_peek(struct qt_input *, char *out, size_t room, size_t *got, struct
 int qt_input_unpack(struct qt_input *, int out, char quote, uint64_t *longest, struct qt_error *);
 /* Reads CSV whose values have escapes of backslashes to the end, and writes it to the descriptor `out` with commas,
  * each value but NULL (`\N`, or NULL without quotes) between double quotes. `quote`: 0 = none has a meaning. QT_EFORMAT
- * names the line where a value goes on after its closing quote, or that the last quote never closes. */
+ * names the line where a value continues after its closing quote, or that the last quote never closes. */
 int qt_input_rewrite_csv(struct qt_input *, int out, char separator, char quote, struct qt_error *);
 void qt_input_close(struct qt_input *);
 
@@ -226,7 +226,7 @@ struct qt_log_options {
     struct qt_input *const *opened; /* for each path one that is open already, or NULL: the reader's from now on, also
                                      * where opening it fails. May be NULL */
     int32_t follow;                 /* the last path is followed as `tail -F` does, until qt_reader_stop */
-    int32_t from_end;               /* of that: what it holds already is passed over */
+    int32_t from_end;               /* of that: what it holds already is skipped */
     int64_t part_ns;                /* following: a part is closed at latest after this time; 0 = 5 s */
     /* Of a zone with daylight saving time: the offsets that count from these times on (UTC, ascending), instead of
      * timezone_ns. Copied. */

@@ -171,7 +171,7 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
         lines.append(
             f"  WARNING: the tape does not show when sessions quit: {rested:,} times one was disconnected after"
             f" {REST_NS // 10**9} s of silence (sooner where the target had little room), {again:,} times connected"
-            " again: what it had set, prepared or put into temporary tables was gone"
+            " again: its settings, prepared statements and temporary tables were lost"
         )
     return lines
 
@@ -181,5 +181,5 @@ def follow_problem(story: dict[str, Any] | None) -> str | None:
     if story and story["lost"]:
         return f"{story['lost']:,} events were dropped by --keep before they could be taken"
     if story and story["ended"] == "killed":
-        return "the capture was killed: what it had not published yet is missing"
+        return "the capture was killed: its unpublished events are missing"
     return None

@@ -71,7 +71,7 @@ def finish(run: EndedRun) -> RunSummary:
             return _finish(run, con)
     except duckdb.Error as error:
         raise QuerytapeError(
-            f"{run.task.folder.path}: the accounting can't be closed: {plain_reason(error)}"
+            f"{run.task.folder.path}: the accounting cannot be closed: {plain_reason(error)}"
         ) from error
     finally:  # whatever ended it: what only the replay needed goes
         run.task.folder.clean()

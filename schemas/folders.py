@@ -94,8 +94,8 @@ class Folder:
         for table, of_table in files.items():
             if more := [file for file in self._there(table) if file not in of_table]:
                 raise FolderError(
-                    f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
-                    f" {self.kind}"
+                    f"{more[0]}: {self.kind}.json does not list it: remove it, because it is a copy or belongs to"
+                    f" another {self.kind}"
                 )
         rows = check_tables(self.kind, files)
         for table, of_table in files.items():
@@ -108,7 +108,7 @@ class Folder:
         for what, number in (("bytes", file.stat().st_size), ("rows", rows)):
             if number != entry[what]:
                 raise FolderError(
-                    f"{file}: {number:,} {what}, {self.kind}.json says {entry[what]:,}: damaged, or another's"
+                    f"{file}: {number:,} {what}, {self.kind}.json says {entry[what]:,}: damaged, or of another tape"
                 )
 
     def _count(self, table: str) -> int:

@@ -76,7 +76,7 @@ CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
     coalesce(getvariable('danger_names')[((flags >> {danger}) & 255)::INTEGER], 'unknown');
 -- The number of a copy of a session. Copy 0 is the session itself.
 CREATE OR REPLACE TEMP MACRO copy_of(session, clone) AS session + (clone::BIGINT << {clone});
--- filtered: the user's choice excluded it. skipped: the plan had to leave it out.
+-- filtered: the user's choice excluded it. skipped: the plan had to omit it.
 CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
     CASE WHEN reason IN ({filtered}) THEN 'filtered' ELSE 'skipped' END;
 """

@@ -241,10 +241,10 @@ COUNTERS = {
     "drain_timeout": Counter(False, "drain_cut_events", "Events cut off without an answer at the end of --drain."),
 }
 REASONS = {
-    "write": Reason("writes, for --allow-writes was not given", False),
-    "ddl": Reason("DDL, for --allow-writes was not given", False),
-    "admin": Reason("administration, for --allow-writes was not given", False),
-    "locking_read": Reason("locking reads, for --allow-writes was not given", False),
+    "write": Reason("writes, without --allow-writes", False),
+    "ddl": Reason("DDL, without --allow-writes", False),
+    "admin": Reason("administration, without --allow-writes", False),
+    "locking_read": Reason("locking reads, without --allow-writes", False),
     "filter:session": Reason("of sessions that were not selected", False),
     "filter:time": Reason("before or after the selected time", False),
     "filter:event": Reason("statements that were not selected", False),
@@ -260,7 +260,7 @@ REASONS = {
     "no_statement": Reason("the log does not show their text", True),
     "not_prepared": Reason("their PREPARE is missing or failed", True),
     "nothing_to_prepare": Reason("PREPAREs whose EXECUTE is sent as text", False),
-    "nothing_to_close": Reason("closing or resetting what was not prepared", False),
+    "nothing_to_close": Reason("Close or Reset without a prepared statement", False),
     "sql_prepare": Reason("PREPARE, EXECUTE or DEALLOCATE as statements", True),
     "routine": Reason("ran inside a routine whose CALL is sent", False),
     "system": Reason("the server's own traffic", False),

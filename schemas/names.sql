@@ -168,6 +168,6 @@ CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
     coalesce(getvariable('danger_names')[((flags >> 16) & 255)::INTEGER], 'unknown');
 -- The number of a copy of a session. Copy 0 is the session itself.
 CREATE OR REPLACE TEMP MACRO copy_of(session, clone) AS session + (clone::BIGINT << 40);
--- filtered: the user's choice excluded it. skipped: the plan had to leave it out.
+-- filtered: the user's choice excluded it. skipped: the plan had to omit it.
 CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
     CASE WHEN reason IN ('write', 'ddl', 'admin', 'locking_read', 'filter:session', 'filter:time', 'filter:event', 'filter:resumed', 'filter:failed_in', 'filter:slower_in') THEN 'filtered' ELSE 'skipped' END;

@@ -174,7 +174,7 @@ RESULT_REASONS = {
     ),
     "server_writes": ResultReason(
         "only one side has an event or trigger that writes to its tables",
-        "make B as A is, and compare again",
+        "set B as in A, and compare again",
         None,
     ),
 }

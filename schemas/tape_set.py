@@ -86,12 +86,14 @@ class TapeSet(Folder):
         marker = self.path / SET
         for member, entry in zip(self.members, self.entries, strict=True):
             if tape_id(member.tape.info) != entry["id"]:
-                raise FolderError(f"{member.tape.path}: not the tape that {marker} speaks of: {self._again}")
+                raise FolderError(f"{member.tape.path}: not the tape that {marker} lists: {self._again}")
         for what in ("events", "sessions"):
             together = sum(int(member.tape.info["counts"][what]) for member in self.members)
             if together != self.info["counts"][what]:
                 counted = self.info["counts"][what]
-                raise FolderError(f"{marker}: {counted:,} {what}, its tapes have {together:,}: damaged, or another's")
+                raise FolderError(
+                    f"{marker}: {counted:,} {what}, its tapes have {together:,}: damaged, or of another tape"
+                )
         (entry,) = self.digests
         rows = check_tables("tape", {"digests": self.files("digests")})[self.path / DIGESTS]
         size = (self.path / DIGESTS).stat().st_size
@@ -150,7 +152,9 @@ def _ask(path: Path, query: str) -> list[tuple[Any, ...]]:
         try:
             return con.execute(query).fetchall()
         except duckdb.Error as error:
-            raise FolderError(f"{path}: {plain_reason(error)}: `querytape tape verify` tells which") from error
+            raise FolderError(
+                f"{path}: {plain_reason(error)}: run `querytape tape verify` to find the damaged file"
+            ) from error
 
 
 def set_id(tapes: Sequence[Folder]) -> str:

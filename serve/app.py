@@ -94,6 +94,6 @@ async def refused(request: Request, error: Exception) -> Response:
 
 async def broken(request: Request, error: Exception) -> Response:
     """Show that a fault of ours came; uvicorn writes what it is on standard error."""
-    answer = said(request, "A fault of querytape: what it is stands on the server's standard error.", 500)
+    answer = said(request, "An error of querytape. Its standard error has the details.", 500)
     answer.headers.update(ALWAYS)  # it is made outside of the middleware
     return answer

@@ -36,7 +36,7 @@ MAX_NUMBER = 1e18
 
 @dataclass
 class Night:
-    """One night: its folder's name, what its report says, or why that is not known."""
+    """One night: its folder's name, its report, or why that is not known."""
 
     name: str
     problem: str | None = None

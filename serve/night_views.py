@@ -79,7 +79,7 @@ class ChangeLine(NamedTuple):
 
 
 class NightLine(NamedTuple):
-    """A night, and what its report says."""
+    """A night, and its report."""
 
     name: str
     url: str
@@ -108,8 +108,8 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
     """Return what a history shows; `urls`: of the nights."""
     drawn = {each["digest"]: each["text"] for each in told["digests"] if each["digest"]}
     return NightsView(
-        f"{len(told['nights'])} nights, {told['known']} with a report. Ratios are B's time over A's in the same night,"
-        " so what a machine does to both is no change.",
+        f"{len(told['nights'])} nights, {told['known']} with a report. Ratios are B's time over A's in the same"
+        " night, so effects of the machine on both cancel out.",
         list(_answers(told, urls)),
         bool(told["known"]),
         [
@@ -126,7 +126,7 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
         list(drawn.items())[:MAX_CHARTS],
         f"Changes are found with E-Divisive (Matteson and James 2014; a permutation test, p at most {told['level']};"
         f" less than 10 % is none). {told['followed']} digests were followed: about one in {int(1 / told['level'])}"
-        " that did not change may be named by chance. A change shows when about three nights are behind it.",
+        " that did not change may be named by chance. A change appears after about three nights.",
         [_night(night, urls) for night in reversed(told["nights"])],
     )
 
@@ -136,7 +136,7 @@ def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
     still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
     if told["known"] < told["least"]:
         text = f"that takes {told['least']} nights with a report, there are {told['known']}."
-        yield AnswerLine("unknown", [Piece(f"No change can be told from chance yet: {text}")])
+        yield AnswerLine("unknown", [Piece(f"Changes are not significant yet: {text}")])
     elif told["whole"]:
         for each in reversed(told["whole"]):
             begin = Piece(f"All statements together became {_word(each)} ")
@@ -149,10 +149,10 @@ def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
         pieces = [begin, Piece(still[0]["text"], mark="code"), Piece(" "), *_pieces(still[0], urls)]
         yield AnswerLine("no", pieces, _with_it(still[0]))
     elif told["digests"]:
-        text = "Nothing is slower than before, as far as can be told from chance; digests that changed are below."
+        text = "No significant slowdown. Changed digests are listed below."
         yield AnswerLine("yes", [Piece(text)])
     else:
-        yield AnswerLine("yes", [Piece("Nothing changed in these nights, as far as can be told from chance.")])
+        yield AnswerLine("yes", [Piece("No significant change in these nights.")])
 
 
 def _word(change: PlainChange) -> str:

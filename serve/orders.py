@@ -54,7 +54,7 @@ def order_of(shelf: Shelf, entry: Entry) -> Order:
 def _tape(shelf: Shelf, entry: Entry) -> Order:
     refuse_links(entry.path)
     if entry.under_way:
-        raise FolderError(f"{entry.name}: its capture is under way: its page is there when it has ended")
+        raise FolderError(f"{entry.name}: its capture is running: its page is there when it has ended")
     if not shelf.info(entry).get("finished"):
         raise FolderError(
             f"{entry.name}: its capture was killed: run `querytape inspect {entry.name}` once, which completes it"
@@ -64,7 +64,7 @@ def _tape(shelf: Shelf, entry: Entry) -> Order:
 
 def _run(shelf: Shelf, entry: Entry) -> Order:
     if entry.under_way:
-        raise FolderError(f"{entry.name}: the replay is under way: its report is there when it has ended")
+        raise FolderError(f"{entry.name}: the replay is under way: the report is available after the replay")
     if not shelf.info(entry).get("finished"):
         raise FolderError(f"{entry.name}: the replay was killed before its end: there is no accounting to report")
     return _report(shelf, [entry.path], [])

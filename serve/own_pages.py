@@ -50,7 +50,7 @@ def shown(request: Request, template: str, status: int = 200, **values: Any) -> 
     return HTMLResponse(text, status)
 
 
-def said(request: Request, sentence: str, status: int = 200, title: str = "This page can't be made") -> HTMLResponse:
+def said(request: Request, sentence: str, status: int = 200, title: str = "This page cannot be built") -> HTMLResponse:
     """Return a page with a sentence."""
     return shown(request, "sentence.html.j2", status, title=title, sentence=plain(site_of(request).shelf, sentence))
 

@@ -128,7 +128,7 @@ async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) 
     try:
         problem = json.loads(head)["problem"]
     except ValueError:
-        return Made(b"", f"the page can't be made: its process ended with {process.returncode}; the data are damaged")
+        return Made(b"", f"the page cannot be built: its process ended with {process.returncode}; the data are damaged")
     return Made(b"".join(pieces), problem)
 
 

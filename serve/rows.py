@@ -101,7 +101,7 @@ def plain(shelf: Shelf, error: Exception | str) -> str:
 def _tape(shelf: Shelf, entry: Entry, name: str) -> Line:
     url = url_of(TAPE, entry.name)
     if entry.under_way:
-        return Line(TAPE, name, url, "is captured", LIVE, "its page is there when the capture has ended")
+        return Line(TAPE, name, url, "is captured", LIVE, "the page is available after the capture")
     info = shelf.info(entry)
     if not info.get("finished"):
         return Line(TAPE, name, url, "cut off", BAD, "its capture was killed: `querytape inspect` completes it")
@@ -186,4 +186,4 @@ def sentences(found: Found) -> Iterator[str]:
     if found.more:
         yield "There is more in this folder than this list shows: serve a folder further in."
     if found.unreadable:
-        yield f"{plural(found.unreadable, 'folder')} with a name that is not UTF-8 can't be shown."
+        yield f"{plural(found.unreadable, 'folder')} with a name that is not UTF-8 cannot be shown."

@@ -92,7 +92,7 @@ async def end_session(request: Request) -> Response:
     """Forget a session."""
     access = site_of(request).access
     if not access.may_change(request):
-        return JSONResponse({"error": "not from a page of this session"}, 403)
+        return JSONResponse({"error": "the request is not from a page of this session"}, 403)
     access.end(request)
     answer = JSONResponse({})
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict", path="/")

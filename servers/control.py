@@ -154,7 +154,7 @@ class ControlConnection(Base):
         if bytes(plugin_name) in CLEAR_PLUGINS and not (self._cleartext and self._secure):  # type: ignore[attr-defined]
             name = bytes(plugin_name).decode()
             how = "--ssl-mode REQUIRED or better" if self._cleartext else "--allow-cleartext-password and TLS"
-            raise OperationalError(2059, f"the server asks for the password in clear ({name}): refused without {how}")
+            raise OperationalError(2059, f"the server asks for the cleartext password ({name}): refused without {how}")
         return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
     def _renew(self) -> None:

@@ -55,7 +55,7 @@ def check_data(data: Path) -> None:
         if said is not None and said[1] == "incremental":
             raise InputError(
                 f"{where}: an incremental backup, which has changes only: apply it to the full one"
-                f" ({tool} --prepare --incremental-dir) and give that"
+                f" ({tool} --prepare --incremental-dir) and use that folder"
             )
         if said is not None and not (said[1] == "log-applied" and of_mariadb):
             raise InputError(f"{where}: a backup that is not prepared: run {tool} --prepare on it first")

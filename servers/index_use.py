@@ -74,7 +74,7 @@ def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
         found.basis = "userstat"
         found.unknown.append("since when userstat counts: it may have been switched on, or flushed, at any time")
         return {_names(row): _uses(row[3]) for row in counted}
-    found.unknown.append("how often it used its indexes: neither the performance schema nor userstat counts it")
+    found.unknown.append("how often it used its indexes: performance_schema and userstat are off")
     return None
 
 

@@ -86,14 +86,11 @@ def check_options(options: Mapping[str, str]) -> None:
             hint = f": {DATA_FOLDER}" if fixed == "datadir" else ""
             raise InputError(f"{shown}: a private server has its own {fixed}{hint}")
         if found := _begun(names, ELSEWHERE):
-            raise InputError(f"{shown}: it may lead the private server to files that are not its copy's ({found})")
+            raise InputError(f"{shown}: a private server does not accept options that name files ({found})")
         if found := _begun(names, RUNS) or next((each for each in FAMILIES for name in names if _kin(name, each)), ""):
-            raise InputError(f"{shown}: a private server is not given what runs or opens something ({found})")
+            raise InputError(f"{shown}: a private server does not accept options that run or open something ({found})")
         if looks_like_a_path(value) and not any(name in NO_PATHS for name in names):
-            raise InputError(
-                f"{shown}: its value could lead the private server to files that are not its copy's:"
-                f" a path is taken by none of its options; {DATA_FOLDER}"
-            )
+            raise InputError(f"{shown}: a private server does not accept options with a path; {DATA_FOLDER}")
 
 
 def meanings(name: str) -> list[str]:

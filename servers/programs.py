@@ -99,7 +99,7 @@ def missing_sentence(kind: str) -> str:
         return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one from a mirror"
     if kind.startswith("mariadb"):
         return f"no {kind} server on this machine: {install_line()}"
-    return f"no {kind} server on this machine: scripts/fetch-mysql fetches one where Maven (mvn) can be had"
+    return f"no {kind} server on this machine: scripts/fetch-mysql fetches one, if Maven (mvn) is installed"
 
 
 def install_line() -> str:

@@ -196,7 +196,7 @@ def _url_parts(url: str, what: str) -> dict[str, str]:
         raise InputError(f"{what}: expected {SHAPE}; found {url!r}")
     if parts.password is not None:
         raise InputError(
-            f"{what}: a password does not belong on the command line, where every user of this machine can read it:"
+            f"{what}: a password is visible to every user of this machine on the command line:"
             f" set {PASSWORD_VARIABLES[0]}, or use --defaults-file or --ask-password"
         )
     query = dict(parse_qsl(parts.query))

@@ -23,9 +23,9 @@ from ..common.errors import InputError, OptionError
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 KEY_REFUSED = (
     "the account's login needs the server's RSA key, and the key that the server itself names is not used without TLS,"
-    " because whoever stands in the server's place could read the password: use TLS (--ssl-mode VERIFY_CA or"
-    " VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem (--server-public-key-path FILE), or let the key"
-    " be asked for (--get-server-public-key)"
+    " because an attacker could read the password: use TLS (--ssl-mode VERIFY_CA or"
+    " VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem (--server-public-key-path FILE), or request"
+    " the key (--get-server-public-key)"
 )
 PEM = b"-----BEGIN PUBLIC KEY-----"
 NO = frozenset({"0", "off", "false", "no"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells what of schemas an account may not see: servers leave it out of their lists without a word."""
+"""Tells what of schemas an account may not see: servers omit it of their lists without a word."""
 
 import re
 from collections.abc import Mapping, Sequence

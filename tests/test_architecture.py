@@ -198,7 +198,7 @@ def test_no_name_of_the_standard_library(graph: Graph) -> None:
 
 
 def test_every_module_has_its_test_file(graph: Graph, checkout: Path) -> None:
-    """`a/b.py` is tested by `tests/a/test_b.py` (or several that begin so), but for a list that only shrinks."""
+    """`a/b.py` is tested by `tests/a/test_b.py` (or several that begin with it), but for a list that only shrinks."""
     without = set()
     for module in graph:
         folder, _, name = module.rpartition(".")

@@ -13,7 +13,7 @@ from ...schemas import PROPERTIES
 from ..cause_table import COUNTER_WEIGHT, Line, is_above, lines_by
 from ..database import AnalysisDatabase
 from ..model import DigestEntry, Report, ServerDifference, Servers, bare_name, ratio_of
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
+from ..verdicts.verdict import ERRORS, INCONCLUSIVE, SLOWER, UNSTABLE
 from .errors import NEW_ERRORS, ON_BOTH
 from .plans import AGREE, ESTIMATES, UNKNOWN, accesses, steps
 from .results import unexplained
@@ -42,7 +42,7 @@ def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
 def may_be_slower(report: Report, entry: DigestEntry) -> bool:
     """Whether a digest took longer in B, beyond the margin, and can't be judged by its times."""
     margin, pair, ratio = report.settings.margin, entry["pair"], ratio_of(entry)
-    if entry["verdict"] not in (CANNOT_TELL, UNSTABLE) or not ratio:
+    if entry["verdict"] not in (INCONCLUSIVE, UNSTABLE) or not ratio:
         return False
     return bool(ratio > 1 + margin.ratio and (pair["lost_ns"] if pair else 0) > margin.ns)
 
@@ -119,12 +119,12 @@ def _suspects(report: Report) -> _Suspects:
     results, errors = report.answers.get("results", ()), report.answers.get("errors", ())
     different = {digest for row in unexplained(report) if (digest := row["digest"])}
     asking = {digest for row in results if row["known"] == "asks_server" and (digest := row["digest"])}
-    untold = {entry["digest"] for entry in report.digests if may_be_slower(report, entry)}
+    inconclusive = {entry["digest"] for entry in report.digests if may_be_slower(report, entry)}
     changed = {entry["digest"] for entry in report.digests if entry["verdict"] in CHANGED}
     failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS}
     by_symptom = {
-        "any": frozenset(changed | different | untold),
-        "slower": frozenset((changed - failing) | untold),
+        "any": frozenset(changed | different | inconclusive),
+        "slower": frozenset((changed - failing) | inconclusive),
         "results": frozenset(different | asking),
     }
     messages = dict[tuple[str, str], str]()
@@ -133,7 +133,7 @@ def _suspects(report: Report) -> _Suspects:
             number = str(row["after"])
             by_symptom[number] = by_symptom.get(number, frozenset()) | {row["digest"]}
             messages[row["digest"], number] = row.get("error") or ""
-    certain = frozenset().union(*by_symptom.values()) - (untold - changed - different)
+    certain = frozenset().union(*by_symptom.values()) - (inconclusive - changed - different)
     inserting = (entry["digest"] for entry in report.digests if is_written(report, entry["digest"], "adds_rows"))
     inserted = frozenset(name for digest in inserting for name in report.tables.get(digest, ()))
     counted = {row["name"]: float(row["weight"]) for row in report.answers.get("counters", ())}
@@ -152,12 +152,12 @@ def with_causes(report: Report) -> Servers:
         found, doing = suspects.of(difference)
         if difference.kind == "setting":
             found |= {digest for digest, settings in by_counters.items() if difference.name in settings}
-        changed, untold = sorted(found & suspects.certain), sorted(found - suspects.certain)
-        return replace(difference, changed=tuple(changed), untold=tuple(untold), doing=doing)
+        changed, inconclusive = sorted(found & suspects.certain), sorted(found - suspects.certain)
+        return replace(difference, changed=tuple(changed), inconclusive=tuple(inconclusive), doing=doing)
 
     servers = report.servers
     rows = [explained(difference) for difference in (*servers.differences, *servers.quiet)]
-    told = [row for row in rows if row.changed or row.untold or is_told(row)]
+    told = [row for row in rows if row.changed or row.inconclusive or is_told(row)]
     quiet = tuple(row for row in rows if row not in told)
     return replace(servers, differences=tuple(sorted(told, key=_telling)), quiet=quiet)
 
@@ -200,7 +200,7 @@ def is_told(difference: ServerDifference) -> bool:
 
 def _telling(row: ServerDifference) -> tuple[bool, int, bool]:
     # A lost index before the buffer that a statement sorts in for want of it, whatever else that buffer may explain.
-    return row.folded, 0 if row.changed else 1 if row.untold else 2, row.kind == "setting"
+    return row.folded, 0 if row.changed else 1 if row.inconclusive else 2, row.kind == "setting"
 
 
 def differences_of(report: Report, digest: str) -> list[ServerDifference]:
@@ -208,7 +208,7 @@ def differences_of(report: Report, digest: str) -> list[ServerDifference]:
 
     Settings that the counters of a slower digest speak for come before all others.
     """
-    found = [each for each in report.servers.differences if digest in each.changed or digest in each.untold]
+    found = [each for each in report.servers.differences if digest in each.changed or digest in each.inconclusive]
     settings = counted_for(report, digest)
     return sorted(found, key=lambda each: settings.index(each.name) if each.name in settings else len(settings))
 
@@ -361,7 +361,7 @@ def reason_text(difference: ServerDifference) -> str:
     doing = (difference.doing or next(known, FAILS)).split("|")
     said = [
         f"{n:,} statement{'' if n == 1 else 's'} that {what} {doing[n != 1]}"
-        for n, what in ((len(difference.changed), "changed"), (len(difference.untold), "may be slower"))
+        for n, what in ((len(difference.changed), "changed"), (len(difference.inconclusive), "may be slower"))
         if n
     ]
     return f"{difference.text}: {'; '.join(said)}" if said else difference.text

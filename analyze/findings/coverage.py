@@ -9,7 +9,7 @@ from ...common.units import count, plural
 from ...schemas.names import LATENESS, REASONS
 from ..model import Finding, Report, Severity
 from ..rows import FailedEverywhereRow
-from ..verdicts.verdict import CANNOT_TELL, ERRORS
+from ..verdicts.verdict import ERRORS, INCONCLUSIVE
 from .errors import ON_BOTH, by_digest
 from .results import unproven_sentences
 
@@ -28,9 +28,9 @@ def missing_sentences(report: Report) -> list[str]:
     sentences = _not_asked(report)
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
-        sentences.append(f"{_percent(share)} of what was to be sent to {side} was not sent ({reasons})")
+        sentences.append(f"{_percent(share)} of the events for {side} were not sent ({reasons})")
     if report.compares and _fails_as_production_did_not(report):
-        sentences.append(f"neither side answers as production did: {_succeeded_text(report)}")
+        sentences.append(f"both sides answer differently than production: {_succeeded_text(report)}")
     failed = _failed(report)
     if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
         sentences.append(_unknown_text(report))
@@ -58,7 +58,7 @@ def _to_one_side(report: Report) -> Iterator[str]:
         if left > MAX_MISSING * executed[letter]:
             reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in alone.most_common(REASONS_SHOWN))
             share = _percent(left / executed[letter])
-            yield f"{share} of what was sent to {letter.upper()} was not to be sent to {other.upper()} ({reasons})"
+            yield f"{share} of the events for {letter.upper()} were excluded for {other.upper()} ({reasons})"
 
 
 def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
@@ -74,14 +74,14 @@ def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
 
 def _failed_in_a(report: Report) -> Iterator[str]:
     """Yield what failed in A alone of digests whose times can't be compared, where that is more than MAX_MISSING."""
-    untold = {entry["digest"] for entry in report.digests if entry["verdict"] == CANNOT_TELL}
-    rows = [row for row in report.answers["errors"] if row["what"] == "gone" and row["digest"] in untold]
+    inconclusive = {entry["digest"] for entry in report.digests if entry["verdict"] == INCONCLUSIVE}
+    rows = [row for row in report.answers["errors"] if row["what"] == "gone" and row["digest"] in inconclusive]
     sent, failed = _failed(report)["sent"], sum(row["events"] for row in rows)
     if sent and failed > MAX_MISSING * sent:
         errno = max(rows, key=lambda row: int(row["events"]))["before"]
         yield (
-            f"{_percent(failed / sent)} of what was sent failed in A alone (error {errno} most often), so that there is"
-            " nothing to compare B's times with"
+            f"{_percent(failed / sent)} of the sent events failed only in A (error {errno} most often): there is"
+            " no time of A to compare with"
         )
 
 
@@ -94,12 +94,12 @@ def _not_asked(report: Report) -> list[str]:
     rows = sorted(quick.get("not_asked", {}).items(), key=lambda item: -int(item[1].get("tape_ns", 0)))
     reasons = ", ".join(reason for reason, _ in rows[:REASONS_SHOWN])
     known = "time" if quick.get("asked", {}).get("tape_ns") else "statements"
-    return [f"{_percent(share)} of the tape's {known} was not asked by --quick ({reasons}): a replay tells"]
+    return [f"{_percent(share)} of the tape's {known} was not sent by --quick ({reasons}): replay the tape to find out"]
 
 
-def few_failed(report: Report) -> str:
-    """Return a sentence on what failed on both sides and not on the tape, "" where nothing did."""
-    return f" Besides, {_succeeded_text(report)}." if _failed(report)["succeeded"] else ""
+def few_failed(report: Report) -> list[str]:
+    """Return a sentence on the events that failed on both sides and not on the tape, if there are any."""
+    return [f"{_capital(_succeeded_text(report))}."] if _failed(report)["succeeded"] else []
 
 
 def coverage(report: Report) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def coverage(report: Report) -> Iterator[Finding]:
     for share, reasons, side in _not_sent(report):
         if share:
             severity = Severity.PROBLEM if share > MAX_MISSING else Severity.WARNING
-            yield Finding(severity, f"Run {side}: {_percent(share)} of what was to be sent was not sent: {reasons}.")
+            yield Finding(severity, f"Run {side}: {_percent(share)} of the events were not sent: {reasons}.")
     failed = _failed(report)
     texts: dict[Literal["succeeded", "unknown"], Callable[[Report], str]] = {
         "succeeded": _succeeded_text,
@@ -121,7 +121,7 @@ def coverage(report: Report) -> Iterator[Finding]:
             severe = _fails_as_production_did_not(report)
         yield Finding(
             Severity.PROBLEM if severe else Severity.INFORMATION,
-            f"{_capital(text(report))}: of these statements nothing can be said."
+            f"{_capital(text(report))}: these statements have no verdict."
             f" The first is session {failed['first_session']}, event {failed['first_seq']}.",
         )
 
@@ -171,8 +171,8 @@ def _unknown_text(report: Report) -> str:
     failed = _failed(report)
     share = _percent(failed["unknown"] / failed["sent"])
     return (
-        f"{share} of what was sent failed {_where(report)} (error {failed['unknown_errno']} most often), and whether it"
-        " failed on the tape is unknown"
+        f"{share} of the sent events failed {_where(report)} (error {failed['unknown_errno']} most often), and"
+        " whether it failed on the tape is unknown"
     )
 
 
@@ -193,5 +193,5 @@ def reason_words(reason: str | None) -> str:
     if reason is None:
         return ""
     if reason.startswith("danger:"):
-        return f"act on the server itself, for --allow-statement {reason.partition(':')[2]} was not given"
+        return f"act on the server itself, without --allow-statement {reason.partition(':')[2]}"
     return REASONS[reason].words if reason in REASONS else reason

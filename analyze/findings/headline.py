@@ -7,37 +7,39 @@ what breaks and what returns something else.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...common.text import printable
-from ...common.units import count, duration, plural
+from ...common.units import duration, plural
 from ...schemas.json_shapes import ServerInfo
 from ..model import DigestEntry, Report, sides_of
 from ..rows import ResultsRow
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from ..verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTABLE
 from .causes import reason_of, slower_because
 from .coverage import few_failed, missing_sentences
 from .errors import NEW_ERRORS, by_digest
 from .results import against_b, unproven_sentences
 from .trust import why_no_claim
 
-YES, NO, UNKNOWN = "yes", "no", "cannot tell"
-MAX_UNKNOWN = 0.5  # of the time, in digests of which nothing can be said
+YES, NO, UNKNOWN = "yes", "no", "inconclusive"
+MAX_UNKNOWN = 0.5  # of the time, in digests without a verdict
 TEXT_SHOWN = 60
 BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
 PARTS = (BREAKS, ELSE, SLOW)
-CHEAPER, DEARER_WRITES, DEARER_READS = "got cheaper", "writes that got dearer", "reads that got dearer"
+CHEAPER, DEARER_WRITES, DEARER_READS = "cheaper", "dearer writes", "dearer reads"
 PARTS_OF_DDL = (CHEAPER, DEARER_WRITES, DEARER_READS, BREAKS, ELSE)
 OF_TIME = frozenset({SLOW, CHEAPER, DEARER_WRITES, DEARER_READS})
 DDL_SHOWN = 120
 
 
 class Headline(NamedTuple):
-    """`answer` is yes, no or cannot tell."""
+    """`answer` is yes, no or inconclusive. `sentence`: the answer and its reason. `notes`: sentences that limit it."""
 
     answer: str
     sentence: str
+    notes: tuple[str, ...] = ()
 
 
 def headline(report: Report) -> Headline | None:
@@ -45,40 +47,52 @@ def headline(report: Report) -> Headline | None:
     if not report.compares:
         return None
     if reason := why_no_claim(report):
-        return Headline(UNKNOWN, f"Cannot tell: {reason}.")
+        return Headline(UNKNOWN, f"Inconclusive: {reason}.")
     missing = missing_sentences(report)
     if reasons := _against(report):
-        limits = f" Besides, {'; '.join(missing)}." if missing else ""
-        return Headline(NO, f"No: {', '.join(reasons)}.{_worst(report)}{limits}{_untold(report)}")
+        return Headline(
+            NO, f"No: {', '.join(reasons)}.", (*_worst(report), *_sentences(missing), *_largest_slowdown(report))
+        )
     if missing:
-        return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}.{_untold(report)}")
+        return Headline(UNKNOWN, f"Inconclusive: {missing[0]}.", (*_sentences(missing[1:]), *_largest_slowdown(report)))
     total = sum(_time(entry) for entry in report.digests)
-    unknown = sum(_time(entry) for entry in report.digests if entry["verdict"] in (UNSTABLE, CANNOT_TELL))
+    unknown = sum(_time(entry) for entry in report.digests if entry["verdict"] in (UNSTABLE, INCONCLUSIVE))
     if not report.digests:
-        return Headline(UNKNOWN, "Cannot tell: no statement was sent to either side.")
+        return Headline(UNKNOWN, "Inconclusive: no statement was sent to either side.")
     if unknown > MAX_UNKNOWN * total:
         share = 100 * unknown / total
         return Headline(
             UNKNOWN,
-            f"Cannot tell: {share:.0f} % of the time is in statements that are too few or too unsteady to judge."
-            f" Run more rounds, or record a longer tape.{_untold(report)}",
+            f"Inconclusive: {share:.0f} % of the time belongs to statements with too few or too unsteady executions.",
+            ("Run more rounds, or record a longer tape.", *_largest_slowdown(report)),
         )
     margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
-    untold = report.count(UNSTABLE) + report.count(CANNOT_TELL)
-    left = f", of {untold} it can't be told ({100 * unknown / total:.0f} % of the time)" if untold and total else ""
+    inconclusive = report.count(UNSTABLE) + report.count(INCONCLUSIVE)
+    left = (
+        f", {inconclusive} inconclusive ({100 * unknown / total:.0f} % of the time)" if inconclusive and total else ""
+    )
     return Headline(
         YES,
-        f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
-        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster"
-        f"{left}."
-        f"{few_failed(report)}{few_unproven(report)}{_untold(report)}",
+        f"Yes: none of {plural(len(report.digests), 'digest')} is slower by more than {margin.ratio:.0%} and"
+        f" {duration(margin.ns)}, and none has new errors.",
+        (
+            f"{same} {'is' if same == 1 else 'are'} the same, {faster} faster{left}.",
+            *few_failed(report),
+            *few_unproven(report),
+            *_largest_slowdown(report),
+        ),
     )
 
 
-def few_unproven(report: Report) -> str:
-    """Return a sentence on results that differ for unproven reasons, "" where there are none."""
+def few_unproven(report: Report) -> list[str]:
+    """Return sentences on results that differ for unproven reasons."""
     sentences, _ = unproven_sentences(report)
-    return f" Besides, {'; '.join(sentences)}." if sentences else ""
+    return _sentences(sentences)
+
+
+def _sentences(texts: Iterable[str]) -> list[str]:
+    """Return texts as sentences."""
+    return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
 def _against(report: Report) -> list[str]:
@@ -97,29 +111,29 @@ def _against(report: Report) -> list[str]:
     return reasons
 
 
-def _worst(report: Report) -> str:
-    """Return a sentence on the most urgent digest, "" where no digest is slower or has new errors."""
+def _worst(report: Report) -> list[str]:
+    """Return a sentence on the most urgent digest, if a digest is slower or has new errors."""
     found = (e for e in report.digests if e["verdict"] == SLOWER or (e["verdict"] == ERRORS and e["new_errors"]))
     entry = next(found, None)
     if entry is None:
-        return ""
+        return []
     lost = f", {duration(entry['pair']['lost_ns'])} lost" if entry["verdict"] == SLOWER and entry["pair"] else ""
     if entry["note"]:
         lost = f", {entry['note']}"
-    return f" Worst: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']}{lost})."
+    return [f"Worst: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']}{lost})."]
 
 
-def _untold(report: Report) -> str:
-    """Return a sentence on the largest time lost by a digest of which nothing can be said, "" where none lost any."""
-    found = ((pair["lost_ns"], e) for e in report.digests if e["verdict"] == CANNOT_TELL and (pair := e["pair"]))
+def _largest_slowdown(report: Report) -> list[str]:
+    """Return a sentence on the largest time lost by an inconclusive digest, if one lost any."""
+    found = ((pair["lost_ns"], e) for e in report.digests if e["verdict"] == INCONCLUSIVE and (pair := e["pair"]))
     lost_ns, entry = max(found, key=lambda each: each[0], default=(0, None))
     if entry is None or lost_ns < report.settings.margin.ns:
-        return ""
+        return []
     text, lost = printable(entry["text"], TEXT_SHOWN), duration(lost_ns)
     reason = reason_of(report, entry)
     words = slower_because([reason])
-    perhaps = f"; {'perhaps because ' if reason.difference else ''}{words}" if words else ""
-    return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']}{perhaps})."
+    perhaps = f"; {'possible cause: ' if reason.difference else ''}{words}" if words else ""
+    return [f"Largest inconclusive slowdown: {text} ({lost}; {entry['why']}{perhaps})."]
 
 
 def _time(entry: DigestEntry) -> int:
@@ -132,7 +146,7 @@ class Part:
     """One part: how many digests and events, and which shares of all events and of all time they are.
 
     `explained`: how many of the events have a reason for which two servers that are both right may differ. `lost_ns`:
-    what B takes longer. `time_share` is None where no times are known. `untold`: digests of which it can't be told.
+    what B takes longer. `time_share` is None where no times are known. `inconclusive`: inconclusive digests.
     """
 
     name: str
@@ -142,13 +156,13 @@ class Part:
     time_share: float | None
     explained: int = 0
     lost_ns: int = 0
-    untold: int = 0
+    inconclusive: int = 0
 
     def said(self) -> str:
         """Return it in a few words."""
-        untold = f"of {plural(self.untold, 'digest')} it can't be told" if self.untold else ""
+        inconclusive = f"{plural(self.inconclusive, 'digest')} inconclusive" if self.inconclusive else ""
         if not self.events:
-            return f"nothing{' that is certain; ' if untold else ''}{untold}"
+            return f"nothing{' certain; ' if inconclusive else ''}{inconclusive}"
         words = [f"{plural(self.digests, 'digest')}, {plural(self.events, 'event')}"]
         words.append(f"{share(self.events_share)} of the traffic")
         if self.time_share is not None:
@@ -158,7 +172,7 @@ class Part:
         if self.lost_ns:
             gained = "saved" if self.name == CHEAPER else "gained in sum"
             words.append(f"{duration(abs(self.lost_ns))} {'lost' if self.lost_ns > 0 else gained}")
-        return "; ".join(filter(None, (", ".join(words), untold)))
+        return "; ".join(filter(None, (", ".join(words), inconclusive)))
 
 
 def question(report: Report) -> str:
@@ -229,7 +243,7 @@ def parts_of(report: Report) -> list[Part]:
                 min(1.0, time / all_time) if all_time else None,
                 known if name == ELSE else 0,
                 lost,
-                report.count(CANNOT_TELL) + report.count(UNSTABLE) if name in (SLOW, CHEAPER) else 0,
+                report.count(INCONCLUSIVE) + report.count(UNSTABLE) if name in (SLOW, CHEAPER) else 0,
             )
         )
     return parts
@@ -261,23 +275,23 @@ def answer_of(report: Report) -> Headline | None:
 def answer_on_ddl(report: Report) -> Headline:
     """Return whether DDL is worth it: yes where it saves more time than it costs, and nothing breaks or differs."""
     if reason := why_no_claim(report):
-        return Headline(UNKNOWN, f"Cannot tell: {reason}.")
+        return Headline(UNKNOWN, f"Inconclusive: {reason}.")
     parts = {part.name: part for part in parts_of(report)}
     cheaper, dearer = parts[CHEAPER], [parts[name] for name in (DEARER_WRITES, DEARER_READS)]
     balance = _balance(cheaper, dearer)
-    untold = f"; of {plural(cheaper.untold, 'digest')} it can't be told" if cheaper.untold else ""
+    inconclusive = f"; {plural(cheaper.inconclusive, 'digest')} inconclusive" if cheaper.inconclusive else ""
     missing = missing_sentences(report)
-    besides = f" Besides, {'; '.join(missing)}." if missing else ""
+    note = _sentences([f"{balance}{inconclusive}"])
     if against := _against_ddl(report):
-        return Headline(NO, f"No: with it {' and '.join(against)}; {balance}{untold}.{besides}")
+        return Headline(NO, f"No: {' and '.join(against)}.", (*note, *_sentences(missing)))
     cost = sum(part.lost_ns for part in dearer)
     if cheaper.digests and not missing and -cheaper.lost_ns > cost:
-        return Headline(YES, f"Yes, for this traffic: {balance}{untold}.{few_unproven(report)}")
+        return Headline(YES, f"Yes, for this traffic: {balance}{inconclusive}.", tuple(few_unproven(report)))
     if missing:
-        return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}. Of what was replayed, {balance}{untold}.")
+        return Headline(UNKNOWN, f"Inconclusive: {missing[0]}.", (*_sentences(missing[1:]), *note))
     if not cheaper.digests and not any(part.digests for part in dearer) and _unknown(report):
-        return Headline(UNKNOWN, f"Cannot tell: {balance}{untold}, most of the time. Run more rounds.")
-    return Headline(NO, f"No, not for this traffic: {balance}{untold}.")
+        return Headline(UNKNOWN, "Inconclusive: most of the time has no verdict.", (*note, "Run more rounds."))
+    return Headline(NO, f"No, not for this traffic: {balance}{inconclusive}.")
 
 
 def _balance(cheaper: Part, dearer: list[Part]) -> str:
@@ -307,7 +321,7 @@ def _against_ddl(report: Report) -> list[str]:
 
 
 def _unknown(report: Report) -> bool:
-    """Whether most of the time is in digests of which nothing can be said."""
+    """Whether most of the time is in digests without a verdict."""
     times = [(entry["verdict"], _time(entry)) for entry in report.digests]
-    unknown = sum(time for word, time in times if word in (CANNOT_TELL, UNSTABLE))
+    unknown = sum(time for word, time in times if word in (INCONCLUSIVE, UNSTABLE))
     return unknown > MAX_UNKNOWN * sum(time for _, time in times)

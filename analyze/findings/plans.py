@@ -57,7 +57,7 @@ _UNIQUE = re.compile(r"^(single-row|constant)", re.I)
     "estimates apart",
     "no longer sorts or a temporary table",
     "same",
-    "cannot tell",
+    "inconclusive",
 )
 # Worst first.
 CLASSES = (FAILS, SCAN, ACCESS, INDEX, ORDER, MORE_STEPS, ESTIMATES, FEWER_STEPS, UNKNOWN, SAME)

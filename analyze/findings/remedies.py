@@ -34,8 +34,8 @@ from .results import PERHAPS
 from .servers import WRITERS
 
 MESSAGE_SHOWN = 200
-BOTH_SIDES = "(in A, too; production answered it)"
-PRICE = "the price of the DDL: weigh it against what got cheaper"
+BOTH_SIDES = "(also in A; production answered it)"
+PRICE = "the cost of the DDL: compare it with the savings"
 AGAIN = "and compare again"
 MORE_WORK = {
     "execution": "B does more for the same plan: compare versions, buffer pools and data",
@@ -44,8 +44,8 @@ MORE_WORK = {
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
 BY_DATA = frozenset({None, "asks_server", "ties", "concat_unsorted", "server_writes", *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
-A_MODES = "run B with A's sql_mode"  # as remedies of causes.tsv begin
-REMEDY_OF_BOTH = "set up A as production is, and compare again"
+A_MODES = "run B with the sql_mode of A"  # as remedies of causes.tsv begin
+REMEDY_OF_BOTH = "set up A like production, and compare again"
 
 
 class Cause(NamedTuple):
@@ -71,7 +71,7 @@ def cause_of(
     line = of_error(errno)
     if line is None:
         said = f": {printable(message, MESSAGE_SHOWN)}" if message else ""
-        return Cause(f"error {errno}{said}", "see the statement with report --show")
+        return Cause(f"error {errno}{said}", "show the statement with report --show")
     if "lint" in line.where and (rule := first_rule(rules, statement)):
         return of_rule(rule)
     for token in line.by:
@@ -134,7 +134,7 @@ def _found(rule: Rule, text: str) -> bool:
 class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
-    `untold`: they take longer, but their times do not tell whether the cause is B. `following`: digests
+    `inconclusive`: they take longer, but their times do not tell whether the cause is B. `following`: digests
     that fail since another one of the group failed. `results`: other results that follow from it, by digest.
     `sessions`: how many could not connect or were lost by it, and `not_sent`: events that were not sent since.
     """
@@ -145,7 +145,7 @@ class Task:
     expected: bool = False  # two servers that are both right may differ so
     lost_ns: int = 0
     digests: dict[str | None, int] = field(default_factory=dict)
-    untold: bool = False
+    inconclusive: bool = False
     following: list[str | None] = field(default_factory=list)
     results: dict[str | None, int] = field(default_factory=dict)
     sessions: int = 0
@@ -172,7 +172,7 @@ class Task:
         counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}" if self.digests else ""
         if self.following:
             after = sum(self.digests[digest] for digest in self.following)
-            counts += f", {after:,} of them since another one failed before"
+            counts += f", {after:,} of them because another one had failed before"
         if self.sessions:
             refused = (
                 f"{plural(self.sessions, 'session')} without a connection, {plural(self.not_sent, 'event')} not sent"
@@ -182,8 +182,8 @@ class Task:
             verb = "follows" if sum(self.results.values()) == 1 else "follow"
             others = plural(sum(self.results.values()), "other result")
             counts += f", {others} of {plural(len(self.results), 'digest')} {verb} from it"
-        if self.untold:
-            counts += ", their times do not tell whether B is slower"
+        if self.inconclusive:
+            counts += ", their times are inconclusive"
         return f"{counts}: {self.cause}; {self.remedy}"
 
 
@@ -206,7 +206,7 @@ def to_do(report: Report) -> list[Task]:
             results = _task(tasks, *root).results
             results[row["digest"]] = results.get(row["digest"], 0) + row["events"]
     for cause, entry in _perhaps_slower(report):
-        task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
+        task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, inconclusive=True))
         task.digests[entry["digest"]] = times_sent(entry)
         task.lost_ns += pair["lost_ns"] if (pair := entry["pair"]) else 0
     for task in tasks.values():
@@ -221,7 +221,7 @@ def to_do(report: Report) -> list[Task]:
 
 def _rank(task: Task) -> tuple[int, bool, bool, int, str]:
     weight = task.lost_ns if task.part == SLOW else task.events + task.not_sent + sum(task.results.values())
-    return PARTS.index(task.part), task.untold, task.expected, -weight, task.cause
+    return PARTS.index(task.part), task.inconclusive, task.expected, -weight, task.cause
 
 
 def texts_of(report: Report) -> dict[str, str]:
@@ -351,7 +351,7 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
     """Return what may have made a digest slower: a difference of the servers, or of the plans."""
     if entry["note"]:
         return Cause(
-            "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
+            "most events take longer, but a few took much longer in A", "look at the distribution of both sides"
         )
     agree = class_of_plans(report, entry["digest"]) in AGREE
     remedy = (
@@ -359,7 +359,7 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
         if agree
         else "see their plans: querytape plans asks both servers for them"
     )
-    return _difference_as_cause(report, entry) or Cause("nothing that differs explains it", remedy)
+    return _difference_as_cause(report, entry) or Cause("no difference explains it", remedy)
 
 
 def _add_counters(report: Report, task: Task) -> None:
@@ -387,4 +387,4 @@ def _difference_as_cause(report: Report, entry: DigestEntry) -> Cause | None:
     first = plans["changes"][0]
     if plans["class"] == FAILS:
         return Cause(first, "EXPLAIN the statement on both servers; see its errors")
-    return Cause(f"another query plan ({first})", "see the plans of both sides; statistics, indexes, hints")
+    return Cause(f"another query plan ({first})", "check the plans, statistics, indexes and hints of both sides")

@@ -305,7 +305,7 @@ def _flags(a: str, b: str) -> tuple[str, bool]:
         parts = [f"{name} is {sides[0][name]} in A, {sides[1][name]} in B" for name in both]
         return f"optimizer_switch: {'; '.join(parts)}", False
     only = sum(name not in sides[1] for name in sides[0]) + sum(name not in sides[0] for name in sides[1])
-    return (f"optimizer_switch: {only} switches that only one version has" if only else ""), True
+    return (f"optimizer_switch: {only} switches exist in one version only" if only else ""), True
 
 
 def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
@@ -348,7 +348,7 @@ def event_differences(
             why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
             text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
         elif len(running) == 2 and _is_other(*sides.values()):
-            text = f"event {db}.{name}: A and B define it differently"
+            text = f"event {db}.{name}: the definitions differ"
         else:
             continue
         words = objects.behind(frozenset().union(*(words_of(sides[side].get("does")) for side in running)))
@@ -532,7 +532,7 @@ def _differs(row: SchemaDifferencesRow) -> str:
     if fact == "not_unique":
         return f"index {row['name']} on {row['tbl']} is unique in {'A' if a == '0' else 'B'} alone"
     if fact == "definition" or (fact == "does" and row["kind"] == "routine"):
-        return f"{kind} {_object(row)}: A and B define it differently"
+        return f"{kind} {_object(row)}: the definitions differ"
     if fact == "updated":
         return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
     if fact in ("rows", "cardinality") and a and b and a.isdigit() and b.isdigit():

@@ -280,7 +280,7 @@ def cache_sentence(report: Report) -> str | None:
     if not said:
         return None
     remedy = "querytape compare --no-query-cache compares without it"
-    return f"{'; '.join(said)}: those times are the cache's, not the queries'. {remedy}."
+    return f"{'; '.join(said)}: these are times of the cache, not of the queries. {remedy}."
 
 
 def _percent(share: float) -> str:
@@ -311,7 +311,7 @@ def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
 def _cache(report: Report) -> str:
     """Return that a query cache may be the reason, where one answered a good part."""
     sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
-    return f"; the query cache of {' and '.join(sides)} answered some at once, which queries can't do" if sides else ""
+    return f"; the query cache of {' and '.join(sides)} answered some of them" if sides else ""
 
 
 def observations(relative_latency: list[RelativeLatencyRow], stalls: list[StallsRow]) -> list[Observation]:
@@ -372,7 +372,7 @@ def _steadiness(parts: list[RelativeLatencyRow]) -> list[str]:
     if max(change, 1 / change) < NOTICEABLE:
         return []
     more = f"{change - 1:.0%} longer" if change > 1 else f"{1 - change:.0%} less time"
-    return [f"was not steady: statements took {more} in its last part than in its middle."]
+    return [f"was not steady: statements took {more} at its end than in its middle."]
 
 
 def _stalls(rows: list[StallsRow]) -> str:

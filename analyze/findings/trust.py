@@ -26,8 +26,8 @@ WAITED_SHARE = 0.05
 OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
 ASLEEP = "only sleep"
 _NUMBERS = re.compile(r"\d[\d.,]*")
-FULL = "by the servers, or by programs beside them: no processor was left over"
-UNSEEN = "by the servers, or by programs beside them that can't be seen from here"
+FULL = "by the servers or by other programs: no processor was idle"
+UNSEEN = "by the servers or by other programs that are not visible from here"
 PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the proxy", "client": "in the client"}
 
 
@@ -54,7 +54,7 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
     info = run.run_info
     if not info.get("finished"):
         yield Finding(
-            Severity.PROBLEM, f"Run {name} was killed: it ends with what was written until then and has no accounting."
+            Severity.PROBLEM, f"Run {name} was killed: it has no accounting, and ends with the last written data."
         )
     if info.get("partial"):
         yield Finding(Severity.PROBLEM, f"Run {name} is partial: {info['partial']}.")
@@ -85,8 +85,8 @@ def _one_run(report: Report) -> Iterator[Finding]:
     where = where_measured(report.tape.tape_info)
     yield Finding(
         Severity.INFORMATION,
-        f"There is one run. The tape's durations were taken {where}, the run's in the client: they can't be ranked"
-        " against each other. Give a second run to compare.",
+        f"There is one run. The tape's durations were measured {where}, the run's in the client: they cannot be"
+        " compared with each other. Give a second run to compare.",
     )
 
 
@@ -105,13 +105,13 @@ def _comparison(report: Report) -> Iterator[Finding]:
     if report.rounds < MIN_ROUNDS:
         yield Finding(
             Severity.INFORMATION,
-            "Each side ran once or twice: how a server differs from one start to the next is not in the intervals."
+            "Each side ran once or twice: the intervals do not include differences from one server start to the next."
             " To measure it, run querytape compare with --rounds 5.",
         )
     if report.unpaired_rounds:
         yield Finding(
             Severity.INFORMATION,
-            f"{report.unpaired_rounds} rounds have no partner on the other side and are not in this report.",
+            f"{report.unpaired_rounds} rounds have no partner on the other side and are excluded.",
         )
 
 
@@ -142,7 +142,7 @@ def baseline(report: Report) -> str:
     ]
     spread = max(levels, default=1) / min(levels, default=1) - 1
     ratios = [ratio for entry in report.digests if (shift := entry["shift"]) and (ratio := shift["detectable"])]
-    seen = f"; of half of the statements a change of {median_high(ratios) - 1:.0%} would be seen" if ratios else ""
+    seen = f"; a change of {median_high(ratios) - 1:.0%} would be found in half of the statements" if ratios else ""
     return f"A's own rounds differ from each other by {spread:.1%}{seen}."
 
 
@@ -159,8 +159,8 @@ def lateness(report: Report) -> Iterator[Finding]:
         shares = _listed({letter: f"{100 * share:.0f} %" for letter, share in waited.items()})
         yield Finding(
             Severity.WARNING,
-            f"{shares} of the statements waited for the previous answer of their session: there the server is slower"
-            " than the original was. Service times do not show this; response times do.",
+            f"{shares} of the statements waited for the previous answer of their session, because the server is slower"
+            " than the original. Only response times include this wait.",
         )
 
 
@@ -173,14 +173,14 @@ def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Findi
     if worst <= LATE_NS and not said and not hides:
         return
     severity = Severity.WARNING if worst > LATE_NS or said else Severity.INFORMATION
-    more = f", more than the smallest difference that is called ({duration(least)})" if hides and least else ""
-    why = " Threads that only sleep woke up as late: other programs kept that machine busy." if _asleep(said) else ""
+    more = f", more than the smallest difference with a verdict ({duration(least)})" if hides and least else ""
+    why = " Threads that only sleep woke up equally late: other programs used that machine." if _asleep(said) else ""
     sides = _listed({letter: duration(ns) for letter, ns in late.items()})
     yield Finding(
         severity,
-        f"The replayer itself sent one statement in a hundred at least {sides} late{more}.{why} Service times hold:"
-        " they begin when a statement is sent. Response times include the delay. To lessen it, leave more of the"
-        " replayer's machine to it, or replay from a larger one.",
+        f"The replayer itself sent one statement in a hundred at least {sides} late{more}.{why} Service times are"
+        " correct, because they begin when a statement is sent. Response times include the delay. Reduce the load"
+        " on the replayer's machine, or replay from a larger one.",
     )
 
 
@@ -241,32 +241,32 @@ def interference(report: Report) -> Iterator[Finding]:
         slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
         yield Finding(
             Severity.WARNING,
-            f"Other programs took processors unequally: {found.said}. Of {found.blocks} blocks of time, {slower} are"
-            f" left out of what says slower, {faster} of what says faster. {what_would_tell(report)}",
+            f"Other programs used the processors unequally: {found.said}. Of {found.blocks} blocks of time, {slower}"
+            f" cannot prove slower and {faster} cannot prove faster. {what_would_tell(report)}",
         )
     elif found.crowded:
         yield Finding(
             Severity.WARNING,
-            f"Other programs left no processor over: {found.said}. A change that all statements share is not called in"
-            f" fewer than {MIN_ROUNDS} rounds. {what_would_tell(report)}",
+            f"Other programs left no processor idle: {found.said}. A change that all statements share gets no"
+            f" verdict in fewer than {MIN_ROUNDS} rounds. {what_would_tell(report)}",
         )
     if not found.seen and not report.settings.undisturbed:
         yield Finding(
             Severity.INFORMATION,
-            "What other programs took of the targets' machines was not seen: a change that all statements share is"
-            f" not called in fewer than {MIN_ROUNDS} rounds. --host-metrics ssh://... of a replay shows it;"
-            " --undisturbed says that there was none.",
+            "The use of the targets' machines by other programs is unknown. A change that all statements share gets"
+            f" no verdict in fewer than {MIN_ROUNDS} rounds. Replay with --host-metrics ssh://... to measure it,"
+            " or report with --undisturbed if there was none.",
         )
 
 
 def what_would_tell(report: Report) -> str:
     """Return a sentence with the command that would tell."""
     if report.settings.ddl:
-        return f"On a quiet machine, or with --rounds {max(2 * report.rounds, 5)}, the same `querytape try` would tell."
+        return f"On a quiet machine, or with --rounds {max(2 * report.rounds, 5)}, repeat the same `querytape try`."
     targets = " ".join(f"--target {side}={_url(rounds[0])}" for side, rounds in report.sides.items())
     rounds = max(2 * report.rounds, 5)
     return (
-        f"On quiet machines, or in more rounds, this would tell: querytape compare {report.tape.path} {targets}"
+        f"Repeat it on quiet machines or with more rounds: querytape compare {report.tape.path} {targets}"
         f" --rounds {rounds} -o again.compare"
     )
 
@@ -310,8 +310,7 @@ def _reasons(info: RunInfo) -> Iterator[str]:
     plan, counts = info.get("plan") or PlanInfo(), info.get("accounting") or Accounting()
     prepared = cast(PreparedInfo, info.get("prepared") or {})
     if ids := plan.get("ids_unknown"):
-        are = "are" if ids > 1 else "is"
-        yield f"the tape does not know the ids of {plural(ids, 'INSERT')}, which {are} the target's own"
+        yield f"the tape lacks the ids of {plural(ids, 'INSERT')}, so the target generated them"
     if failed := counts.get("overrides_failed"):
         yield f"the target refused {plural(failed, 'clock')} or ids of the tape"
     if broken := counts.get("order_broken"):

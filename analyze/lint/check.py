@@ -50,8 +50,8 @@ class Finding:
 class LintResult:
     """What a tape's statements meet on another version. `source` is None where no version is known.
 
-    `time_ns` and `statements` are of all statements that are not known to have failed there; `untold`: how many of
-    them may have, for the tape does not know. `time_ns` is None where no durations are known.
+    `time_ns` and `statements` are of all statements that are not known to have failed there. `outcome_unknown`:
+    how many of them have an unknown outcome. `time_ns` is None if no durations are known.
     """
 
     tape: Folder
@@ -62,7 +62,7 @@ class LintResult:
     not_read: int
     cut: int
     statements: int
-    untold: int
+    outcome_unknown: int
     time_ns: int | None
     findings: list[Finding] = field(default_factory=list)
 
@@ -115,7 +115,7 @@ def _result(
 ) -> LintResult:
     totals = database.con.execute(
         "SELECT count(*), count(*) FILTER (no_sample), count(*) FILTER (cut), coalesce(sum(events), 0)::BIGINT,"
-        " coalesce(sum(untold), 0)::BIGINT, sum(duration_ns)::BIGINT FROM lint_digests"
+        " coalesce(sum(outcome_unknown), 0)::BIGINT, sum(duration_ns)::BIGINT FROM lint_digests"
     ).fetchone()
     assert totals is not None
     result = LintResult(tape, source, target, len(rules), *totals)

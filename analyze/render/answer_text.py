@@ -43,6 +43,8 @@ def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
     for part in view.parts:
         table.add_row(*part.cells, style=COLOURS[part.tone])
     console.print(table)
+    for note in view.answer_notes:
+        console.print(safe(note))
     if view.tasks:
         console.print("\n[bold]What to do[/]")
     for number, task in _chosen(view.tasks):

@@ -12,7 +12,7 @@ from ...common.text import printable
 from ...common.units import count, duration, ratio
 from ..model import DigestEntry, Report, ratio_of, sides_of
 from ..rows import DigestsRow
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from ..verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTABLE, WORDS
 from .chart_library import Channel, Encoding, Mark, Spec
 
 MARKS = {
@@ -21,7 +21,7 @@ MARKS = {
     FASTER: ("#009e73", "triangle-down"),
     SAME: ("#a0a8b4", "circle"),
     UNSTABLE: ("#e6b800", "diamond"),
-    CANNOT_TELL: ("#56b4e9", "square"),
+    INCONCLUSIVE: ("#56b4e9", "square"),
 }
 WIDTH, HEIGHT = 420, 420
 NAME = "digests"

@@ -17,7 +17,7 @@ from ..findings.remedies import to_do
 from ..findings.slower import cache_use, counted, work_sentence
 from ..model import DigestEntry, PlanEntry, Report, Servers
 from ..tape_summary import TapeDifference, TapeSummary
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from ..verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTABLE
 from .workload_sections import without_values
 
 REPORT_VERSION = 2
@@ -27,7 +27,7 @@ CUT = ("digests", "accounts")  # the longest lists of a tape
 def as_dict(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
     answer = answer_of(report)
-    words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
+    words = (SLOWER, FASTER, SAME, UNSTABLE, INCONCLUSIVE, ERRORS)
     return {
         "report_version": REPORT_VERSION,
         "tape": {"path": str(report.tape.path), **report.tape.tape_info.get("counts", {}), **_samples_of(report)},
@@ -76,7 +76,14 @@ def _digest(entry: DigestEntry, samples: bool) -> Row:
 
 def _sentences(values: dict[str, Any]) -> dict[str, Any]:
     """Return values with the sentences among them as programs read them: `us`, whatever a terminal shows."""
-    return {key: plain_micro(value) if isinstance(value, str) else value for key, value in values.items()}
+    return {
+        key: plain_micro(value)
+        if isinstance(value, str)
+        else [plain_micro(text) for text in value]
+        if key == "notes"
+        else value
+        for key, value in values.items()
+    }
 
 
 def _samples_of(report: Report) -> Row:

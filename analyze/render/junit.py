@@ -4,7 +4,7 @@
 from xml.etree import ElementTree
 
 from ..model import DigestEntry, Report
-from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER
+from ..verdicts.verdict import ERRORS, INCONCLUSIVE, SLOWER
 
 MAX_NAME = 200
 # XML 1.0 has no other control characters.
@@ -32,7 +32,7 @@ def _case(entry: DigestEntry) -> ElementTree.Element:
     if entry["verdict"] in (SLOWER, ERRORS):
         failure = ElementTree.SubElement(case, "failure", message=_xml_text(f"{entry['verdict']}: {entry['why']}"))
         failure.text = _xml_text(entry["text"])
-    elif entry["verdict"] == CANNOT_TELL:
+    elif entry["verdict"] == INCONCLUSIVE:
         ElementTree.SubElement(case, "skipped", message=_xml_text(entry["why"]))
     return case
 

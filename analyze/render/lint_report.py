@@ -28,7 +28,7 @@ def show_lint(result: LintResult, console: Console, top: int) -> None:
     source = result.source or "a version that the tape does not tell"
     console.print(f"May this traffic move from {source} to {result.target}?")
     console.print(_answer(result))
-    succeeded = "" if result.untold else " that succeeded"
+    succeeded = "" if result.outcome_unknown else " that succeeded"
     console.print(
         f"  {_number(result.digests, 'digest')}, {_number(result.statements, 'statement')}{succeeded};"
         f" {_number(result.rules, 'rule')}"
@@ -57,8 +57,10 @@ def limits(result: LintResult) -> list[str]:
         found.append(f"{result.not_read:,} digests have no sample: their text could not be looked at.")
     if result.cut:
         found.append(f"{result.cut:,} samples are cut: only their beginning was looked at.")
-    if result.untold:
-        which = "" if result.untold == result.statements else f" of {_number(result.untold, 'statement')}"
+    if result.outcome_unknown:
+        which = (
+            "" if result.outcome_unknown == result.statements else f" of {_number(result.outcome_unknown, 'statement')}"
+        )
         found.append(f"The tape does not know{which} whether they failed there: those that did are counted here, too.")
     if result.time_ns is None:
         found.append("The tape has no durations: shares are of statements, not of time.")
@@ -74,7 +76,7 @@ def lint_json(result: LintResult) -> str:
         "rules": result.rules,
         "digests": result.digests,
         "statements": result.statements,
-        "outcome_unknown": result.untold,
+        "outcome_unknown": result.outcome_unknown,
         "duration_ns": result.time_ns,
         "not_read": result.not_read,
         "cut": result.cut,

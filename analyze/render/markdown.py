@@ -25,7 +25,9 @@ def as_markdown(report: Report) -> str:
     if view.cache:
         lines += ["", f"**{_text(view.cache)}**"]
     if view.answer:
-        lines += ["", _text(view.question), "", f"**{_text(view.answer.text)}**", *_parts(view), *_to_do(report, view)]
+        lines += ["", _text(view.question), "", f"**{_text(view.answer.text)}**", *_parts(view)]
+        lines += ["", *(f"- {_text(note)}" for note in view.answer_notes)] if view.answer_notes else []
+        lines += _to_do(report, view)
     lines.append("")
     lines += [f"- {finding.severity}: {_text(finding.text)}" for finding in report.trust]
     lines += [f"- {observation.run.upper()} {_text(observation.text)}" for observation in report.over_time]

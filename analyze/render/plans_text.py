@@ -41,7 +41,7 @@ def headline_of(report: PlansReport) -> str:
     changed, every = report.changed, len(report.digests)
     known = report.counts.get(SAME, 0) + len(changed)
     if not known:
-        return "Cannot tell: no statement could be explained on both servers."
+        return "Inconclusive: no statement could be explained on both servers."
     if not changed:
         same = "plan of 1 digest is" if known == 1 else f"plans of {count(known)} digests are"
         return f"The {same} the same{_unknown(every - known)}."

@@ -204,7 +204,7 @@ def _accounting(report: Report, view: View, console: Console) -> None:
         ]
         late = [line for line in view.lateness if line.letter == letter]
         causes = [f"{line.cause} {duration(line.p99_ns)}" for line in late if line.p99_ns > 0]
-        text = f"one in a hundred was sent late by at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
+        text = f"lateness of the latest 1 % at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
         for shown in wrapped(f"{letter}: {', '.join(parts)}", "  "):
             console.print(safe(shown), no_wrap=True, crop=False)
         for shown in wrapped(text, "     "):

@@ -65,7 +65,7 @@ def not_parsed(workload: Workload) -> str | None:
         if row["what"] == "failed":
             return (
                 f"{count(row['digests'])} digests ({count(row['events'])} events, {duration(row['duration_ns'])}) could"
-                " not be parsed: nothing is known of their columns and joins"
+                " not be parsed: their columns and joins are unknown"
             )
     return None
 
@@ -140,13 +140,13 @@ SECTIONS = {
         _signature,
     ),
     "lock_orders": Section(
-        "Tables that transactions lock in both orders: deadlocks come from this",
+        "Tables that transactions lock in both orders, which can cause deadlocks",
         ("table", "table", "first one first", "second one first"),
         _lock_order,
         (22, 22),
     ),
     "n_plus_one": Section(
-        "Reads in a loop (N+1): a digest, or two in turn, ten times or more behind another read",
+        "Reads in a loop (N+1): a digest, or two in turn, ten times or more after another read",
         ("loops", "statements", "longest", "time"),
         _loop,
     ),
@@ -157,7 +157,7 @@ SECTIONS = {
         (None, None),
     ),
     "not_committed": Section(
-        "Writes that were not committed, first those that never were",
+        "Uncommitted writes, those that were never committed first",
         ("events", "committed", "rolled back", "deadlock", "left open"),
         _not_committed,
     ),
@@ -168,12 +168,12 @@ SECTIONS = {
         (18, 22),
     ),
     "waits": Section(
-        "Statements that came to rows which another transaction held",
+        "Statements on rows that another transaction held",
         ("times", "waited", "lock time", "longest"),
         _wait,
     ),
     "constant_reads": Section(
-        "Reads that came again with the same answer: what a cache could save",
+        "Repeated reads with the same answer: possible savings of a cache",
         ("texts", "repeats", "time", "known by"),
         _constant_read,
     ),

@@ -60,10 +60,12 @@ def _shortened(lines: Sequence[str], statements: int) -> list[str]:
 def show_unused_indexes(use: IndexReport, seconds: float, console: Console) -> None:
     """Print the indexes that nothing used (of index_report), and what is not known; `seconds`: of the tape."""
     rows = use["unused"]
-    print_title(console, f"Indexes that nothing used: {count(len(rows))} of {count(use['asked'])}")
+    print_title(console, f"Unused indexes: {count(len(rows))} of {count(use['asked'])}")
     since = "an unknown time" if use["uptime_s"] is None else duration(use["uptime_s"] * 1e9)
     counted = (
-        f"{use['basis']} counted none either; the server runs for {since}" if use["basis"] else "uses were not counted"
+        f"{use['basis']} has no use of them either; uptime of the server: {since}"
+        if use["basis"]
+        else "uses were not counted"
     )
     console.print(f"  no statement of this tape ({seconds:,.1f} s) names their first column; {counted}")
     for text in use["unknown"]:

@@ -96,4 +96,6 @@ def rounds_needed(rounds: int, n: int, error: float, shift: float, margin: float
     gap = abs(abs(shift) - margin)
     by_error = rounds * (REACH * error / gap) ** 2 if gap > 0 else float("inf")
     needed = max(by_error, rounds * SURE_PAIRS / max(n, 1), rounds + 1)
-    return f"about {ceil(needed):,} rounds would tell" if needed <= MAX_ROUNDS else "more rounds would hardly tell"
+    if needed <= MAX_ROUNDS:
+        return f"about {ceil(needed):,} rounds would settle it"
+    return "more rounds are unlikely to help"

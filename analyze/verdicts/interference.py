@@ -63,13 +63,13 @@ class Disturbance:
     def said(self) -> str:
         """What others took, in a few words; how many asked for it, where that is what tells."""
         if not self.others:
-            return "other programs' share of the processors is not known"
+            return "the use of processors by other programs is unknown"
         a, b = self.others["a"], self.others["b"]
         if self.queued and (abs(b - a) <= _bound(self.cpus) or (b - a) * self._queued_more() < 0):
             side, other = ("b", "a") if self._queued_more() > 0 else ("a", "b")
             return (
-                f"no processor was idle, and during {side.upper()} {self.queued[side]:.0f} processes of other programs"
-                f" wanted one ({other.upper()}: {self.queued[other]:.0f})"
+                f"no processor was idle: {self.queued[side]:.0f} other processes waited for one during {side.upper()}"
+                f" ({other.upper()}: {self.queued[other]:.0f})"
             )
         if b >= a:
             return f"during B other programs took {b:.1f} of {self.cpus} cores (A: {a:.1f})"

@@ -6,7 +6,7 @@ slower        the middle of its times is beyond the margin, after correction for
 faster        the middle of its times is beyond the margin in the other direction
 same          its interval is inside the margin, or the difference is less than the margin's time
 unstable      neither: the interval crosses the margin
-cannot tell   too few events in both runs, or the runs themselves can't carry a claim, or other programs took
+inconclusive   too few events in both runs, or the runs themselves can't carry a claim, or other programs took
               processors beside one side
 errors changed  statements fail that did not in A (or on the tape, where it is known), or with another error: nothing
               is said about their times
@@ -33,15 +33,15 @@ ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does 
 MIDDLE, TAIL, OF_TAIL = "middle", "tail", "its p95"
 TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
 
-SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
+SLOWER, FASTER, SAME, UNSTABLE, INCONCLUSIVE, ERRORS = (
     "slower",
     "faster",
     "same",
     "unstable",
-    "cannot tell",
+    "inconclusive",
     "errors changed",
 )
-WORDS = (SLOWER, ERRORS, FASTER, SAME, UNSTABLE, CANNOT_TELL)
+WORDS = (SLOWER, ERRORS, FASTER, SAME, UNSTABLE, INCONCLUSIVE)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
         if errors := case.errors:
             verdicts[case.digest] = Verdict(ERRORS, errors)
         elif (why := _not_judgeable(case, conditions)) is not None:
-            verdicts[case.digest] = Verdict(CANNOT_TELL, why)
+            verdicts[case.digest] = Verdict(INCONCLUSIVE, why)
     for case, up, down, end in zip(testable, slower, faster, tail, strict=True):
         judge = _judge_few if case.exact else _judge
         verdicts[case.digest] = judge(case, margin, conditions, (up, down, end))
@@ -143,11 +143,11 @@ def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
         if not case.exact.pairs and conditions.disturbed:
             return conditions.disturbed
         compared = {0: "not compared", 1: "compared once"}.get(case.exact.pairs, f"compared {case.exact.pairs} times")
-        return f"{compared} without disturbance, {MIN_PAIRS} times at least are needed: {wanted}"
+        return f"{compared} without disturbance, at least {MIN_PAIRS} needed: {wanted}"
     if events < MIN_EVENTS:
         return f"{events} events on both sides; {MIN_EVENTS} are needed"
     if case.shift is None or case.shift.middle is None:
-        return "all events came at the same time: how times vary can't be seen"
+        return "all events came at the same time: their variance is unknown"
     return None
 
 
@@ -169,16 +169,16 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
         if abs(_difference(level, same.middle)) < margin.ns:
             return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     if conditions.disturbed and test is None:
-        return Verdict(CANNOT_TELL, conditions.disturbed)
+        return Verdict(INCONCLUSIVE, conditions.disturbed)
     if conditions.unseen and abs(whole.shared) > margin.log:
         ratio = exp(whole.shared)
-        return Verdict(CANNOT_TELL, f"most statements take {ratio:.2f} times as long: {conditions.unseen}")
+        return Verdict(INCONCLUSIVE, f"most statements take {ratio:.2f} times as long: {conditions.unseen}")
     crossing = test or whole.rounds or whole.middle
     wanted = rounds_needed(conditions.rounds, MIN_EVENTS, crossing.error, crossing.shift, margin.log)
     if conditions.disturbed and test is not whole.middle and test is not whole.rounds:
-        return Verdict(CANNOT_TELL, f"{conditions.disturbed}; {wanted}")
+        return Verdict(INCONCLUSIVE, f"{conditions.disturbed}; {wanted}")
     low, high = exp(crossing.low), exp(crossing.high)
-    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long, too wide to call; {wanted}")
+    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long: the interval is too wide; {wanted}")
 
 
 def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
@@ -196,7 +196,7 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
         return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     error = exact.spread / sqrt(exact.pairs)
     wanted = rounds_needed(conditions.rounds, exact.pairs, error, exact.shift, margin.log)
-    return Verdict(CANNOT_TELL, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times, is not certain: {wanted}")
+    return Verdict(INCONCLUSIVE, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times: not certain; {wanted}")
 
 
 def times_as_long(ratio: float) -> str:

@@ -45,7 +45,7 @@ class Cloud:
             session = boto3.Session(region_name=region, profile_name=profile)
             self._clients = {name: session.client(name, config=config) for name in ("rds", "logs")}
         except (botocore.exceptions.BotoCoreError, ValueError) as error:
-            raise RefusedError(f"boto3: {_text(error)}; --region, --profile and its own settings say it") from error
+            raise RefusedError(f"boto3: {_text(error)}; set --region, --profile or boto3's own settings") from error
 
     def call(self, service: str, action: str, **parameters: Any) -> dict[str, Any]:
         """Return the answer to an action, named as boto3 names it.

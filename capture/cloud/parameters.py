@@ -72,7 +72,7 @@ def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -
     changes, notes = [], []
     for name, wanted in NEEDED.items():
         if name not in parameters:
-            raise RefusedError(f"{group} has no {name}: this engine cannot log so")
+            raise RefusedError(f"{group} has no {name}: this engine cannot log this way")
         now = parameters[name].get("ParameterValue")
         if now is not None and (same(str(now), wanted) or wanted in str(now).upper().split(",")):
             continue
@@ -123,7 +123,7 @@ def _why_not(parameter: Mapping[str, Any]) -> str:
     if parameter.get("IsModifiable") is False:
         return "cannot be changed here"
     if str(parameter.get("ApplyType") or "dynamic") == "static":
-        return "needs a reboot, which is yours to decide: set it in the group and reboot, then capture"
+        return "needs a reboot, so set it in the group and reboot yourself, then capture"
     return ""
 
 
@@ -149,7 +149,7 @@ def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
         if now is None if change.role == RESET else now is not None and same(str(now), change.before):
             continue
         if now is None or not same(str(now), change.wanted):
-            text = f"{change.name} is {now!r} now, neither as before nor as querytape set it: it is left so"
+            text = f"{change.name} is {now!r} now, which is neither the old value nor querytape's: it stays"
             left += Left(changed=(text,))
         elif change.role == RESET:
             reset.append((change.name, None))
@@ -247,7 +247,7 @@ class RdsPlan:
         for change in self.changes:
             now = "not set" if change.role == RESET else repr(change.before)
             lines.append(f"  {change.name} = {change.wanted!r}   (now {now})")
-        lines += [] if self.changes else ["  nothing has to change: everything is logged already"]
+        lines += [] if self.changes else ["  no change is needed: everything is logged already"]
         return lines + [f"  {note}" for note in self.notes]
 
 
@@ -267,7 +267,7 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
     if changes and group.others and not options.shared_ok:
         shown = ", ".join(group.others[:MAX_OTHERS]) + (", ..." if len(group.others) > MAX_OTHERS else "")
         refused.append(
-            f"{group} is used by {len(group.others):,} other instances, which would log everything, too: {shown}"
+            f"{group} is used by {len(group.others):,} other instances, which would also log everything: {shown}"
             " (--shared-group-ok allows it)"
         )
     return RdsPlan(
@@ -298,8 +298,8 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
         if not instance.groups:
             raise RefusedError(f"{instance.name} has no parameter group")
         note = (
-            "the audit log is MARIADB_AUDIT_PLUGIN of the option group, which is yours to set: what it logs is read"
-            " (SERVER_AUDIT_EVENTS needs CONNECT,QUERY; --query-limit is its SERVER_AUDIT_QUERY_LOG_LIMIT)"
+            "the audit log is MARIADB_AUDIT_PLUGIN of the option group, which only you can set. Its log is read as"
+            " it is (SERVER_AUDIT_EVENTS needs CONNECT,QUERY; --query-limit is its SERVER_AUDIT_QUERY_LOG_LIMIT)"
         )
         return instance.groups[0], [], [note]
     own = next((group for group in instance.groups if group.of_cluster), None)
@@ -314,7 +314,7 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
 def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:
     """Return what sessions keep: each copies long_query_time when it connects."""
     notes = [
-        "sessions that are open already keep their long_query_time: of a pool's, nothing is logged until they reconnect"
+        "sessions that are open already keep their long_query_time: those of a pool log nothing until they reconnect"
     ]
     was_on = same(str(parameters["slow_query_log"].get("ParameterValue") or "0"), "1")
     if was_on and any(change.name == "long_query_time" for change in changes):

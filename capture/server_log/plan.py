@@ -71,7 +71,7 @@ class LoggingPlan:
         lines = [f"{self.facts.version} on {self.facts.hostname or '?'}; the log is read {how[self.method]}"]
         begin = [change for change in self.changes if change.role != HOLD]
         lines += [f"  SET GLOBAL {c.name} = {c.wanted!r}   (now {c.before!r})" for c in begin]
-        lines += [] if begin else ["  nothing has to change: everything is logged already"]
+        lines += [] if begin else ["  no change is needed: everything is logged already"]
         return lines + [f"  {note}" for note in self.notes]
 
 
@@ -167,7 +167,7 @@ def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
     moved = any(change.name == "log_output" for change in changes)
     switched = any(change.name == "general_log" for change in changes)
     if moved and not switched and same(facts.variables.get("general_log", "OFF"), "ON"):
-        return ["the server's general log is on: meanwhile it goes where log_output says, too"]
+        return ["the server's general log is on: during the capture it also goes to log_output"]
     return []
 
 
@@ -175,17 +175,17 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
     """Return what sessions keep that connect meanwhile, and what they may write afterwards."""
     if not any(change.name in COPIED for change in changes):
         return []
-    kept = "sessions that connect meanwhile keep long_query_time = 0 until they disconnect"
+    kept = "sessions that connect during the capture keep long_query_time = 0 until they disconnect"
     own = facts.variables.get("slow_query_log_file", "?")
     if any(change.role == HOLD for change in changes):
         return [
-            f"the server's own slow log ({own}) is on: it gets nothing meanwhile",
+            f"the server's own slow log ({own}) is on: it gets nothing during the capture",
             f"{kept} and would then write every statement into it: it stays off until they are gone, and after --watch"
             " until --restore, unless --log-again; --end-sessions ends the idle ones",
         ]
     if any(change.role == CONTROL for change in changes):
         return [f"{kept}: {GLOBAL_CONTROL} stays 'all' until they are gone, so they use the global threshold"]
-    return [f"{kept}; they write nothing then, for the slow log is off again"]
+    return [f"{kept}; they then write nothing, because the slow log is off again"]
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def check_rights(
     schema_on = same(facts.variables.get("performance_schema", "OFF"), "ON")
     if schema_on and not maria and query_or_none(con, f"{CARRYING} LIMIT 0", 2) is None:
         useful.append(
-            f"{account} cannot see which sessions carry which settings, nor what each executes: GRANT SELECT ON"
+            f"{account} cannot see which sessions carry which settings, or what each executes: GRANT SELECT ON"
             f" performance_schema.* TO {account}"
         )
     return Rights(tuple(needed), tuple(useful))

@@ -201,7 +201,7 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
         if not on:
             saved = replace(saved, changes=tuple(c for c in saved.changes if c is not change))
             replace_restore_file(path, saved)
-            text = f"{change.name} was {change.before!r} and somebody else set it to {now!r} meanwhile: it is left so"
+            text = f"{change.name} was {change.before!r} and somebody else has set it to {now!r}: it stays"
             left += Left(changed=(text,))
             continue
         saved = replace(saved, held=True)
@@ -310,7 +310,7 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
     )
     return [
         f"NOT AS BEFORE: {hold}: otherwise these would write every statement into the server's own slow log: {who}",
-        "what ends it: recycle the clients' pool, or KILL these sessions (--end-sessions ends the idle ones); then"
+        "to end it: recycle the clients' pool, or KILL these sessions (--end-sessions ends the idle ones); then"
         f" `querytape capture server {saved.server} --restore`; --log-again does not wait for them",
     ]
 
@@ -318,7 +318,7 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
 def _ended(found: list[Carrier] | None, held: bool) -> list[str]:
     """Return how the sessions that carried the settings ended, or why they do no harm."""
     if found == []:
-        return ["no session carries the capture's settings any more"] if held else []
+        return ["no session carries the capture's settings"] if held else []
     who = "sessions that cannot be seen carry" if found is None else f"{_carry(found)};"
     if held:
         return [f"{who} EACH WRITES EVERY STATEMENT into the server's own slow log (--log-again)"]

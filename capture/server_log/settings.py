@@ -38,7 +38,7 @@ COPIED = frozenset(WANTED) & {
 SWITCHES = {"file": "slow_query_log", "table": "slow_query_log", "general": "general_log"}
 
 # A change is made when the capture begins and taken back when it ends; but
-# CONTROL is taken back only when no session carries the capture's settings any more (Percona Server's global control
+# CONTROL is taken back only when no session carries the capture's settings (Percona Server's global control
 # makes sessions use the global threshold), and HOLD is also made only when the capture ends: the server's own slow
 # log, which was on, stays off as long as sessions would write every statement into it.
 # RESET is of a parameter group alone: what it does not set is taken back by a reset, not by a value.
@@ -141,8 +141,8 @@ def restore(con: "Connection[Any]", changes: Sequence[Change]) -> Left:
         if not same(now, change.wanted):
             left += Left(
                 changed=(
-                    f"{change.name} is {now!r} now, neither as before ({change.before!r}) nor as querytape set it:"
-                    " it is left so",
+                    f"{change.name} is {now!r} now, which is neither the old value ({change.before!r}) nor"
+                    " querytape's: it stays",
                 )
             )
             continue

@@ -32,7 +32,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return warnings of what a binary log does not have."""
     warnings = [
-        {"kind": "writes_only", "text": "a binary log holds what changed data: no reads, no durations, no failures"}
+        {"kind": "writes_only", "text": "a binary log contains only changes of data: no reads, durations or failures"}
     ]
     if rows := description.get("row_events_without_statement", 0):
         text = (

@@ -83,7 +83,7 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     time, zone, form = quoted["time"], settings.timezone_ns or 0, settings.extra.get("time_format")
     if isinstance(zone, tuple):
         raise OptionError(
-            "--log-timezone: expected an offset such as +02:00; rows of CSV do not tell which of two hours"
+            "--log-timezone: expected an offset such as +02:00; rows of CSV do not show which of two hours is meant"
         )
     scaled = f"TRY_CAST(TRY_CAST({time} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')} AS BIGINT)"
     parsed, before = (local_time(column, form, zone) for column in (time, "csv_before"))

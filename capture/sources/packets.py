@@ -165,8 +165,8 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
             f"{count:,} of {connections:,} connections are encrypted ({'; '.join(filter(None, (ports, reasons)))}):"
-            " nothing of them is on the tape; give their keys with --keylog, or capture from the slow log or in front"
-            " of what ends the TLS"
+            " they are not on the tape; give their keys with --keylog, or capture from the slow log or before the"
+            " proxy that ends TLS"
         )
         warnings.append({"kind": "encrypted", "text": text})
     if part := description.get("decrypted_in_part"):
@@ -193,7 +193,7 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = []
     if count := description.get("x_protocol"):
         text = (
-            f"{plural(count, 'connection')} of the X protocol, which is not read: nothing of it is on the tape; capture"
+            f"{plural(count, 'connection')} of the X protocol, which is not read: it is not on the tape; capture"
             " from the slow log, or have their clients use the classic port (3306)"
         )
         warnings.append({"kind": "x_protocol", "text": text})
@@ -212,7 +212,7 @@ SEALED = ("IPsec", "L2TP", "MACsec")
 
 
 def passed_over(description: Mapping[str, Any]) -> list[str]:
-    """Return sentences of what the packets went through, and of those that were passed over."""
+    """Return sentences of what the packets went through, and of those that were skipped."""
     through = [f"{description[name]:,} in {name}" for name in TUNNELS if description.get(name)]
     others = [(description.get("not_tcp", 0) + description.get("not_ip", 0), "not TCP")]
     others.append((description.get("other_tcp", 0), "TCP of other ports"))
@@ -222,7 +222,7 @@ def passed_over(description: Mapping[str, Any]) -> list[str]:
     notes = [f"packets in tunnels: {', '.join(through)}"] if through else []
     if over:
         shown = f" (ports {', '.join(ports)})" if ports else ""
-        notes.append(f"packets passed over: {', '.join(over)}{shown}")
+        notes.append(f"packets skipped: {', '.join(over)}{shown}")
     if likely := description.get("mysql_ports", "").split():
         notes.append(f"ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
     if likely := description.get("x_ports", "").split():

@@ -81,7 +81,7 @@ def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]
     if not parts:
         return []
     text = (
-        f"{' and '.join(parts)}: it looks as if ProxySQL sampled the events (mysql-eventslog_rate_limit), which leaves"
-        " no mark in its log; --sampled N says so, --source with its admin port reads it"
+        f"{' and '.join(parts)}: ProxySQL probably sampled the events (mysql-eventslog_rate_limit), which its log"
+        " does not show; give --sampled N, or --source with its admin port"
     )
     return [{"kind": "looks_sampled", "text": text}]

@@ -69,7 +69,7 @@ KIND = SourceKind(
     help="""Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x).
 
     Plain files, .gz and .zst, or - for standard input. Several logs of one server (rotated ones) make one tape, in the
-    order of their first events. What is not understood is counted and located, never dropped silently.""",
+    order of their first events. Lines that cannot be parsed are counted and listed.""",
     examples="""\
 Examples:
   querytape capture slowlog /var/log/mysql/slow.log -o shop.tape

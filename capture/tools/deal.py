@@ -64,7 +64,9 @@ def deal(tape: Path, count: int, out: Path) -> Dealt:
     if not 2 <= count <= MAX_TAPES:
         raise InputError(f"{count:,} tapes: expected 2 to {MAX_TAPES:,}")
     if sessions < count:
-        raise InputError(f"{tape}: {sessions:,} sessions cannot be dealt into {count:,} tapes: none is split")
+        raise InputError(
+            f"{tape}: {sessions:,} sessions cannot be dealt into {count:,} tapes: a session is never split"
+        )
     new_folder(out)
     try:
         with open_storage(out, largest=int(folder.info.get("largest_event") or 0)) as con:

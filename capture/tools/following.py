@@ -257,11 +257,11 @@ class Following:
             text = f"{self.lost:,} events were dropped by --keep before the reader that followed could take them"
             found.append({"kind": "lost", "text": text})
         if self.ended == "killed":
-            text = "the capture was killed: what it had not published yet is missing from the end of the tape"
+            text = "the capture was killed: its unpublished events are missing from the end of the tape"
             found.append({"kind": "killed", "text": text})
         if self.ended is None or self._waiting:
             until = max((part["last_ns"] for part in self._given), default=0)
-            text = f"its capture was under way: what followed until {utc_time(until)} UTC is not the end of it"
+            text = f"its capture was running: events until {utc_time(until)} UTC are missing"
             found.append({"kind": "snapshot", "text": text})
         return found
 

@@ -25,7 +25,7 @@ def gather(folder: Path) -> dict[str, Any]:
     durations were taken at different points.
     """
     if (folder / SET).exists():
-        raise InputError(f"{folder}: it is a set already; to make it again remove its {SET}")
+        raise InputError(f"{folder}: it is a set already; to rebuild it, remove its {SET}")
     paths = sorted(path for path in folder.iterdir() if (path / "tape.json").is_file())
     if not paths:
         raise InputError(f"{folder}: no tape in it: a set is made of a folder of tapes")

@@ -39,7 +39,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
         info = published(tape)
         try:
             if not info["parts"]:
-                raise InputError(f"{tape}: its capture is under way and has published nothing yet")
+                raise InputError(f"{tape}: its capture is running and has published nothing yet")
             _link(tape, out, info)
             break
         except FileNotFoundError:  # dropped since tape.json was read
@@ -50,7 +50,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
     else:
         raise InputError(f"{tape}: its capture drops parts (--keep) faster than they can be read")
     until = max(part["last_ns"] for part in info["parts"])
-    text = f"its capture was under way: events after {utc_time(until)} UTC had not been published"
+    text = f"its capture was running: events after {utc_time(until)} UTC had not been published"
     info.pop("published", None)
     info.pop("ended")
     info["snapshot_of"] = str(tape.absolute())

@@ -20,7 +20,7 @@ from ..storage import open_storage
 FOLLOWS = "it follows from the events"
 OTHER_PARTS = "--salvage makes a tape of the other parts"
 GATHERED_AGAIN = f"remove {SET} and make a set of the tapes that are whole: `querytape tape set`"
-DEALT_AGAIN = f"deal the tape again, `querytape tape deal`; where it is gone, {GATHERED_AGAIN}"
+DEALT_AGAIN = f"deal the tape again, `querytape tape deal`; if it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
@@ -46,7 +46,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         if info["format_version"] == FORMAT_VERSION:
             check_shape("tape", marker, info)
     except FolderError as error:
-        yield Damage(str(error), "the events themselves may be whole: --salvage makes a tape of them")
+        yield Damage(str(error), "the events themselves may be intact: --salvage makes a tape of them")
         return
     if info["format_version"] != FORMAT_VERSION:
         yield Damage(
@@ -56,7 +56,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         return
     if not info.get("finished"):
         if is_held(path):
-            yield Damage("its capture is under way", "what it has published can be used: `tape cut`, `inspect`")
+            yield Damage("its capture is running", "its published parts can be used: `tape cut`, `inspect`")
             return
         yield Damage("its capture did not end", "`querytape inspect` completes it from the parts that were written")
     with open_storage(work) as con:

@@ -140,7 +140,7 @@ def endless_options(kind: "SourceKind") -> list[click.Parameter]:
         options.append(click.Option(["--from-end"], is_flag=True, help=text))
     if kind.follows or live:
         of = "Live" if live else "With --follow"
-        text = f"{of}: publish what was read at latest after this time. Default: 5s."
+        text = f"{of}: publish new events at least this often. Default: 5s."
         options.append(click.Option(["--part-every"], type=Duration(), help=text))
         text = f"{of}: keep this much, and drop whole parts that are older. Default: everything."
         options.append(click.Option(["--keep"], type=Duration(), help=text))
@@ -159,7 +159,7 @@ def endless_of(kind: "SourceKind", extra: dict[str, Any]) -> "Endless | None":
         for name, value in given.items():
             if value:
                 with_what = "--follow" if kind.follows else "--interface"
-                raise click.UsageError(f"{name} goes with {with_what}: what is read otherwise has an end")
+                raise click.UsageError(f"{name} requires {with_what}")
         return None
     return Endless(part_every or PART_EVERY_NS, keep, follow=follow, from_end=from_end)
 
@@ -225,5 +225,5 @@ def describe_source(
         return own, None
     described, sessions = describe_with_sessions(target)
     if not described.get("identity"):
-        raise RefusedError(f"--source {url}: the server did not tell its identity; leave out --source")
+        raise RefusedError(f"--source {url}: the server does not show its identity; omit --source")
     return described, sessions

@@ -61,7 +61,9 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
 )
 @click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the tape has this size.")
 @click.option(
-    "--dry-run", is_flag=True, help="Show the parameters that would be changed and what stays behind; change nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Show the parameters that would be changed and the remaining effects; change nothing.",
 )
 @click.option("--restore", "restoring", is_flag=True, help="Set back the parameters that a killed capture had changed.")
 @click.option(
@@ -70,7 +72,7 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
 @click.option(
     "--shared-group-ok",
     is_flag=True,
-    help="Change the parameter group although other instances use it, which then log everything, too.",
+    help="Change the parameter group although other instances use it, which then also log everything.",
 )
 @click.option("--sync-timeout", type=Duration(), default="10m", show_default=True, help="Longest wait for in-sync.")
 @click.option("--region", metavar="NAME", help="AWS region. Default: as boto3 finds it.")

@@ -84,8 +84,8 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the settings that would be changed and what stays behind, check rights and whether an earlier capture"
-    " waits to be restored; change nothing.",
+    help="Show the settings that would be changed and the remaining effects, check rights and whether an earlier"
+    " capture waits to be restored; change nothing.",
 )
 @click.option("--restore", "restoring", is_flag=True, help="Set back the settings that a killed capture had changed.")
 @click.option(
@@ -125,9 +125,9 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
 def server_command(url: str, **options: Any) -> int:
     """Switch on a server's own log for a while, and capture it.
 
-    Shows the settings that it will change and what stays behind, changes them, and sets each back to its old value: at
-    the end, at Ctrl-C, and after an error. A file keeps the old values during the capture: after a kill, --restore sets
-    them back. Then it says which sessions still carry the settings, and how much of what was executed is on the tape.
+    Shows the settings that it will change, changes them, and restores them at the end, at Ctrl-C, and after an error.
+    A file keeps the old values during the capture: after a kill, --restore restores them. At the end it lists sessions
+    that still have the capture's settings, and the share of the executed statements that is on the tape.
     """
     target = server_of(url, options, URL)
     watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)

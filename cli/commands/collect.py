@@ -32,7 +32,7 @@ def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     summary = collect(run, parts)
     counts = summary.info["accounting"]
     if counts["sent_unknown"]:
-        click.echo(f"SENT OR NOT IS UNKNOWN of {counts['sent_unknown']:,} events of a lost driver")
+        click.echo(f"UNKNOWN WHETHER SENT: {counts['sent_unknown']:,} events of a lost driver")
     click.echo(
         f"{summary.path}: {counts['tape_events']:,} events = {counts['executed']:,} executed"
         f" + {counts['filtered']:,} filtered + {counts['skipped']:,} skipped + {counts['not_sent']:,} not sent"

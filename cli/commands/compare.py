@@ -143,7 +143,7 @@ def compare_command(
     rounds of A differ from each other: only a larger difference is called slower or faster.
 
     With --quick nothing is replayed: samples of the reads are sent serially, A B B A, until each verdict is certain or
-    the time is up. Rows and errors are compared, too. What is not asked stands in the first lines.
+    the time is up. Rows and errors are also compared. The first lines list the statements that were not sent.
     """
     if (output is None) == (nightly is None):
         raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")
@@ -242,11 +242,11 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
             raise InputError(f"{output}: no comparison to continue: expected plan.toml in it")
         plan = ComparePlan.read(output / PLAN_FILE)
         if plan.kind != "compare":
-            raise InputError(f"{output}: no rounds can be added to what `{plan.kind}` made: run it again")
+            raise InputError(f"{output}: rounds cannot be added to a comparison of `{plan.kind}`: run it again")
         return replace(plan, rounds=plan.rounds + (options["add"] or 0))
     if options["plan_file"] is not None:
         if tape is not None or options["targets"] or replay_options:
-            raise click.UsageError("--plan has the tape, the targets and the replay options: leave them out")
+            raise click.UsageError("--plan has the tape, the targets and the replay options: omit them")
         plan = ComparePlan.read(options["plan_file"])
     elif tape is None:
         raise click.UsageError("expected a TAPE, --plan, or --add")

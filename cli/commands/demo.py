@@ -32,7 +32,7 @@ Examples:
 @click.option(
     "--record-only",
     is_flag=True,
-    help="Keep the slow log and the data of before (data), and end there; needs --keep.",
+    help="Keep the slow log and the data before the traffic (data), and end there; needs --keep.",
 )
 def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
     """Show capture, replay and report on private servers.
@@ -43,7 +43,7 @@ def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
     if not record_only:
         run_demo(show, seconds, keep)
     elif keep is None:
-        raise click.UsageError("--record-only: say with --keep where the log and the data go")
+        raise click.UsageError("--record-only: give the folder for log and data with --keep")
     else:
         record_demo(show, seconds, keep)
 

@@ -58,13 +58,13 @@ def driver_command(tape: Path, **options: Any) -> int:
     """
     for name in ("follow", "metrics", "target_slowlog", "start_at_ns", "host_metrics", "summaries"):
         if options[name]:
-            raise click.UsageError(f"--{name.removesuffix('_ns').replace('_', '-')}: say it to the lead")
+            raise click.UsageError(f"--{name.removesuffix('_ns').replace('_', '-')}: give it to the lead")
     from ...replay.drivers.joined import replay_as_driver
     from ...replay.drivers.secured import VARIABLE, read_key
 
     key = read_key(options["join_key"])
     if key is None:
-        raise click.UsageError(f"--join-key FILE, or {VARIABLE}: there is no join key")
+        raise click.UsageError(f"--join-key FILE, or {VARIABLE}: the join key is missing")
     with ExitStack() as stack:
         replay_options = options_of(options, target_of(options, stack), first_ns(tape))
         ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines())

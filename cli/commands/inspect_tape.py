@@ -47,7 +47,7 @@ Examples:
     "--html",
     type=FILE,
     metavar="FILE",
-    help="Write the workload as one HTML file, too: arrivals, concurrency, durations and think times as charts.",
+    help="Also write the workload as one HTML file: arrivals, concurrency, durations and think times as charts.",
 )
 @click.option(
     "--facts",
@@ -64,7 +64,7 @@ Examples:
 )
 @login_options
 def inspect_command(tape: Path, against: Path | None, html: Path | None, source: str | None, **options: Any) -> None:
-    """Show what is on a tape, and what it lacks.
+    """Show the contents of a tape, and its gaps.
 
     First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
     transactions and the digests that took the most time; then the workload: columns by role, sequences of statements
@@ -73,9 +73,9 @@ def inspect_command(tape: Path, against: Path | None, html: Path | None, source:
     top, as_json, samples = options["top"], options["as_json"], options["samples"]
     for name, value in (("--source", source), ("--html", html)):
         if value is not None and (options["problems"] or against is not None):
-            raise OptionError(f"{name} goes with neither --problems nor --against")
+            raise OptionError(f"{name} cannot be combined with --problems or --against")
     if options["facts"] and (options["problems"] or samples or any((against, source, html))):
-        raise OptionError("--facts goes with no other option")
+        raise OptionError("--facts cannot be combined with other options")
     tape = readable_tape(tape)
     if options["facts"]:
         click.echo(json.dumps(tape_facts(tape) | {"libraries": library_lines()}, indent=1))

@@ -41,7 +41,7 @@ Examples:
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.option("--to", "target", type=VersionType(), required=True, help="Version to move to: mysql-8.4, mariadb-11.8.")
 @click.option(
-    "--from", "source", type=VersionType(), help="Version that the traffic comes from, where the tape does not tell it."
+    "--from", "source", type=VersionType(), help="Version that the traffic comes from, if the tape does not contain it."
 )
 @click.option("--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for a rule.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text; it has every digest.")

@@ -19,7 +19,7 @@ LONGEST_WAIT_S = 0.2
 @click.option("--delay", type=Duration(), default="0s", show_default=True, help="Time to wait before each answer.")
 @click.option("--until-eof", is_flag=True, help="Stop at the end of standard input instead of at Ctrl-C.")
 def null_server_command(threads: int, delay: int, until_eof: bool) -> None:
-    """Run a server that answers every command at once with OK.
+    """Run a server that answers every command with OK.
 
     It listens on a free port of 127.0.0.1 and prints the port. It does no work, so what a client measures against it is
     the client itself.

@@ -34,19 +34,19 @@ EXIT_UNKNOWN = 5
 NOTED = {
     "not_permitted": (
         "statement",
-        "WARNING: {counted} {was} not sent: the text does more than the tape says of it, or may in another sql_mode or"
+        "WARNING: {counted} {was} not sent: the text does more than the tape shows, or could in another sql_mode or"
         " character set (was the tape changed, or made by another version?); or it names a function of a library of the"
         " target, or what calls one (the check before the run says which)",
     ),
     "called_with_variables": (
         "CALL",
-        "{counted} of the log had values for OUT or INOUT arguments, which a server refuses (1414): sent again with"
-        " variables that hold them",
+        "{counted} of the log had values for OUT or INOUT arguments, which servers refuse (1414): sent again with"
+        " variables",
     ),
     "several_statements": (
         "text",
-        "WARNING: {counted} of several statements: sent as such. The log does not say whether the client could send"
-        " such, or got a syntax error (1064) and ran nothing",
+        "WARNING: {counted} of several statements: sent as such. The log does not show whether the server accepted"
+        " them or answered with a syntax error (1064)",
     ),
 }
 
@@ -180,7 +180,7 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
 
     growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
     until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
-    click.echo(f"{tapes[0]}: its capture is under way, with {until}; it is followed into {growing.path}", err=True)
+    click.echo(f"{tapes[0]}: its capture is running, with {until}; it is followed into {growing.path}", err=True)
     return growing
 
 
@@ -214,7 +214,7 @@ def sent_or_not(info: dict[str, Any]) -> list[str]:
     """Return a line on what a lost driver may have sent, where nobody knows it."""
     n = info["accounting"].get("sent_unknown", 0)
     text = (
-        f"SENT OR NOT IS UNKNOWN of {plural(n, 'event')} of a lost driver (not_sent, driver_lost): the target may have"
+        f"UNKNOWN WHETHER SENT: {plural(n, 'event')} of a lost driver (not_sent, driver_lost): the target may have"
         " executed them"
     )
     return [text] if n else []
@@ -269,5 +269,5 @@ def summary_lines(summary: RunSummary) -> list[str]:
         listed = ", ".join(f"{errno} x {n:,}" for errno, n in list(summary.errors.items())[:8])
         found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
     if not accounting["balanced"]:
-        found.append("  THE ACCOUNTING DOES NOT BALANCE: this run can't be trusted; please report it as a bug")
+        found.append("  THE ACCOUNTING DOES NOT BALANCE: do not trust this run; please report it as a bug")
     return [*found, *(f"  warning: {text}" for text in warnings if text not in order)]

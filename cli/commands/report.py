@@ -49,8 +49,8 @@ Names for --fail-on:
 @click.option(
     "--show",
     metavar="DIGEST",
-    help="Instead of the report, show one statement of this digest with its literal values: the first that failed, and"
-    " what tape and runs say of it. The first digits will do.",
+    help="Instead of the report, show one statement of this digest with its literal values: the first that failed,"
+    " and its outcomes. The first digits will do.",
 )
 @click.option(
     "--partitions",
@@ -107,7 +107,7 @@ def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
         name = "the tape" if side == "tape" else side.upper()
         errno, error, rows = shown.outcomes.get(side, (None, None, None))
         if errno is None:
-            said = "does not say whether it failed" if side == "tape" else "was not sent there"
+            said = "does not show whether it failed" if side == "tape" else "was not sent there"
         elif errno:
             said = f"error {errno}: {printable(error or 'no message was kept')}"
         else:

@@ -32,7 +32,7 @@ Examples:
     default="127.0.0.1:8741",
     show_default=True,
     help="Where to listen; :PORT is for this machine alone, port 0 takes a free one. At any other address than this"
-    " machine's own the token is needed to read, too.",
+    " machine's own reading also requires the token.",
 )
 @click.option(
     "--token-file",

@@ -80,7 +80,7 @@ def cut_command(
     if from_at is None and to_at is None and last_ns is None:
         raise click.UsageError("expected --from, --to, both, or --last")
     if last_ns is not None and (from_at is not None or to_at is not None):
-        raise click.UsageError("--last goes with neither --from nor --to")
+        raise click.UsageError("--last cannot be combined with --from or --to")
     tape = readable_tape(tape)
     info = open_folder("tape", tape).info
     first_ns = int(info.get("first_ns") or 0)
@@ -134,7 +134,7 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
     if dealt.heaviest > EVEN:
         click.echo(
             f"  UNEVEN: sessions are few and unlike (session {dealt.heaviest_session:,} alone is"
-            f" {dealt.heaviest_load:.0%} of the load), and none is split: fewer tapes would be more even"
+            f" {dealt.heaviest_load:.0%} of the load), and a session is never split: fewer tapes would be more even"
         )
 
 
@@ -178,8 +178,8 @@ def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accoun
     say_tape(output, info)
     if info["read_in_several_ways"]:
         click.echo(
-            f"  {info['read_in_several_ways']:,} statements mean something else in another sql_mode or character set:"
-            " whatever is a value in any of them was replaced, so they may not run as before"
+            f"  {info['read_in_several_ways']:,} statements have another meaning in another sql_mode or character"
+            " set: every possible value was replaced, so they may fail"
         )
 
 

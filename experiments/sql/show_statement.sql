@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which execution of a digest tells most? The first that failed in B and not in A, else the first that failed in B, in A or on the tape,
+-- Which execution of a digest tells most? The first that failed only in B, else the first that failed in B, in A or on the tape,
 -- else the one that took longest on the tape; and how many failed where. Inputs: views tape_events, said; variable shown_digest.
 WITH mine AS (
     SELECT session, seq, start_ns, duration_ns
@@ -17,7 +17,7 @@ WITH mine AS (
     GROUP BY m.session, m.seq
 )
 SELECT session, seq,
-    CASE WHEN b_failed AND NOT a_failed THEN 'failed in B and not in A' WHEN b_failed THEN 'failed in B'
+    CASE WHEN b_failed AND NOT a_failed THEN 'failed only in B' WHEN b_failed THEN 'failed in B'
         WHEN a_failed THEN 'failed in A' WHEN tape_failed THEN 'failed on the tape' ELSE 'nothing failed: this took longest' END AS why,
     count(*) OVER () AS executions_count, sum(tape_knows::INTEGER) OVER () AS tape_count, sum(a_failed::INTEGER) OVER () AS a_count,
     sum(b_failed::INTEGER) OVER () AS b_count

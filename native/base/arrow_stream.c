@@ -92,7 +92,7 @@ int qt_drain(struct ArrowArrayStream *stream, uint64_t *rows, struct qt_error *e
         struct ArrowArray array = {.release = NULL};
         if (stream->get_next(stream, &array) != 0) {
             const char *text = stream->get_last_error(stream);
-            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed and did not say why" : text);
+            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed without a reason" : text);
         }
         if (array.release == NULL)
             return QT_OK;
@@ -114,7 +114,7 @@ size_t qt_stream_size(void) { return sizeof(struct ArrowArrayStream); }
 static int stream_failed(struct ArrowArrayStream *stream, struct qt_error *err)
 {
     const char *text = stream->get_last_error(stream);
-    return qt_fail(err, QT_EIO, "a stream failed: %s", text == NULL ? "it does not say why" : text);
+    return qt_fail(err, QT_EIO, "a stream failed: %s", text == NULL ? "no reason given" : text);
 }
 
 static int check_schema(const struct ArrowSchema *schema, const char *formats, struct qt_error *err)

@@ -100,7 +100,7 @@ def rewrite_csv(path: str | Path, out: int, separator: str, quote: str = "") -> 
     """Write CSV whose values have escapes of backslashes to the descriptor `out`: commas, double quotes, no escapes.
 
     NULL is `\\N`, or NULL without quotes; it is written as nothing. Raises NativeFault where the file cannot be read,
-    or a value goes on after its closing quote: the message names the line.
+    or a value continues after its closing quote: the message names the line.
     """
     handle, error = _open(path), ffi.new("struct qt_error *")
     check(lib.qt_input_rewrite_csv(handle, out, separator.encode(), quote.encode() or b"\0", error), error)

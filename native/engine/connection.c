@@ -70,8 +70,8 @@ static int explain_large_row(struct qt_connection *c, char *text, size_t room)
     c->row_is_too_large = 0;
     qt_connection_count(c, QT_COUNT_ROWS_TOO_LARGE, 1);
     snprintf(text, room,
-             "a row of the answer is larger than %.1f MiB, which is what a session of this replay may hold: its"
-             " connection was ended here, not by the server",
+             "a row of the answer is larger than %.1f MiB, the limit of a session of this replay: querytape ended"
+             " its connection",
              (double)c->max_row / (1 << 20));
     return 1;
 }
@@ -305,7 +305,7 @@ void qt_connection_finish(struct qt_connection *c, struct qt_answer *a, int erro
         text = why;
     if (error == 0 && c->file_missing) {
         error = ENOENT;
-        text = "the tape does not hold the file that the statement loads";
+        text = "the tape does not contain the file that the statement loads";
     }
     free(c->error);
     c->error = error != 0 ? strdup(text) : NULL;

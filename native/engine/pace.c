@@ -124,7 +124,7 @@ int qt_engine_set_speed(struct qt_engine *e, double factor, struct qt_error *err
     if (factor != 0 && !(factor >= 1 / MAX_SPEED && factor <= MAX_SPEED))
         return qt_fail(err, QT_EINVALID, "expected a speed between a millionth and a million, found %g", factor);
     if (qt_unpaced(e))
-        return qt_fail(err, QT_ESTATE, "nothing is due at this pace: there is no speed to change");
+        return qt_fail(err, QT_ESTATE, "events have no due time at this pace: the speed cannot be changed");
     pthread_mutex_lock(&t->lock);
     now = zero == 0 ? 0 : qt_now() - zero;
     if (now > t->real_ns) {

@@ -279,11 +279,11 @@ int qt_engine_go(struct qt_engine *e, int64_t zero_ns, struct qt_error *err)
     int64_t none = 0;
 
     if (!e->options.holds || atomic_load(&e->state) != QT_ENGINE_READY)
-        return qt_fail(err, QT_ESTATE, "the engine does not wait to be told when to begin");
+        return qt_fail(err, QT_ESTATE, "the engine does not wait for a start time");
     if (zero_ns <= qt_now() + WAKE_NS * (e->table.n_ahead + 50))
         return qt_fail(err, QT_ESTATE, "the time to begin is past, or too near to wake all sessions");
     if (!atomic_compare_exchange_strong(&e->schedule.go_ns, &none, zero_ns))
-        return qt_fail(err, QT_ESTATE, "the engine was told already when to begin");
+        return qt_fail(err, QT_ESTATE, "the engine already has a start time");
     qt_wake_supervisor(e);
     return QT_OK;
 }

@@ -151,7 +151,7 @@ static inline void qt_expected(struct qt_grammar *g)
         g->bad = QT_BAD_NOT;
 }
 
-/* Moves to the next token; hints are passed over, executable comments are read as the SQL that they are. */
+/* Moves to the next token; hints are skipped, executable comments are read as the SQL that they are. */
 static inline void qt_advance(struct qt_grammar *g)
 {
     if (g->steps-- == 0)

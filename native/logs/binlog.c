@@ -278,7 +278,7 @@ static int comment(struct qt_binlog *b, struct qt_span s, struct qt_error *error
            qt_bytes_add(&b->quoted, s.p + skip, s.len - skip);
 }
 
-/* Tells what is too large as far as it was kept; the rest is passed over. */
+/* Tells what is too large as far as it was kept; the rest is skipped. */
 static int tell_cut(struct qt_binlog *b, struct qt_error *error)
 {
     b->cut = b->in_cut = 1;

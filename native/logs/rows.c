@@ -4,7 +4,7 @@
  *
  *   when BIGINT                              ns; NULL = a line not understood: a problem, with `statement`
  *   stamp BIGINT                             what `when` is: 0 the second of its end, 1 its end, 2 its start; NULL
- *                                            with a `when` of NULL: a row that is no event
+ *                                            with a `when` of NULL: a row that is not an event
  *   precision_ns, duration_ns, thread_id     BIGINT
  *   command, user, host, db VARCHAR          statement BLOB
  *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)
@@ -117,7 +117,7 @@ static void not_understood(struct qt_row_source *s)
                     found.p, found.len);
 }
 
-/* What comes before `end`, which is passed over with it; all of it where there is none. */
+/* What comes before `end`, which is skipped with it; all of it where there is none. */
 static struct qt_span cut_off(struct qt_span *rest, char end)
 {
     const char *at = rest->len > 0 ? memchr(rest->p, end, rest->len) : NULL;

@@ -8,7 +8,7 @@
  * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes
  * have become blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that
  * length is taken as cut. READ, WRITE and the like tell which tables a QUERY row used, PROXY_CONNECT tells whom an
- * account acts for: they are passed over. MariaDB 12 writes host:port. Source: server_audit.c of MariaDB 10.11 and 12.
+ * account acts for: they are skipped. MariaDB 12 writes host:port. Source: server_audit.c of MariaDB 10.11 and 12.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +354,7 @@ static void count_event(struct qt_server_audit *a, const struct line *l)
     atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
 }
 
-/* 0 taken or passed over, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
+/* 0 taken or skipped, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
 static int take(struct qt_server_audit *a, const struct line *l, struct qt_error *error)
 {
     struct qt_event_row e = qt_event_unknown;

@@ -219,7 +219,7 @@ static int listen_on(struct qt_null_server *s, const char *socket_path, struct q
         failed = s->listener < 0 || bind(s->listener, (struct sockaddr *)&in, sizeof in) != 0;
     }
     if (failed || listen(s->listener, BACKLOG) != 0)
-        return qt_fail(err, QT_EIO, "the null server can't listen: %s", strerror(errno));
+        return qt_fail(err, QT_EIO, "the null server cannot listen: %s", strerror(errno));
     if (socket_path == NULL && getsockname(s->listener, (struct sockaddr *)&in, &len) == 0)
         s->port = ntohs(in.sin_port);
     return QT_OK;
@@ -235,7 +235,7 @@ static int start_worker(struct qt_null_server *s, struct worker *w, struct qt_er
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (w->epoll < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->listener, &accepts) != 0 ||
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->stop_event, &ends) != 0)
-        return qt_fail(err, QT_EIO, "the null server can't wait for clients: %s", strerror(errno));
+        return qt_fail(err, QT_EIO, "the null server cannot wait for clients: %s", strerror(errno));
     error = pthread_create(&w->thread, NULL, serve, w);
     if (error != 0)
         return qt_fail(err, QT_EIO, "no thread for the null server: %s", strerror(error));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts IP packets together again from their fragments: in any order, twice, overlapping (the first copy counts). What
- * still comes of a whole one is passed over. Bounded: the oldest packet is given up for a new one, and after 30 s.
+ * still comes of a whole one is skipped. Bounded: the oldest packet is given up for a new one, and after 30 s.
  */
 #ifndef QT_FRAGMENTS_H
 #define QT_FRAGMENTS_H

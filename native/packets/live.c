@@ -365,7 +365,7 @@ void qt_live_close(struct qt_live *l)
 static int become(uid_t uid, gid_t gid, struct qt_error *error)
 {
     if (setgroups(1, &gid) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-        return qt_fail(error, QT_EIO, "root's privileges can't be dropped: %s", strerror(errno));
+        return qt_fail(error, QT_EIO, "root's privileges cannot be dropped: %s", strerror(errno));
     return QT_OK;
 }
 
@@ -375,7 +375,7 @@ static int without_capabilities(struct qt_error *error)
     struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
     data[0].effective = data[0].permitted = 1u << CAP_DAC_OVERRIDE;
     if (syscall(SYS_capset, &header, data) != 0)
-        return qt_fail(error, QT_EIO, "capabilities can't be dropped: %s", strerror(errno));
+        return qt_fail(error, QT_EIO, "capabilities cannot be dropped: %s", strerror(errno));
     return QT_OK;
 }
 
@@ -387,7 +387,7 @@ int qt_privileges_drop(const char *user, struct qt_error *error)
         char room[4096];
         struct passwd found, *is = NULL;
         if (getpwnam_r(user, &found, room, sizeof room, &is) != 0 || is == NULL)
-            return qt_fail(error, QT_EINVALID, "--user %s: this machine knows no such user", user);
+            return qt_fail(error, QT_EINVALID, "--user %s: no such user on this machine", user);
         return become(found.pw_uid, found.pw_gid, error);
     }
     const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TCP that is passed over: which ports, and which of them look like MySQL. */
+/* TCP that is skipped: which ports, and which of them look like MySQL. */
 #ifndef QT_OTHER_PORTS_H
 #define QT_OTHER_PORTS_H
 

@@ -297,7 +297,7 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
 }
 
 /* What there is of a command of which bytes are missing. Where those are bytes of this one packet alone, as its length
- * says, the connection is not lost: the rest of it is passed over, and its answer comes. */
+ * says, the connection is not lost: the rest of it is skipped, and its answer comes. */
 static int take_damaged_command(struct qt_decoder *d, uint64_t lost, int64_t when_ns)
 {
     struct qt_stream *s = &d->way[QT_WAY_CLIENT];
@@ -325,7 +325,7 @@ static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
     int n = snprintf(text, sizeof text, "%llu bytes of the %s missing", (unsigned long long)lost,
                      way == QT_WAY_CLIENT ? "client" : "server");
     qt_decoder_problem(d, packet, "lost_packets", "every byte of the connection", text, (size_t)n);
-    if (lost <= s->skip) { /* of what is passed over anyway */
+    if (lost <= s->skip) { /* of what is skipped anyway */
         s->skip -= (size_t)lost;
         return QT_OK;
     }

@@ -24,8 +24,8 @@ static void name_end(const struct qt_decoder *d, int64_t packet)
     } ends[] = {
         [QT_TLS_WRONG_KEYS] = {"wrong_keys", "the key log's secrets of this connection to decrypt it"},
         [QT_TLS_UNSUPPORTED] = {"tls_not_supported", "TLS 1.0 to 1.3 with AES-GCM, AES-CBC or ChaCha20-Poly1305"},
-        [QT_TLS_LOST] = {"tls_lost", "each record of the TLS handshake, and one to go on with behind a gap"},
-        [QT_TLS_RENEGOTIATED] = {"tls_renegotiated", "the key log's secrets of what was agreed on anew"},
+        [QT_TLS_LOST] = {"tls_lost", "each record of the TLS handshake, and one to continue with after a gap"},
+        [QT_TLS_RENEGOTIATED] = {"tls_renegotiated", "the key log's secrets of a renegotiation"},
     };
     char agreed[64];
     if ((size_t)d->tls_end >= sizeof ends / sizeof *ends || ends[d->tls_end].kind == NULL)

@@ -159,7 +159,7 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
     int code = find_form(d, c, x);
     if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
         qt_parameter_types_used(d->options.types);
-    if (code == 0 && x->has_types) { /* the next execution may leave them out */
+    if (code == 0 && x->has_types) { /* the next execution may omit them */
         struct qt_bytes types = s->types, names = s->names;
         s->types = x->types;
         s->names = x->names;

@@ -3,7 +3,7 @@
  *   server: greeting            thread id, version, capabilities (MariaDB's upper ones, too)
  *   client: [SSLRequest]        TLS begins, and all that follows is in it
  *   client: HandshakeResponse   what is agreed; account, schema, attributes
- *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: whatever the two say is passed over ...
+ *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: whatever the two say is skipped ...
  *   server: OK | ERR            the `connect` event
  */
 #include "protocol/login.h"

@@ -94,7 +94,7 @@ struct qt_stream {            /* one way */
     int64_t first_ns, packet; /* of the first byte of `part` */
     int goes_on;              /* the packet before had the largest length: this one continues it */
     int aligned;              /* the next byte is a packet's first */
-    size_t skip;              /* bytes of a packet that was told, which are passed over */
+    size_t skip;              /* bytes of a packet that was told, which are skipped */
     uint8_t seq;
 };
 

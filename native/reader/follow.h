@@ -18,7 +18,7 @@ enum qt_follow_read {
     QT_FOLLOW_TRUNCATED = 3 /* it was truncated, and no copy says what had been written until then; as OTHER */
 };
 
-/* NULL where it can't be opened, or is packed: told in `error`. `from_end`: what the file holds already is passed over.
+/* NULL where it can't be opened, or is packed: told in `error`. `from_end`: what the file holds already is skipped.
  */
 struct qt_follow *qt_follow_open(const char *path, int from_end, struct qt_error *);
 void qt_follow_close(struct qt_follow *); /* NULL is nothing */

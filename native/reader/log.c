@@ -271,8 +271,8 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
         code = fill_following(l, want, error);
         if (l->at_end && !before && l->was_truncated)
             qt_log_add_problem(l, "truncated_log",
-                               "a copy of the log next to it that goes on where this was read to; what was written just"
-                               " before it was truncated may be missing",
+                               "a copy of the log next to it that continues at the read position; the last bytes"
+                               " before the truncation may be missing",
                                (struct qt_span){NULL, 0});
     }
     while (!l->following && code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {

@@ -194,7 +194,7 @@ static void report_jump(struct qt_problems *problems, const struct qt_jump *jump
     if (seconds > 0)
         snprintf(text, sizeof text,
                  "local times pass over an hour: daylight saving time begins, or the server was silent for %lld s;"
-                 " --log-timezone with the zone's name tells",
+                 " give --log-timezone with the zone's name to find out",
                  (long long)seconds);
     else
         snprintf(text, sizeof text,

@@ -8,7 +8,7 @@
 /* What literals and comments mean for the end of a body. */
 enum qt_slow_quotes {
     QT_QUOTES_TRUSTED = 0,  /* no place behind a semicolon is inside of one */
-    QT_QUOTES_FOLLOWED = 1, /* places inside of one are passed over, as far as 256 KiB */
+    QT_QUOTES_FOLLOWED = 1, /* places inside of one are skipped, as far as 256 KiB */
     QT_QUOTES_BROKEN = 2    /* one never closes: the first place is the end */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the `# Key: value  Key: value` lines. Keys are known by name; unknown ones are passed over, as servers keep
+/* Parses the `# Key: value  Key: value` lines. Keys are known by name; unknown ones are skipped, as servers keep
  * adding them. */
 #include "slowlog/slowlog_header.h"
 

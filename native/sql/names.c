@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in SQL may be in back quotes or quotes, and begin with @: those are passed over before comparing. */
+/* Names in SQL may be in back quotes or quotes, and begin with @: those are skipped before comparing. */
 #include "sql/names.h"
 
 #include <string.h>

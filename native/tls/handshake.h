@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handshake messages of one way: the two hellos are read, all others passed over; of those behind the handshake it is
+/* Handshake messages of one way: the two hellos are read, all others skipped; of those behind the handshake it is
  * told which they are. */
 #ifndef QT_TLS_HANDSHAKE_H
 #define QT_TLS_HANDSHAKE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key logs in NSS's format, one secret a line: CLIENT_RANDOM of TLS 1.0 to 1.2, CLIENT_TRAFFIC_SECRET_0 and
- * SERVER_TRAFFIC_SECRET_0 of TLS 1.3. Other labels of the format are passed over; what is no such line is counted.
+ * SERVER_TRAFFIC_SECRET_0 of TLS 1.3. Other labels of the format are skipped; what is no such line is counted.
  *
  * A file is read again when a secret is missing: what was appended to it, or the file that has taken its name. The
  * secrets are cleansed with what holds them, and so is the memory they were read through. One thread at a time.

@@ -55,7 +55,7 @@ def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, al
 
 def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: Facts) -> list[Finding]:
     """Return the findings on the read target."""
-    text = "--reads-to is the target itself: name another server, or leave it out"
+    text = "--reads-to is the target itself: name another server, or omit it"
     is_same = bool(facts.identity) and facts.identity == of_target.identity
     return [
         Finding("info", f"reads outside transactions go to {read_target.name}: {facts.version}"),
@@ -193,7 +193,7 @@ def _writes(plan: Plan, facts: Facts, is_disposable: bool) -> Iterator[Finding]:
     if not is_disposable and not knows_source:
         yield Finding(
             "refuse",
-            "--allow-writes changes the target's data, and this tape does not say which server it came from: add"
+            "--allow-writes changes the target's data, and this tape does not contain the identity of its server: add"
             " --target-is-disposable if this target's data may be lost",
         )
     if facts.replicas:
@@ -229,18 +229,18 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
     if library.names:
         names = listed([printable(name) for name in library.names])
         callers = listed([printable(name) for name in library.callers])
-        hidden = f", nor what names a view or routine that calls one, or may ({callers})" if callers else ""
+        hidden = f", and neither are statements with a view or routine that may call one ({callers})" if callers else ""
         yield Finding(
             "warning",
-            f"the target has {plural(len(library.names), 'function')} of libraries ({names}), which a"
-            " read-only session does not keep from anything: statements that name one in a call are not sent"
+            f"the target has {plural(len(library.names), 'function')} of libraries ({names}), which read-only"
+            " sessions do not restrict: calls of them are not sent"
             f" (not_permitted){hidden}. --allow-statement instance sends them",
         )
     elif library.names is None:
         yield Finding(
             "info",
             f"whether the target has functions of libraries {target.user!r} may not see (SELECT on mysql.func): a read"
-            " that calls one is sent, and a read-only session keeps such a function from nothing",
+            " that calls one is sent, and read-only sessions do not restrict such functions",
         )
 
 
@@ -303,9 +303,9 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
     if facts.stale:
         yield Finding(
             "warning",
-            f"{plural(len(facts.stale), 'table')} have many more rows than the optimizer statistics say, as after a"
+            f"{plural(len(facts.stale), 'table')} have many more rows than their optimizer statistics, as after a"
             f" restore ({listed([printable(name) for name in facts.stale])}): statements may have other plans and lock"
-            " more rows. ANALYZE TABLE makes the statistics anew",
+            " more rows. Run ANALYZE TABLE to renew the statistics",
         )
 
 

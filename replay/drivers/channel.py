@@ -102,7 +102,7 @@ class Channel:
             return None
         n, more = HEAD.unpack_from(self._buffer)
         if n > MAX_JSON or more > most:
-            raise self._ended("what came is no message of a lead or driver")
+            raise self._ended("received data that is not a message of a lead or driver")
         end = HEAD.size + n + more
         if len(self._buffer) < end:
             return None
@@ -112,7 +112,7 @@ class Channel:
             values = json.loads(text.decode())
             return Message(str(values.pop("kind")), values, body, time.monotonic_ns())
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise self._ended("what came is no message of a lead or driver") from error
+            raise self._ended("received data that is not a message of a lead or driver") from error
 
     def _ended(self, why: str) -> ChannelClosed:
         self.close()

@@ -166,7 +166,7 @@ class Lead:
             if member.lost is not None:
                 raise QuerytapeError(f"{member.name} is lost before anything was sent: {member.lost}")
             if member.late is not None:
-                raise QuerytapeError(f"{member.name} was told too late when to begin; nothing was sent: {member.late}")
+                raise QuerytapeError(f"{member.name} received the start time too late; nothing was sent: {member.late}")
         if self.stops:
             raise KeyboardInterrupt
 

@@ -181,7 +181,7 @@ def _next(channel: Channel, kind: str) -> Message:
     if message is None:
         raise ChannelClosed(f"nothing came for {HANDSHAKE_S:g} s")
     if message.kind == "refused" and message.values.get("reason") == "key":
-        raise ChannelClosed("the lead has another join key, or somebody stands between")
+        raise ChannelClosed("the lead has another join key, or the connection was intercepted")
     if message.kind != kind:
         raise ChannelClosed(f"expected {kind}, found {message.kind[:40]}")
     return message

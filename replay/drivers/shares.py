@@ -103,7 +103,7 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
     if found := [name for name, given in wrong.items() if given]:
         raise InputError(
             f"{', '.join(found)}: not with several drivers: each knows its own sessions alone, and this needs all;"
-            " leave it out, or replay with one driver"
+            " omit it, or replay with one driver"
         )
 
 

@@ -167,7 +167,7 @@ class Explainer:
                 self._cut(session, is_read, error)
             return PlanText(kind, None, fault_text(error))
         except (LookupError, TypeError, ValueError) as error:
-            return PlanText(kind, None, f"the server's answer is no plan ({type(error).__name__})")
+            return PlanText(kind, None, f"the server's answer is not a plan ({type(error).__name__})")
         if len(text) > MAX_TEXT or not text:
             return PlanText(kind, None, "the plan is larger than 1 MiB" if text else "the server answered with no plan")
         return PlanText(kind, text, None)

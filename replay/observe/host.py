@@ -208,7 +208,7 @@ def _text(path: Path) -> str:
 
 
 def local_process(target: Target, facts: Facts) -> int | None:
-    """Return the process id of a server on this machine, None where it can't be told for certain."""
+    """Return the process id of a server on this machine, None if it is uncertain."""
     if target.socket is not None:
         return listener(target.socket)
     if facts.hostname != socket.gethostname() or facts.variables.get("port") != str(target.port):

@@ -64,8 +64,8 @@ FACTS = " + ".join(
     )
 )
 CALLS_AT_ONCE = (
-    "CALLs outside of transactions overlapped: what a procedure commits by itself is on no tape. They keep the order in"
-    " which they ended; where the server answered in another order than it committed, rows differ"
+    "CALLs outside of transactions overlapped: their own commits are on no tape. They keep the order of their ends,"
+    " so rows can differ"
 )
 # A CALL overlaps one that began before it and goes on, or the next one: those of one session never overlap.
 COUNT_CALLS = (
@@ -76,8 +76,8 @@ COUNT_CALLS = (
     " OR end_ns >= lead(start_ns) OVER by_start)"
 )
 ONLY_ARRIVALS = (
-    "the tape's log tells when statements arrived, not when they ended: commits keep the order in which they arrived;"
-    " of two writes of one row, each its own transaction, the first to arrive is taken to have been first"
+    "the log has arrival times only: commits keep the order of arrival, and so do two writes of one row outside"
+    " transactions"
 )
 
 

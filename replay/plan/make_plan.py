@@ -78,7 +78,7 @@ def make_plan(request: PlanRequest) -> Plan:
         if not plan.planned:
             if after is not None:
                 return plan
-            raise NothingToSend(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
+            raise NothingToSend(f"{tape.path}: no event is left to send: {_excluded_text(plan)}")
         count_unknown_ids(con, plan)
         if _find_disordered(con, plan):
             _repair_disordered(con, plan)

@@ -50,7 +50,7 @@ class Rules:
         if self.max_concurrent_sessions and (self.pace.paced or self.amplification.amplify > 1 or self.commit_order):
             raise InputError("sessions at once: only without a pace, an order, and --amplify")
         if self.selection.resume and self.amplification.total > 1:
-            raise OptionError("--resume: a run with --amplify or --loop can't be resumed")
+            raise OptionError("--resume: a run with --amplify or --loop cannot be resumed")
         if self.commit_order and self.amplification.total > 1:
             raise InputError(
                 "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"

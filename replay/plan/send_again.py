@@ -35,7 +35,7 @@ def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     companions += " ON c.session = p.session AND c.lead_seq = p.seq"
     if not write_parquet(con, f"FROM found_picks UNION {companions}", plan.picks):
         raise InputError(
-            f"--failed-in {selection.failed_in}: nothing failed in that run: there is nothing to send again"
+            f"--failed-in {selection.failed_in}: nothing failed in that run, so there is nothing to send again"
         )
     picks = f"read_parquet({sql_text(plan.picks)})"
     write_parquet(con, f"SELECT session, max(seq) AS last_seq FROM {picks} GROUP BY session", plan.picked_sessions)
@@ -62,11 +62,11 @@ def slower_digests(path: Path, tape: Folder) -> list[str]:
         events = report["tape"].get("samples_of_events", events)  # of the tape that quick mode asked
         found = [_digest(row) for row in rows if row["verdict"] == SLOWER]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{option}: expected what `querytape report --json` writes: {error}") from error
+        raise InputError(f"{option}: expected the output of `querytape report --json`: {error}") from error
     if events != tape.info.get("counts", {}).get("events"):
         raise InputError(f"{option}: it is a report on another tape: {report['tape'].get('path')}")
     if not found:
-        raise InputError(f"{option}: it calls no digest slower: there is nothing to send again")
+        raise InputError(f"{option}: it contains no slower digest, so there is nothing to send again")
     return found
 
 

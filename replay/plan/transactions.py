@@ -11,15 +11,13 @@ from .commit_order import known_times
 from .rules import Plan
 
 TAKEN_FOR_VICTIMS = (
-    "statements are taken for victims of deadlocks and sent as ROLLBACK, for the log has no error numbers: in a"
-    " transaction, without rows that the log knows of, while another session wrote or was in a transaction, and a"
-    " ROLLBACK or BEGIN came next"
+    "statements are probably victims of deadlocks and sent as ROLLBACK, because the log has no error numbers."
+    " ROLLBACK or BEGIN followed each of them"
 )
 
 
 UNKNOWN_WRITES = (
-    "writes or commits have no answer on the tape: it is not known whether they were done. They are sent; if one was"
-    " not done, rows differ"
+    "writes or commits have no answer on the tape. They are sent, although the server may not have executed them"
 )
 # XA commands that say that theirs was rolled back, and victims inside of one, with the statement that began it.
 XA_VICTIMS = """
@@ -118,7 +116,7 @@ def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> Non
     if tape_of_run != tape_id(plan.tape.info):
         raise InputError(f"--resume {run.path}: it is a run of another tape: {run.info.get('tape', {}).get('path')}")
     if run.info.get("finished") and not run.info.get("accounting", {}).get("not_sent"):
-        raise InputError(f"--resume {run.path}: it came to its end")
+        raise InputError(f"--resume {run.path}: it is complete")
     none = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS last_seq,"
     none += " NULL::BIGINT AS begin_seq LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none

@@ -8,7 +8,7 @@ import pytest
 from querytape.analyze import Report, check_gate, failed, gate_help, gate_values
 from querytape.analyze.gates import GATES
 from querytape.analyze.model import Finding, Severity
-from querytape.analyze.verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from querytape.analyze.verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTABLE
 from querytape.common.errors import InputError
 from querytape.schemas import Folder
 
@@ -20,7 +20,9 @@ def test_the_values_of_a_report(small_report: Report) -> None:
     values = gate_values(small_report)
     totals: dict[str, Any] = {row["run"]: row for row in small_report.answers["totals"]}
     assert (values["new_errors"], values["gone_errors"], values["different_results"]) == (1, 0, 1)
-    assert values["cannot_tell"] + values["unstable"] + values["slower"] + values["faster"] <= len(small_report.digests)
+    assert values["inconclusive"] + values["unstable"] + values["slower"] + values["faster"] <= len(
+        small_report.digests
+    )
     assert values["p95_ratio"] == totals["b"]["service_p95_ns"] / totals["a"]["service_p95_ns"]
     assert values["stalls"] == sum(row["run"] == "b" for row in small_report.answers["stalls"])
     assert values["problems"] == 0
@@ -29,7 +31,7 @@ def test_the_values_of_a_report(small_report: Report) -> None:
 def plain_report(compares: bool = True) -> Report:
     """Return a report whose rows are made by hand: every name has another value."""
     folders = [Folder("run", Path(name), {}) for name in ("a.run", "b.run")]
-    counts = {SLOWER: 1, FASTER: 2, UNSTABLE: 3, CANNOT_TELL: 4, SAME: 7, ERRORS: 8}
+    counts = {SLOWER: 1, FASTER: 2, UNSTABLE: 3, INCONCLUSIVE: 4, SAME: 7, ERRORS: 8}
     ratios = {"service_p50_ns": (100, 200), "service_p95_ns": (100, 300), "service_p99_ns": (100, 450)}
     totals = [
         {"run": run, "per_second": (10.0, 6.0)[side], **{name: pair[side] for name, pair in ratios.items()}}
@@ -56,8 +58,8 @@ def plain_report(compares: bool = True) -> Report:
 def test_each_name_has_its_own_value() -> None:
     """The values of all names, of a report in which no two are equal."""
     assert gate_values(plain_report()) == {
-        "slower": 1, "faster": 2, "unstable": 3, "cannot_tell": 4, "new_errors": 66, "failed_on_both": 40, "gone_errors": 9,
-        "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
+        "slower": 1, "faster": 2, "unstable": 3, "inconclusive": 4, "new_errors": 66, "failed_on_both": 40,
+        "gone_errors": 9, "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
         "throughput_ratio": 0.6,
     }  # fmt: skip
     alone = gate_values(plain_report(compares=False))
@@ -113,7 +115,7 @@ def test_each_part_of_an_or_that_holds_is_named_in_its_order() -> None:
 
 
 REFUSED = {
-    "slower > 0 and slow > 0": "--fail-on: unknown 'slow'; expected slower, faster, unstable, cannot_tell",
+    "slower > 0 and slow > 0": "--fail-on: unknown 'slow'; expected slower, faster, unstable, inconclusive",
     "slower >": "--fail-on: expected an expression as in 'slower > 0', found 'slower >'",
     "slower in faster": "expected >, >=, <, <=, == or != in 'slower in faster'",
     "slower > (1, 2)": "'(1, 2)' is not allowed in 'slower > (1, 2)'; names are slower, faster",

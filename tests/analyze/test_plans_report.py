@@ -42,7 +42,7 @@ def test_hostile_folders(tmp_path: Path) -> None:
         ("a", "nobody", 1, "json", "[", None),
     ]
     report = build_plans(make_folder(tmp_path / "p", tape, list(rows)))
-    assert report.counts == {"cannot tell": 1}
+    assert report.counts == {"inconclusive": 1}
     assert report.servers.problem is not None
     other = make_tape(tmp_path / "o.tape", [{"statement": "SELECT 2"}, {"statement": "SELECT 3"}])
     with pytest.raises(InputError, match="of another tape"):

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     ),
     "errors follow from a SET": (
         Case([(1, MODE, OK, fails(1231)), (1, WRITE, OK, fails(1364)), (1, WRITE, OK, fails(1364))]),
-        ["2 digests, 3 errors, 2 of them since another one failed before: a variable's value"],
+        ["2 digests, 3 errors, 2 of them because another one had failed before: a variable's value"],
         [],
     ),
     "errors of which the SET does not decide": (

@@ -166,7 +166,7 @@ def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
 
 
 def test_from_the_end(tmp_path: Path) -> None:
-    """What the file holds already is passed over."""
+    """What the file holds already is skipped."""
     statements = make_statements([50] * 9, 1)
     whole, before = slow_log(statements), len(slow_log(statements[:4]))
     log = GrowingLog(tmp_path / "slow.log", random.Random(3))

@@ -92,9 +92,9 @@ def test_bulk() -> None:
     [
         ("redacted", None, "redacted when it was recorded"),
         ("truncated", None, "not whole"),
-        ("placeholder", None, "a value that is not known"),
+        ("placeholder", None, "an unknown value"),
         ("unbound", b"R\0", "not on the tape"),
-        ("use", b"R\0", "not known"),
+        ("use", b"R\0", "unknown"),
         ("use", b"E\x01", "end too early"),
         ("use", execution([3, 3], bytes(8)), "its values, in order: 0, 0"),
     ],

@@ -169,4 +169,4 @@ def test_a_loss_behind_many_harmless_problems_is_said(tmp_path: Path) -> None:
     assert done.code == 4
     assert "10,000 unbalanced_quote" in done.out
     assert "1 more_problems" in done.out
-    assert "1 place was not understood" in done.out
+    assert "1 place could not be parsed" in done.out

@@ -46,8 +46,8 @@ def test_what_is_lacking() -> None:
     given = HandedOver(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
     info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
-    assert any("asked after the traffic" in note for note in notes)
-    assert any("does not show user variables, prepared statements" in note for note in notes)
+    assert any("read after the traffic" in note for note in notes)
+    assert any("open before: user variables, prepared statements" in note for note in notes)
     (warning,) = warnings
     assert "2 prepared statements whose text the server does not show whole" in warning["text"]
     assert "what 3 sessions had prepared" in warning["text"]

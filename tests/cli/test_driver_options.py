@@ -38,7 +38,7 @@ def test_what_is_asked_for() -> None:
         (["--drivers", "local:x"], "expected local:N or join:N"),
         (["--drivers", "ray"], "does not place drivers with Ray: start `querytape driver --join` on each host"),
         (["--drivers", "ray:head:6379"], "does not place drivers with Ray"),
-        (["--drivers", "join:2"], "say where drivers are waited for: --listen"),
+        (["--drivers", "join:2"], "give the address to listen on: --listen"),
         (["--drivers", "join:2", "--listen", "7000"], "expected HOST:PORT"),
         (["--drivers", "join:2", "--listen", "a:99999"], "expected HOST:PORT"),
         (["--listen", "a:1"], "--listen: only with --drivers join:N"),

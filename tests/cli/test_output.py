@@ -80,5 +80,5 @@ def test_a_time_that_jumps_loses_no_input() -> None:
     assert exit_code(info) == EXIT_LOST
     assert exit_code({"problems": {"bad_time": 1}}) == 0
     both = {"problems": {"ambiguous_time": 2, "damaged_archive": 1}, "not_understood_bytes": 1}
-    assert lost_sentence(both) == "1 packed file is damaged or cut off; 1 byte was passed over"
+    assert lost_sentence(both) == "1 packed file is damaged or cut off; 1 byte was skipped"
     assert unsure_sentence(both).startswith("2 jumps of local times are ambiguous: ")

@@ -38,7 +38,7 @@ def test_a_pace_is_one_speed_several_or_none_and_contradictions_are_refused() ->
         "schedule", Fraction(2), None, Fraction(1, 2)
     )
     assert pace_of(parsed("--pace", "none")) == Pace("none")
-    with pytest.raises(click.UsageError, match="nothing is due"):
+    with pytest.raises(click.UsageError, match="no due time"):
         pace_of(parsed("--pace", "none", "--ramp", "1s"))
     for option in ("--speed", "--think-speed"):
         with pytest.raises(click.UsageError, match="expected a number"):

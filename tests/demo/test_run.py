@@ -56,7 +56,8 @@ def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
-    """`--record-only` leaves the log of the traffic and the data of before, whole and stopped; it takes no folder that has data."""
+    """`--record-only` leaves the log of the traffic and the data before the traffic, whole and stopped; it takes no"
+    " folder that has data."""
     command = [*DEMO, str(tmp_path / "d"), "--record-only"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

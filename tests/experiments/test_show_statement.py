@@ -32,7 +32,7 @@ def test_what_failed_newly_comes_first(folder: Path) -> None:
     tape, a, b = folder / "t.tape", [folder / "a.run"], [folder / "b.run"]
     new = show_statement(tape, {"a": a, "b": b}, D1[:15])
     assert new.event["text"] == "SELECT 4 FROM t"
-    assert new.why == "failed in B and not in A"
+    assert new.why == "failed only in B"
     assert new.outcomes == {"tape": (0, None, None), "a": (0, None, 3), "b": (1055, "not in 'GROUP BY'", None)}
     assert new.counts == {"executions": 5, "tape": 1, "a": 1, "b": 2}
     assert show_statement(tape, {"a": a}, D1).event["text"] == "SELECT 2 FROM t"
@@ -42,7 +42,9 @@ def test_what_failed_newly_comes_first(folder: Path) -> None:
     assert longest.outcomes == {"tape": (0, None, None), "a": (0, None, None)}
 
 
-@pytest.mark.parametrize(("digest", "said"), [("0", "2 digests begin so"), ("f", "no digest"), ("x", "hexadecimal")])
+@pytest.mark.parametrize(
+    ("digest", "said"), [("0", "2 digests begin with it"), ("f", "no digest"), ("x", "hexadecimal")]
+)
 def test_a_missing_or_ambiguous_digest_is_refused(folder: Path, digest: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         show_statement(folder / "t.tape", {}, digest)

@@ -94,7 +94,7 @@ def damage_bytes(file: Path, rng: random.Random) -> str:
 
 
 def _column(folder: Path, kind: str, rng: random.Random) -> str:
-    """Forge a column of a file in all rows or some, or leave it out; the JSON agrees with the file."""
+    """Forge a column of a file in all rows or some, or omit it; the JSON agrees with the file."""
     table, file = rng.choice(_files(folder, kind))
     column = rng.choice(declared(kind, table)).name
     value = rng.choice((*COLUMN_VALUES, ""))

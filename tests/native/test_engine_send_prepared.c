@@ -181,7 +181,7 @@ static void files_are_the_tapes(void)
     for (int seq = 1; seq <= 3; seq++)
         CHECK_INT(replay_find(&r, 1, seq)->error, 0);
     CHECK_INT(replay_find(&r, 1, 3)->affected, 3);
-    CHECK_TEXT(replay_find(&r, 1, 4)->text, "the tape does not hold the file that the statement loads");
+    CHECK_TEXT(replay_find(&r, 1, 4)->text, "the tape does not contain the file that the statement loads");
     CHECK_INT(replay_find(&r, 1, 5)->error, 2);
     CHECK_INT(replay_find(&r, 1, 7)->error, 0);
     CHECK_TEXT(replay_find(&r, 1, 8)->reason, "params_mismatch");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of TLS key logs: which hold a secret, which are passed over, which are counted as bad; in pieces of any size. */
+/* Lines of TLS key logs: which hold a secret, which are skipped, which are counted as bad; in pieces of any size. */
 #include "tls/key_log.h"
 
 #include <unistd.h>

@@ -143,7 +143,7 @@ def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("querytape.replay.run.write_parquet", full)
     began = time.monotonic()
-    with pytest.raises(QuerytapeError, match=r"the outcomes can't be written: .*No space left"):
+    with pytest.raises(QuerytapeError, match=r"the outcomes cannot be written: .*No space left"):
         replay(tape, options(shop, tmp_path / "t.run"))
     assert time.monotonic() - began < SOON_S
     assert not open_folder("run", tmp_path / "t.run").finished

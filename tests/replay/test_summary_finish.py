@@ -318,7 +318,7 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
         raise duckdb.OutOfMemoryException("Out of Memory Error: x")
 
     monkeypatch.setattr(summary, "account", fail)
-    with pytest.raises(QuerytapeError, match=r": the accounting can't be closed: ") as caught:
+    with pytest.raises(QuerytapeError, match=r": the accounting cannot be closed: ") as caught:
         finish(made.run())
     assert str(caught.value).startswith(f"{made.path}: ")
     assert isinstance(caught.value.__cause__, duckdb.Error)

@@ -58,7 +58,7 @@ def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
     assert open_folder("tape", changed(path, parts=list(reversed(parts)))).files("events") == (first, second)
     copy = path / "events" / "part-00002.parquet"
     copy.write_bytes(second.read_bytes())
-    with pytest.raises(FolderError, match=r"part-00002\.parquet: tape\.json does not name it: remove it"):
+    with pytest.raises(FolderError, match=r"part-00002\.parquet: tape\.json does not list it: remove it"):
         open_folder("tape", path)
     assert open_folder("tape", changed(path, finished=False)).files("events") == (first, second, copy)
     changed(path, finished=True)
@@ -141,7 +141,7 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
         if table == "query_plans":
             assert open_folder("run", run).files("query_plans") == (run / "query_plans.parquet",)
         else:
-            with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not name it"):
+            with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not list it"):
                 open_folder("run", run)
 
 

@@ -118,7 +118,7 @@ def test_a_lost_index_shuts_the_gate(job: Job, servers: tuple[Server, Server]) -
     assert done.returncode == 3, done.stdout + done.stderr
     assert {path.name for path in job.output.iterdir()} == FILES
     text = (job.output / "report.md").read_text()
-    assert re.search(r"^\| (\*\*slower\*\*|cannot tell: during).*`select count.*customer = \?`", text, re.M | re.I), (
+    assert re.search(r"^\| (\*\*slower\*\*|inconclusive: during).*`select count.*customer = \?`", text, re.M | re.I), (
         text
     )
     assert (job.folder / "summary.md").read_text() == text

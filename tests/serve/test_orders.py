@@ -62,7 +62,7 @@ def test_a_stamp_is_of_all_that_is_read(shelf: Shelf) -> None:
 
 def test_runs_under_way_killed_or_without_a_round_have_a_sentence_instead_of_a_report(shelf: Shelf) -> None:
     root = shelf.root
-    for name, sentence in (("a.tape", "its capture is under way"), ("x.run", "the replay is under way")):
+    for name, sentence in (("a.tape", "its capture is running"), ("x.run", "the replay is under way")):
         with hold(root / name), pytest.raises(QuerytapeError, match=sentence):
             order_of(shelf, shelf.entry(name))
     for name, file, sentence in (

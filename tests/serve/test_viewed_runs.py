@@ -41,10 +41,10 @@ def test_a_pause_ends_at_the_speed_before(tmp_path: Path) -> None:
 
 
 def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
-    """As Ctrl-C: first answers are awaited, then connections are cut."""
+    """As Ctrl-C: first waiting for the last answers, then connections are cut."""
     info = make(tmp_path)
     with hold(tmp_path):
-        assert "answers are awaited" in ask_of(Watched(), tmp_path, info, "stop", "")
+        assert "waiting for the last answers" in ask_of(Watched(), tmp_path, info, "stop", "")
         assert stops_asked(tmp_path) == 1
         assert "connections are cut" in ask_of(Watched(), tmp_path, info, "stop", "")
     assert stops_asked(tmp_path) == 2

@@ -84,7 +84,7 @@ def client_port(client: Any) -> int:
 
 
 def test_clients_alone() -> None:
-    """The server's own threads, replicas, and who asks are left out; nonsense is passed over."""
+    """The server's own threads, replicas, and who asks are left out; nonsense is skipped."""
     rows: list[list[Any]] = [
         [1, "system user", "", None, "Connect"],
         [2, "event_scheduler", "localhost", None, "Daemon"],

@@ -27,7 +27,7 @@ def test_description(server: Server) -> None:
 
 
 def test_times_of_servers() -> None:
-    """The server's clock is taken, to the microsecond; what is no time is passed over."""
+    """The server's clock is taken, to the microsecond; what is no time is skipped."""
     assert server_time([["1795331908.872836"]]).isoformat() == "2026-11-22T07:18:28.872836+00:00"
     for nonsense in (None, [], [["x"]], [[None]], [["1e99"]]):
         assert server_time(nonsense).tzinfo is UTC

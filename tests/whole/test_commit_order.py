@@ -204,7 +204,7 @@ def test_locks_of_gaps(
     """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
 
     On a machine with other work a recording may break waits (docs/replay.md), which each run says: one of three may. An
-    error that the original had not is passed over only there: where the order was kept there is none.
+    error that the original had not is skipped only there: where the order was kept there is none.
     """
     may_capture(request)
     server = server_factory(kind)

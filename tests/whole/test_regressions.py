@@ -137,7 +137,7 @@ def test_a_dropped_index(pair: tuple[Server, Server], tape: Path, tmp_path: Path
     assert report.digests[0]["digest"] == KEYED  # on a machine without a free core its scans slow the others, too
     assert set(words(report).values()) == {"slower"}
     assert any("t: ref by customer" in text and "a full scan" in text for text in report.query_plans[KEYED]["changes"])
-    answer, sentence = headline(report) or ("", "")
+    answer, sentence, _ = headline(report) or ("", "", ())
     assert answer == "no"
     assert "of 5 digests" in sentence
     arguments = [str(tape), str(report.a[0].path), str(report.b[0].path), "--junit", str(tmp_path / "j.xml")]

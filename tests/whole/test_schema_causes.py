@@ -93,7 +93,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
         f"CREATE TABLE viewed ({ID}, a INT); CREATE VIEW views AS SELECT a AS id FROM viewed",
         ["INSERT INTO viewed (id, a) VALUES (5, 1)", "SELECT id FROM viewed"],
         ["SELECT * FROM views"],
-        "view views: A and B define it differently",
+        "view views: the definitions differ",
     ),
 }
 

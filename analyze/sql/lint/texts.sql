@@ -2,7 +2,7 @@
 -- What do the rules of `querytape lint` look at? Input: tape_events, tape_digests.
 --   lint_digests: each digest that is not known to have failed always, with counts and its sample in lower case, where strings, quoted
 --     names and comments are `?`; executable comments (/*! ... */) and hints stay. Statements that always failed did so before, too.
---     untold: how many of its events may have failed, for the tape does not know.
+--     outcome_unknown: how many of its events may have failed, for the tape does not know.
 --   lint_prepared: the digests that were prepared.
 -- By hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
@@ -17,11 +17,11 @@ CREATE OR REPLACE TEMP MACRO without_strings(text) AS regexp_replace(text,
     || '|/\*(?:[^!+*Mm]|\*+[^*/])(?:[^*]|\*+[^*/])*(?:\*+/|\**$)|/\*\*+/|--[ \t][^\n]*|#[^\n]*', '?', 'gs');
 
 CREATE OR REPLACE TEMP TABLE lint_digests AS
-SELECT d.digest, d.normalized, e.events, e.untold, e.duration_ns, d.sample IS NULL AS no_sample,
+SELECT d.digest, d.normalized, e.events, e.outcome_unknown, e.duration_ns, d.sample IS NULL AS no_sample,
     d.sample_bytes > octet_length(d.sample) AS cut, without_strings(lower(as_text(d.sample))) AS text
 FROM tape_digests AS d
 JOIN (
-    SELECT digest, count(*) AS events, count(*) - count(errno) AS untold, sum(duration_ns)::BIGINT AS duration_ns
+    SELECT digest, count(*) AS events, count(*) - count(errno) AS outcome_unknown, sum(duration_ns)::BIGINT AS duration_ns
     FROM tape_events
     WHERE digest IS NOT NULL AND coalesce(errno, 0) = 0
     GROUP BY digest

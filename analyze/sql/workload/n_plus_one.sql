@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which reads run in a loop: the same digest ten times or more in a row in a session, with other literals, behind another read (its
+-- Which reads run in a loop: the same digest ten times or more in a row in a session, with other literals, after another read (its
 -- rows are what the loop walks through)? Or two digests in turn, A B A B ..., ten times each or more: `partner` is the second one then.
 -- Only reads and writes count as neighbours. Input: workload_events, workload_digests.
 -- By hand, with what `querytape inspect` makes before it:

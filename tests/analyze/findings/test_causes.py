@@ -29,7 +29,7 @@ from tests.helpers.shapes import entry_of, plan_of, rows_of
 SORTS = json.dumps({"query_block": {"filesort": {"table": {"table_name": "o", "access_type": "ALL"}}}})
 
 
-BEYOND: dict[str, Any] = {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+BEYOND: dict[str, Any] = {"verdict": "inconclusive", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
 
 
 def report(**more: Any) -> Report:
@@ -98,7 +98,7 @@ def test_what_may_be_slower_has_its_cause_too() -> None:
     for less in ({}, {"shift": {"ratio": 1.05}}, {"pair": {"lost_ns": 1000}}, {"shift": None, "pair": None}):
         made.digests[0] = entry_of(first, BEYOND, less)
         found = with_causes(made).differences
-        assert [(each.text, each.changed, each.untold) for each in found if each.untold] == (
+        assert [(each.text, each.changed, each.inconclusive) for each in found if each.inconclusive] == (
             [] if less else [("i", (), ("slow",))]
         )
         assert may_be_slower(made, made.digests[0]) == (not less)
@@ -165,7 +165,7 @@ def test_a_collation_explains_what_compares() -> None:
         expected = every | {"column": found} | ({"charset": ()} if "status" not in text and "*" not in text else {})
         assert {each.text: each.changed for each in with_causes(read_again(made)).differences} == expected, text
     made.digests[0] = entry_of(made.digests[0], BEYOND)
-    assert {each.text for each in with_causes(made).differences if each.untold} == {"engine", "column", "charset"}
+    assert {each.text for each in with_causes(made).differences if each.inconclusive} == {"engine", "column", "charset"}
 
 
 def test_sql_mode_explains_errors() -> None:
@@ -212,7 +212,7 @@ def test_statistics_explain_nothing_where_plans_agree() -> None:
         ServerDifference("statistics", "o updated", "u", table="o", fact="updated"),
     )
     plans = {"a": {"json": "{}"}, "b": {"json": "{}"}, "changes": []}
-    for word, texts in (("same", ["r"]), ("estimates apart", ["r"]), ("cannot tell", ["r", "u"])):
+    for word, texts in (("same", ["r"]), ("estimates apart", ["r"]), ("inconclusive", ["r", "u"])):
         made = report(servers=Servers(rows), query_plans={"slow": {**plans, "class": word}})
         assert [each.text for each in with_causes(made).differences if each.changed] == texts
 

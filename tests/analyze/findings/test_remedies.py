@@ -172,9 +172,9 @@ def test_what_breaks_comes_first(comparison: Report) -> None:
     tasks = to_do(comparison)
     assert [task.part for task in tasks] == [BREAKS] * 4 + [ELSE] * 2 + [SLOW]
     said = [task.said() for task in tasks]
-    assert said[0].startswith(f"1 digest, {REPEATS} errors: ONLY_FULL_GROUP_BY; run B with A's sql_mode, or ")
+    assert said[0].startswith(f"1 digest, {REPEATS} errors: ONLY_FULL_GROUP_BY; run B with the sql_mode of A, or ")
     assert said[1].startswith(f"1 digest, {REPEATS} errors: RANK is a reserved word; quote the name")
-    assert said[2].startswith(f"1 digest, {REPEATS} errors: a table is missing (in A, too; production answered it);")
+    assert said[2].startswith(f"1 digest, {REPEATS} errors: a table is missing (also in A; production answered it);")
     assert said[3].startswith("1 digest, 9 errors: a lock wait that timed out;")
     assert [task.expected for task in tasks[4:6]] == [False, True]
     assert [task.cause for task in tasks[4:6]] == ["GROUP BY no longer sorts", "LIMIT without ORDER BY"]
@@ -204,7 +204,7 @@ def test_what_follows_stands_under_its_root(comparison: Report) -> None:
     report = replace(report, tables={DIGESTS["missing"]: frozenset({"missing"})})
     first = next(task for task in to_do(report) if "primary key" in task.cause)
     assert list(first.digests) == [DIGESTS["locked"], DIGESTS["missing"]]
-    assert f"2 digests, {REPEATS + 9} errors, {REPEATS} of them since another one failed before: " in first.said()
+    assert f"2 digests, {REPEATS + 9} errors, {REPEATS} of them because another one had failed before: " in first.said()
     assert not [task for task in to_do(report) if "a table is missing" in task.cause]
 
 
@@ -249,7 +249,7 @@ def test_counters_speak_where_plans_agree(comparison: Report) -> None:
     del report.query_plans[DIGESTS["slower"]]
     assert [task.cause for task in to_do(report) if task.part == SLOW] == [
         "plans agree; for each execution B reads 225 pages from disk, A 0.2",
-        "nothing that differs explains it",
+        "no difference explains it",
     ]
 
 
@@ -258,15 +258,12 @@ def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
     report = deepcopy(comparison)
     for entry in report.digests:
         if entry["digest"] in (DIGESTS["slow"], DIGESTS["slower"]):
-            entry["verdict"] = "cannot tell"
-    lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", untold=(DIGESTS["slow"],))
+            entry["verdict"] = "inconclusive"
+    lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", inconclusive=(DIGESTS["slow"],))
     tasks = to_do(replace(report, servers=Servers((lacks,))))
-    assert [task.cause for task in tasks if task.untold] == ["B lacks index k on t (id)"]
-    assert tasks[-1].untold
-    assert (
-        "their times do not tell whether B is slower: B lacks index k on t (id); SHOW CREATE TABLE t on A, "
-        in tasks[-1].said()
-    )
+    assert [task.cause for task in tasks if task.inconclusive] == ["B lacks index k on t (id)"]
+    assert tasks[-1].inconclusive
+    assert "their times are inconclusive: B lacks index k on t (id); SHOW CREATE TABLE t on A, " in tasks[-1].said()
 
 
 def test_other_results_by_another_column(comparison: Report) -> None:
@@ -292,8 +289,8 @@ def test_an_unknown_error_is_named_by_the_message_of_b(comparison: Report) -> No
 @pytest.mark.parametrize(
     ("word", "text", "cause"),
     [
-        (UNKNOWN, "EXPLAIN fails on both: error 1305, error 1305", "nothing that differs explains it"),
-        (UNKNOWN, "not asked: it writes", "nothing that differs explains it"),
+        (UNKNOWN, "EXPLAIN fails on both: error 1305, error 1305", "no difference explains it"),
+        (UNKNOWN, "not asked: it writes", "no difference explains it"),
         (FAILS, "EXPLAIN fails in B: error 1054", "EXPLAIN fails in B: error 1054"),
         (SCAN, "t: ref by k -> a full scan", "another query plan (t: ref by k -> a full scan)"),
     ],

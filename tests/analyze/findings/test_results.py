@@ -225,7 +225,7 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return report
 
 
-@pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "cannot tell"), (200, "cannot tell")])
+@pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "inconclusive"), (200, "inconclusive")])
 def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer: str) -> None:
     """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
     (digest,) = (entry["digest"] for entry in steady.digests)

@@ -93,7 +93,7 @@ def test_several_digests_are_one_range_from_least_to_most() -> None:
 def test_only_where_plans_agree() -> None:
     """Another plan is the cause itself; what is no counter is none."""
     a, b = {"Sort_rows": 0}, {"Sort_rows": 400}
-    assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "cannot tell")] == [
+    assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "inconclusive")] == [
         True, True, False, False,
     ]  # fmt: skip
     assert work_of(None) == work_of(plan_of({"class": "same"})) == []
@@ -208,7 +208,7 @@ def test_the_sentence_says_who_answered_from_the_cache_how_much_and_what_to_do()
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100); B answered less than 1 % of its SELECTs from its"
-        " query cache (1 of 900): those times are the cache's, not the queries'. querytape compare --no-query-cache"
+        " query cache (1 of 900): these are times of the cache, not of the queries. querytape compare --no-query-cache"
         " compares without it."
     )
     assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
@@ -314,9 +314,9 @@ def test_each_kind_of_observation_names_its_run() -> None:
         "warmed up for 4.00s: statements were 100% slower than afterwards. --exclude-warmup 4s excludes this.",
     )
     (steady,) = observations(parts((12, 1.0), (8, 1.5)), [])
-    assert steady == ("b", "was not steady: statements took 50% longer in its last part than in its middle.")
+    assert steady == ("b", "was not steady: statements took 50% longer at its end than in its middle.")
     *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
-    assert faster.text == "was not steady: statements took 20% less time in its last part than in its middle."
+    assert faster.text == "was not steady: statements took 20% less time at its end than in its middle."
     assert observations(parts((20, 1.0)), []) == []
     assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # quick, then slow once: no warm-up
     assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # no slower than what came later

@@ -61,7 +61,7 @@ def test_counters(report: Report) -> None:
 
 
 def test_a_long_reason_is_whole_on_a_terminal(report: Report) -> None:
-    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
-    digests = [entry_of(report.digests[0], {"verdict": "cannot tell", "why": why})]
+    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would settle it"
+    digests = [entry_of(report.digests[0], {"verdict": "inconclusive", "why": why})]
     text = terminal_text(replace(report, digests=digests))
     assert " ".join(text.split()).count(why) >= 1

@@ -53,7 +53,7 @@ def test_what_was_measured_is_shown() -> None:
 
 
 def test_statements_without_a_plan_are_not_called_the_same() -> None:
-    assert headline_of(report("cannot tell")).startswith("Cannot tell")
+    assert headline_of(report("inconclusive")).startswith("Inconclusive")
     assert headline_of(report("same")) == "The plan of 1 digest is the same."
 
 

@@ -45,7 +45,7 @@ def test_a_full_machine() -> None:
 def test_what_is_said_of_a_full_machine() -> None:
     """Where only the processes that want a processor tell, they are named, and the side that is disturbed by them: others
     that took more during A are no reason why nothing says that B is slower."""
-    more = "no processor was idle, and during B 9 processes of other programs wanted one (A: 1)"
+    more = "no processor was idle: 9 other processes waited for one during B (A: 1)"
     assert rows(1.8, 1.8, idle=0.0, waiting=9.0).said == more
     assert rows(1.8, 1.3, idle=0.0, waiting=9.0).said == more
     assert rows(0.2, 1.8, idle=0.0, waiting=9.0).said == "during B other programs took 1.8 of 2 cores (A: 0.2)"

@@ -14,9 +14,9 @@ from querytape.analyze.verdicts import shifts
 from querytape.analyze.verdicts.exact import Exact
 from querytape.analyze.verdicts.shifts import Shift
 from querytape.analyze.verdicts.verdict import (
-    CANNOT_TELL,
     ERRORS,
     FASTER,
+    INCONCLUSIVE,
     MIN_EVENTS,
     SAME,
     SLOWER,
@@ -124,9 +124,9 @@ def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
     ("cases", "words"),
     [
         ({"events": MIN_EVENTS}, SLOWER),
-        ({"events": MIN_EVENTS - 1}, CANNOT_TELL),
+        ({"events": MIN_EVENTS - 1}, INCONCLUSIVE),
         ({"new_errors": 1}, ERRORS),
-        ({"middle": None}, CANNOT_TELL),
+        ({"middle": None}, INCONCLUSIVE),
         ({"shift": 0.0}, SAME),
         ({"shift": 0.0, "error": 0.2, "median_ns": 1}, SAME),
         ({"median_ns": 40_000}, SAME),
@@ -147,7 +147,7 @@ def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], w
     verdict = judge_all([Case("x", pair, shift, cases.get("new_errors", 0))], Margin())["x"]
     assert verdict.word == words
     doubted = judge_all([Case("x", pair, shift, 0)], Margin(), Conditions("the clocks differ"))["x"]
-    assert doubted == Verdict(CANNOT_TELL, "the clocks differ")
+    assert doubted == Verdict(INCONCLUSIVE, "the clocks differ")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], w
         ({"new_errors": 2}, "2 new errors"),
         ({"new_errors": 1234}, "1,234 new errors"),
         ({"events": 29}, "29 events on both sides; 30 are needed"),
-        ({"middle": None}, "all events came at the same time: how times vary can't be seen"),
+        ({"middle": None}, "all events came at the same time: their variance is unknown"),
         ({}, "takes 2.23 times as long"),
         ({"shift": -0.8}, "takes 0.45 times as long"),
         ({"shift": 3.0}, "takes 20.1 times as long"),
@@ -165,7 +165,7 @@ def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], w
         ({"shift": 0.0, "error": 0.2}, "differs by less than 50 µs"),
         (
             {"shift": 0.09, "error": 0.2, "median_ns": 10**9},
-            "takes 0.73 to 1.63 times as long, too wide to call; more rounds would hardly tell",
+            "takes 0.73 to 1.63 times as long: the interval is too wide; more rounds are unlikely to help",
         ),
         ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long"),
     ],
@@ -184,13 +184,13 @@ def test_a_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], wh
         (Exact(9, 0.8, 0.1, 0.001, 1.0, 1.0), "takes 2.23 times as long, compared 9 times"),
         (Exact(9, -0.8, 0.1, 1.0, 0.001, 1.0), "takes 0.45 times as long, compared 9 times"),
         (Exact(9, 0.0, 0.01, 1.0, 1.0, 0.01), "within the margin, compared 9 times"),
-        (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long, compared 9 times, is not certain: more rounds"),
+        (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long, compared 9 times: not certain; more rounds"),
         (Exact(1, 0.2, 0.0, 1.0, 1.0, 1.0), "compared once without disturbance, 5 times at least are needed: about 7"),
         (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "not compared without disturbance, 5 times at least are needed: about"),
     ],
 )
 def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
-    """In words, too: how often the statement was compared, and how many rounds would tell."""
+    """In words, too: how often the statement was compared, and how many rounds would settle it."""
     case = Case("x", 10**9, None, 0, exact=few)
     assert judge_all([case], Margin())["x"].why.startswith(why)
 
@@ -199,25 +199,25 @@ def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
     ("few", "median_ns", "word", "p"),
     [
         (Exact(9, TWICE, 0.1, 0.001, 1.0, 1.0), 50_000, SLOWER, 0.001),
-        (Exact(9, TWICE, 0.1, 0.001, 1.0, 1.0), 49_999, CANNOT_TELL, None),
+        (Exact(9, TWICE, 0.1, 0.001, 1.0, 1.0), 49_999, INCONCLUSIVE, None),
         (Exact(9, -TWICE, 0.1, 1.0, 0.001, 1.0), 100_000, FASTER, 0.001),
-        (Exact(9, -TWICE, 0.1, 1.0, 0.001, 1.0), 99_998, CANNOT_TELL, None),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.001, 1.0), 99_998, INCONCLUSIVE, None),
         (Exact(9, TWICE, 0.1, 0.02, 1.0, 1.0), 10**9, SLOWER, 0.02),
-        (Exact(9, TWICE, 0.1, 0.021, 1.0, 1.0), 10**9, CANNOT_TELL, None),
+        (Exact(9, TWICE, 0.1, 0.021, 1.0, 1.0), 10**9, INCONCLUSIVE, None),
         (Exact(9, -TWICE, 0.1, 1.0, 0.02, 1.0), 10**9, FASTER, 0.02),
-        (Exact(9, -TWICE, 0.1, 1.0, 0.021, 1.0), 10**9, CANNOT_TELL, None),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.021, 1.0), 10**9, INCONCLUSIVE, None),
         (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.05), 10**9, SAME, None),
-        (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.051), 10**9, CANNOT_TELL, None),
-        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, CANNOT_TELL, None),  # two spreads are the margin's time
+        (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.051), 10**9, INCONCLUSIVE, None),
+        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, INCONCLUSIVE, None),  # two spreads are the margin's time
         (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 199_000, SAME, None),
         (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 32_000, SAME, None),
-        (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 34_000, CANNOT_TELL, None),
+        (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 34_000, INCONCLUSIVE, None),
         (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 48_000, SAME, None),
-        (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 52_000, CANNOT_TELL, None),
-        (Exact(9, 0.0, 0.0, 1.0, 1.0, 1.0), 1000, CANNOT_TELL, None),  # how much it varies is not known
+        (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 52_000, INCONCLUSIVE, None),
+        (Exact(9, 0.0, 0.0, 1.0, 1.0, 1.0), 1000, INCONCLUSIVE, None),  # how much it varies is not known
         (Exact(5, TWICE, 0.1, 0.1, 1.0, 1.0), 10**9, SLOWER, 0.1),
-        (Exact(5, TWICE, 0.1, 0.101, 1.0, 1.0), 10**9, CANNOT_TELL, None),
-        (Exact(4, TWICE, 0.1, 0.001, 1.0, 1.0), 10**9, CANNOT_TELL, None),
+        (Exact(5, TWICE, 0.1, 0.101, 1.0, 1.0), 10**9, INCONCLUSIVE, None),
+        (Exact(4, TWICE, 0.1, 0.001, 1.0, 1.0), 10**9, INCONCLUSIVE, None),
     ],
 )
 def test_a_verdict_on_few_at_its_edges(few: Exact, median_ns: int, word: str, p: float | None) -> None:

@@ -140,7 +140,7 @@ def test_autocommit_off_begins_transactions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("times", "texts", "loops"), [(10, 10, 1), (9, 9, 0), (12, 1, 0), (30, 30, 1)])
 def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
-    """Ten or more with other literals, behind another read; not fewer, not the same text again."""
+    """Ten or more with other literals, after another read; not fewer, not the same text again."""
     outer = [event(1, "SELECT id FROM orders WHERE day = 1")]
     inner = [event(1, f"SELECT name FROM customer WHERE id = {n % texts}") for n in range(times)]
     found = workload(tmp_path, [*outer, *inner, event(1, "SELECT 1")])["n_plus_one"]
@@ -154,7 +154,7 @@ def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("times", "values", "loops"), [(10, 10, 1), (10, 1, 0), (9, 9, 0), (14, 3, 1)])
 @pytest.mark.parametrize("odd", [False, True])
 def test_loops_over_two_statements(times: int, values: int, loops: int, odd: bool, tmp_path: Path) -> None:
-    """A B A B ... behind another read: ten of each or more, with other literals; what comes next is not of it."""
+    """A B A B ... after another read: ten of each or more, with other literals; what comes next is not of it."""
     a, b = ("SELECT name FROM customer WHERE id = {}", "SELECT SUM(price) FROM line WHERE customer_id = {}")
     outer = "SELECT id FROM orders WHERE day = 1"
     inner = [text.format(n % values) for n in range(times) for text in (a, b)]

@@ -101,7 +101,7 @@ def test_a_shared_group_is_refused(aws: Aws) -> None:
     """The other instances of a cluster's group are named; the option allows it. Sessions that stay are told."""
     aws.cluster()
     plan = plan_rds(Cloud(), "au-1", RdsOptions())
-    assert "is used by 1 other instances, which would log everything, too: au-2" in plan.refused[0]
+    assert "is used by 1 other instances, which would also log everything: au-2" in plan.refused[0]
     assert plan_rds(Cloud(), "au-1", RdsOptions(shared_ok=True)).refused == ()
     text = "\n".join(plan.lines())
     assert "au-1: aurora-mysql" in text

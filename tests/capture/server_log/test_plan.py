@@ -64,7 +64,7 @@ def test_lines() -> None:
     assert any(line.startswith("  3 connections are open") for line in lines)
     general = plan_logging(TARGET, FAR, RecordOptions(method="general")).lines()
     assert "  the general log has no durations, rows or errors" in general
-    assert "  nothing has to change: everything is logged already" in general
+    assert "  no change is needed: everything is logged already" in general
 
 
 def test_options() -> None:
@@ -94,7 +94,7 @@ def test_how_much_and_where() -> None:
 
 def test_what_stays_behind() -> None:
     """Off before: harmless; on: held off; Percona Server's control: kept; general log: nothing stays."""
-    assert "they write nothing then" in notes()
+    assert "they then write nothing" in notes()
     on = notes(slow_query_log="ON")
     assert "own slow log (/var/log/own.log) is on" in on
     assert "stays off until they are gone" in on

@@ -277,7 +277,7 @@ def test_switched_by_somebody_else_meanwhile(tmp_path: Path) -> None:
     saved = recording(server, path)
     server.variables["slow_query_log"] = "OFF"
     saved, left = take_back(server.connection(), path, saved)
-    assert "somebody else set it to 'OFF'" in left.changed[0]
+    assert "somebody else has set it to 'OFF'" in left.changed[0]
     assert settle(FakeTarget(server), path, saved, SPAN, PATIENT).done
     assert server.variables == BEFORE | {"slow_query_log": "OFF"}
 

@@ -125,7 +125,7 @@ def test_what_somebody_else_changed_meanwhile_stays() -> None:
     left = restore(server.connection(), changes)
     assert left.refused == ()
     (text,) = left.changed
-    assert text.startswith("long_query_time is '0.500000' now, neither as before ('10.000000')")
+    assert text.startswith("long_query_time is '0.500000' now, which is neither the old value ('10.000000')")
     assert server.variables == VARIABLES | {"long_query_time": "0.500000"}
 
 
@@ -163,7 +163,7 @@ def test_a_refusal_names_the_right() -> None:
     ("before", "changes"), [("1000", ["1000"]), ("1073741824", []), ("18446744073709551615", []), (None, [])]
 )
 def test_long_statements_are_logged(before: str | None, changes: list[str]) -> None:
-    """MariaDB 13.1 may leave them out: the bound becomes the longest statement, where it is lower."""
+    """MariaDB 13.1 may omit them: the bound becomes the longest statement, where it is lower."""
     variables = VARIABLES | ({} if before is None else {MAX_LENGTH: before})
     found = [change.before for change in plan_changes(variables, "file", "/q.log") if change.name == MAX_LENGTH]
     assert found == changes

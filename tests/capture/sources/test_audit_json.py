@@ -168,7 +168,7 @@ def test_logs_that_are_cut(layout: str, tmp_path: Path) -> None:
 
 
 def test_objects_that_are_no_records(tmp_path: Path) -> None:
-    """They are problems, not passed over."""
+    """They are problems, not skipped."""
     path = tmp_path / "audit.json"
     rows = [json.dumps(row) for row in numbered()]
     path.write_text("\n".join([*rows, '{"log": "starting", "timestamp": "2024-06-10 06:13:29"}', '{"a":\n 1}']))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mysqlbinlog prints: whose statements they were, when they began, and what a binary log cannot tell."""
+"""What mysqlbinlog prints: whose statements they were, when they began, and what a binary log inconclusive."""
 
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -126,7 +126,7 @@ BAD_DATES = ("260020", "261320", "261100", "261132", "269920")
 
 
 def when(path: Path, line: str) -> datetime | None:
-    """Return the time of a statement behind this line; None where the line is no event's header."""
+    """Return the time of a statement behind this line; None where the line is not an event's header."""
     path.write_bytes(f"{START}{line}\nCOMMIT{END}".encode())
     found, problems, _ = read(path, Settings(timezone_ns=0))
     assert problems == ([] if found else ["foreign_file"])

@@ -274,7 +274,7 @@ def test_a_backslash_that_escapes_nothing_stays(tmp_path: Path) -> None:
     ("row", "said"),
     [
         (f'"{T}","SELECT \\"b', "line 22004: a quote never closes"),
-        (f'"{T}","SELECT" 1"', "line 22003: a value goes on after its closing quote"),
+        (f'"{T}","SELECT" 1"', "line 22003: a value continues after its closing quote"),
     ],
 )
 def test_damaged_escapes_are_refused(row: str, said: str, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""General query logs: arrivals, connections and texts, and nothing that such a log cannot tell."""
+"""General query logs: arrivals, connections and texts, and nothing that such a log inconclusive."""
 
 from itertools import product
 from pathlib import Path

@@ -107,7 +107,7 @@ def execution(values: bytes) -> Dialogue:
 
 @pytest.mark.parametrize("cut", range(14))
 def test_where_a_packet_stops_to_fit(cut: int, tmp_path: Path) -> None:
-    """The byte at which the first value begins that is not whole: 13 or 18. What follows the last value is passed over."""
+    """The byte at which the first value begins that is not whole: 13 or 18. What follows the last value is skipped."""
     values = (lenenc(b"text") + lenenc(b"more") + b"\0\0\0")[:cut]
     path = write_pcap(tmp_path / "a.pcap", [execution(values)])
     read = read_all(open_packets([path], (3306,)))

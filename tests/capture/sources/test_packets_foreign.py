@@ -177,7 +177,7 @@ def test_what_was_passed_over_is_said(tmp_path: Path) -> None:
     (tmp_path / "all.pcap").write_bytes(data)
     done = run_here("capture", "packets", str(tmp_path / "all.pcap"), "-o", str(tmp_path / "o.tape"))
     assert done.code == 0
-    assert "packets passed over: 1 not TCP, " in done.out
+    assert "packets skipped: 1 not TCP, " in done.out
     assert "TCP of other ports (ports 3307, 3308, 33060, 80)" in done.out
     assert "ports that look like MySQL: add --port 3307 --port 3308" in done.out
     assert "ports that speak the X protocol, which is not read: 33060" in done.out

@@ -86,7 +86,7 @@ def test_a_connection_that_is_encrypted(size: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [*range(0x1E), 0xFA, 0xFB])
 def test_which_commands_may_go_on_in_the_next_segment(kind: int, tmp_path: Path) -> None:
-    """A text or values may; bytes that would be a longer command of another kind are none, and are passed over."""
+    """A text or values may; bytes that would be a longer command of another kind are none, and are skipped."""
     long_ones = {2: "init_db", 3: "query", 0x16: "prepare", 0x17: "execute", 0x18: "long_data", 0xFA: "bulk_execute"}
     talk = Dialogue().say(CLIENT, packet(0, bytes([kind]) + b"x" * 3000)).say(SERVER, ok(1)).ask(b"SELECT 2", ok(1))
     read = read_all(open_packets([write_pcap(tmp_path / "a.pcap", [talk])], (3306,)))

@@ -111,7 +111,7 @@ def clock(year: int, month: int, day: int, hour: int, minute: int, second: int, 
 
 
 def test_values_of_executions(tmp_path: Path) -> None:
-    """Each value is on the tape as the client had sent it; the record about the log itself is no event."""
+    """Each value is on the tape as the client had sent it; the record about the log itself is not an event."""
     at = 1718000000000000
     given = values(
         (8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (5, b"0.500000"), (3, None),

@@ -107,7 +107,7 @@ def test_connections(tmp_path: Path) -> None:
 
 
 def test_operations(tmp_path: Path) -> None:
-    """Sessions and statements are events, uses of tables are passed over, anything else is not understood."""
+    """Sessions and statements are events, uses of tables are skipped, anything else is not understood."""
     events = {"QUERY": "query", "CONNECT": "connect", "FAILED_CONNECT": "connect", "DISCONNECT": "quit"}
     tables = ["READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"]
     bad = ["", "QUER", "QUERYX", "query", "CONNECTED", "READS", "REA", "XDROP"]

@@ -32,7 +32,7 @@ def test_a_tape_under_way_is_inspected_and_cut(tmp_path: Path) -> None:
     capture.wait_for(50)
     with pytest.raises(InputError, match="under way"):
         recover(tape)
-    assert [damage.what for damage in verify(tape, tmp_path)] == ["its capture is under way"]
+    assert [damage.what for damage in verify(tape, tmp_path)] == ["its capture is running"]
     info = snapshot(tape, tmp_path / "now.tape")
     assert (info["counts"]["events"], info["finished"]) == (50, True)
     assert [warning["kind"] for warning in info["warnings"]] == ["snapshot"]

@@ -60,7 +60,7 @@ def test_lost_rows_are_counted_in_the_second_line_with_exit_code_4(log: Path, tm
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
     assert found.return_value == 4
-    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 place was not understood; 13 bytes were passed over"
+    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 place could not be parsed; 13 bytes were skipped"
     assert found.stdout.splitlines()[1] == said
 
 

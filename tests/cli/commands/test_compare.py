@@ -49,7 +49,7 @@ def test_refusals(tmp_path: Path) -> None:
     plan_of(Path("t.tape"), (), tmp_path / "q", given()).write(make(tmp_path / "q") / PLAN_FILE)
     text = (tmp_path / "q" / PLAN_FILE).read_text()
     (tmp_path / "q" / PLAN_FILE).write_text('kind = "try"\nddl = ["ALTER TABLE t ADD x INT"]\n' + text)
-    with pytest.raises(InputError, match="no rounds can be added to what `try` made"):
+    with pytest.raises(InputError, match="rounds cannot be added to a comparison of `try`"):
         plan_of(None, (), tmp_path / "q", given(add=2, targets=()))
 
 

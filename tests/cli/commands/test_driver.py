@@ -20,11 +20,11 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
     [
         ([], "Missing option '--join'"),
         (["--join", "7000"], "expected HOST:PORT"),
-        (["--join", "h:1"], f"--join-key FILE, or {VARIABLE}: there is no join key"),
-        (["--join", "h:1", "--join-key", "/nowhere/key"], "there is no join key"),
-        (["--join", "h:1", "--follow"], "--follow: say it to the lead"),
-        (["--join", "h:1", "--metrics", ":1"], "--metrics: say it to the lead"),
-        (["--join", "h:1", "--start-at", "2026-11-20 12:00"], "--start-at: say it to the lead"),
+        (["--join", "h:1"], f"--join-key FILE, or {VARIABLE}: the join key is missing"),
+        (["--join", "h:1", "--join-key", "/nowhere/key"], "the join key is missing"),
+        (["--join", "h:1", "--follow"], "--follow: give it to the lead"),
+        (["--join", "h:1", "--metrics", ":1"], "--metrics: give it to the lead"),
+        (["--join", "h:1", "--start-at", "2026-11-20 12:00"], "--start-at: give it to the lead"),
     ],
 )
 def test_what_makes_no_sense(words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:

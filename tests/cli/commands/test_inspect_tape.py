@@ -43,7 +43,7 @@ def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> Non
     text = CliRunner().invoke(inspect_command, [path, "--source", mysql80.url()])
     assert text.exception is None
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
-    assert "Indexes that nothing used: 1 of 2" in text.stdout
+    assert "Unused indexes: 1 of 2" in text.stdout
     assert "inspected.t.k_b" in text.stdout
     found = json.loads(CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--json"]).stdout)[
         "indexes"

@@ -71,7 +71,7 @@ def rows_of(path: Path) -> list[tuple[bytes, int]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("byte", range(256))
 def test_what_is_around_an_object(byte: int, tmp_path: Path) -> None:
-    """Of every byte: white space of JSON's readers, brackets and commas are passed over, and nothing else is."""
+    """Of every byte: white space of JSON's readers, brackets and commas are skipped, and nothing else is."""
     path, each = tmp_path / "rows.json", bytes([byte])
     path.write_bytes(b"x\n" + each + b'{"a":1}' + each + b"\n" + each + each + b"\n{}\n")
     shown = each.decode("utf-8", "replace").encode()

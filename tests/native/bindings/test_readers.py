@@ -135,7 +135,7 @@ def test_what_overlaps_by_less_than_times_are_rounded(tmp_path: Path) -> None:
 
 
 def test_words_of_a_header_that_are_no_keys(tmp_path: Path) -> None:
-    """What is no key is passed over as far as the next blank, whatever key stands inside of it."""
+    """What is no key is skipped as far as the next blank, whatever key stands inside of it."""
     path = tmp_path / "slow.log"
     keys = b"Query_time: 0.500000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     for noise in (

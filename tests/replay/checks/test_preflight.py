@@ -74,23 +74,23 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         {"facts": {"library": LibraryFunctions(None)}},
         [
             "info: whether the target has functions of libraries 'app' may not see (SELECT on mysql.func): a read that calls"
-            " one is sent, and a read-only session keeps such a function from nothing"
+            " one is sent, and read-only sessions do not restrict such functions"
         ],
     ),
     (
         {"facts": {"library": LibraryFunctions(("f", "g\x1b[31m"), ("v", "w\x1b[31m"))}},
         [
-            "warning: the target has 2 functions of libraries (f, g [31m), which a read-only session does not keep from"
-            " anything: statements that name one in a call are not sent (not_permitted), nor what names a view or routine"
-            " that calls one, or may (v, w [31m). --allow-statement instance sends them"
+            "warning: the target has 2 functions of libraries (f, g [31m), which read-only sessions do not restrict:"
+            " calls of them are not sent (not_permitted), and neither are statements with a view or routine that may"
+            " call one (v, w [31m). --allow-statement instance sends them"
         ],
     ),
     ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
         {"facts": {"stale": ("shop.t", "shop.u")}},
         [
-            "warning: 2 tables have many more rows than the optimizer statistics say, as after a restore (shop.t, shop.u):"
-            " statements may have other plans and lock more rows. ANALYZE TABLE makes the statistics anew"
+            "warning: 2 tables have many more rows than their optimizer statistics, as after a restore (shop.t,"
+            " shop.u): statements may have other plans and lock more rows. Run ANALYZE TABLE to renew the statistics"
         ],
     ),
     (
@@ -154,15 +154,15 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"identity": None}},
         [
-            "refuse: --allow-writes changes the target's data, and this tape does not say which server it came from:"
-            " add --target-is-disposable if this target's data may be lost"
+            "refuse: --allow-writes changes the target's data, and this tape does not contain the identity of its"
+            " server: add --target-is-disposable if this target's data may be lost"
         ],
     ),
     (
         {"writes": True},
         [
-            "refuse: --allow-writes changes the target's data, and this tape does not say which server it came from:"
-            " add --target-is-disposable if this target's data may be lost"
+            "refuse: --allow-writes changes the target's data, and this tape does not contain the identity of its"
+            " server: add --target-is-disposable if this target's data may be lost"
         ],
     ),
     ({"writes": True, "target_is_disposable": True}, []),
@@ -374,7 +374,7 @@ def test_the_read_target() -> None:
     ]
     twice = check_read_target(plan(), TARGET, FACTS, FACTS)
     assert as_lines(twice)[1:] == [
-        "refuse: --reads-to is the target itself: name another server, or leave it out",
+        "refuse: --reads-to is the target itself: name another server, or omit it",
     ]
     nameless = replace(FACTS, identity=None)
     assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
@@ -391,7 +391,7 @@ def test_what_overrides_cannot_know() -> None:
     """One sentence each, with its number."""
     assert unknown_overrides(0, 0) == []
     ids = (
-        "--insert-id original: the tape does not know the ids of {}: the target generates its own, and rows of several"
+        "--insert-id original: the tape lacks the ids of {}: the target generates its own, and rows of several"
         " sessions may swap theirs. Packets and binary logs know the first id of a statement; a slow log only with a"
         " binary log in statement format. The ids after it need the source's auto_increment_increment and"
         " auto_increment_offset (capture with --source). No source knows the ids of rows that triggers and routines"

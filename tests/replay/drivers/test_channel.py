@@ -77,7 +77,7 @@ def test_what_is_no_message(data: bytes) -> None:
     raw, other_socket = socket.socketpair()
     other = Channel(other_socket)
     raw.sendall(data)
-    with pytest.raises(ChannelClosed, match="is no message"):
+    with pytest.raises(ChannelClosed, match="is not a message"):
         other.receive(5)
     assert other.closed
 

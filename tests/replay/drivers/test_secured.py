@@ -68,7 +68,7 @@ def test_both_know_the_key() -> None:
 def test_another_key() -> None:
     """Both sides say so, and nothing else was told."""
     there = lead()
-    with pytest.raises(QuerytapeError, match="the lead has another join key, or somebody stands between"):
+    with pytest.raises(QuerytapeError, match="the lead has another join key, or the connection was intercepted"):
         join(("127.0.0.1", there.port), b"x" * 32)
     there.end()
     assert "a driver with another join key is refused" in str(there.error)
@@ -129,7 +129,7 @@ def test_who_stands_between() -> None:
             other.send(message.kind, message.body, **message.values)
 
     middle = Side(between)
-    with pytest.raises(QuerytapeError, match="another join key, or somebody stands between"):
+    with pytest.raises(QuerytapeError, match="another join key, or the connection was intercepted"):
         join(("127.0.0.1", middle.port), KEY)
     there.end()
     assert "another join key" in str(there.error)
