@@ -269,7 +269,7 @@ def view_of(report: Report) -> View:
         works=tuple(_works(report)),
         write_work=work_text(writes, "write") if (writes := work_of_writes(report)) else "",
         plans_answer=_plans_answer(report),
-        counters_said=f"{count(hidden)} more counters, which differ less or tell less",
+        counters_said=f"{count(hidden)} more counters with smaller differences",
         variables=tuple(row for row in report.variables if row.get("topic") is not None),
         other_variables=tuple(row for row in report.variables if row.get("topic") is None),
         others_said=_others_said(report),

@@ -47,7 +47,7 @@ SOURCES = SourceTable(
         "general": SourcePlace("general_log", "Record general query logs (MySQL 5.7 to 9.x, MariaDB)."),
         "binlog": SourcePlace("binlog", "Record binary logs as text: a tape of writes alone."),
         "audit": SourcePlace(
-            "server_audit", "Record audit logs of MariaDB's server_audit plugin (RDS and Aurora MySQL, too)."
+            "server_audit", "Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL)."
         ),
         "audit-json": SourcePlace(
             "audit_json",

@@ -31,8 +31,8 @@ TARGET = Section(
             type=TargetUrl(),
             metavar="URL",
             help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or"
-            f" {SHAPE} for a private server that ends with the run: on a copy of the"
-            " data folder of a stopped server, with these server options.",
+            f" {SHAPE} for a private server that ends with the run. It runs on a copy of the data folder of a"
+            " stopped server.",
         ),
         option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
         option(
@@ -68,8 +68,8 @@ TARGET_SLOWLOG = Section(
         option(
             "--target-slowlog",
             is_flag=True,
-            help="Switch on the target's slow log during the run and keep it as RUN/target.tape, so that a report can"
-            " compare times measured in both servers.",
+            help="Switch on the target's slow log during the run and keep it as RUN/target.tape. A report then"
+            " compares times of both servers.",
         ),
     ),
 )

@@ -332,11 +332,11 @@ struct qt_engine_options {
     int32_t verify; /* Keep a checksum of each result's rows, to compare results. */
     int64_t max_row_bytes; /* a larger row of an answer loses its connection; 0 = 1 GiB */
     int64_t zero_at_ns; /* the run's zero on CLOCK_MONOTONIC, not before; 0 = as soon as all is ready */
-    int32_t holds; /* when all is ready it waits for qt_engine_go, which says when zero is */
+    int32_t holds; /* when all is ready it waits for qt_engine_go, which gives the start time */
     int64_t statement_timeout_ns; /* Kill a statement that runs longer than this on the target. Default: never. */
     int64_t max_errors; /* Stop the run when more statements than this fail. */
-    /* What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt a
-     * second until the target is back), or stop the run. */
+    /* Reaction to a lost connection: end its session, reopen it at its next transaction (one attempt a second), or
+     * stop the run. */
     int32_t on_lost;
     /* What to do when the queue is full and events are late: wait, drop late events, or stop the run. */
     int32_t overload;
@@ -348,8 +348,8 @@ struct qt_engine_options {
     int32_t reads_only; /* nothing is sent that could end a session's read-only mode */
     int64_t allowed_dangers; /* 1 << enum qt_danger */
     int64_t allowed_classes; /* 1 << enum qt_class */
-    /* functions, one a line, that no checked statement may call; behind a blank: names that none may have anywhere;
-     * or NULL */
+    /* functions, one a line, that no checked statement may call; after a blank: names that none may contain; or
+     * NULL */
     const char *refused_calls;
     int32_t follows; /* sessions and events may come while it runs: a session ends with its quit */
     int32_t rest_open; /* following: with more than half of so many open, they rest sooner; 0 = never sooner */

@@ -421,8 +421,8 @@ SETTINGS = {
         "--on-lost",
         None,
         None,
-        "What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt a "
-        "second until the target is back), or stop the run.",
+        "Reaction to a lost connection: end its session, reopen it at its next transaction (one attempt a "
+        "second), or stop the run.",
     ),
     "overload": Setting(
         "--overload",

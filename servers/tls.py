@@ -22,8 +22,8 @@ from ..common.errors import InputError, OptionError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 KEY_REFUSED = (
-    "the account's login needs the server's RSA key, and the key that the server itself names is not used without TLS,"
-    " because an attacker could read the password: use TLS (--ssl-mode VERIFY_CA or"
+    "the login needs the server's RSA key, and a key that the server itself sends is not trusted without TLS: use"
+    " TLS (--ssl-mode VERIFY_CA or"
     " VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem (--server-public-key-path FILE), or request"
     " the key (--get-server-public-key)"
 )

@@ -81,7 +81,7 @@ def parse_version(text: str) -> Version:
     """Read `mysql-8.4`, `mysql-9.x` or `mariadb-11.8`. Raises VersionError."""
     match = re.fullmatch(r"(mysql|mariadb)-(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?", text.strip().lower())
     if match is None:
-        raise VersionError(f"{text!r} is no version: write it as mysql-8.4, mysql-9.x or mariadb-11.8")
+        raise VersionError(f"{text!r} invalid version: expected mysql-8.4, mysql-9.x or mariadb-11.8")
     numbers = [NEWEST if part in (None, "x") else int(part) for part in match.groups()[1:]]
     return Version(match[1], tuple(numbers[:2] if match[4] is None else numbers))
 

@@ -124,7 +124,7 @@ def _aggregate(item: str) -> Aggregate:
         close = _closing(rest, len(" FILTER ("))
         where, rest = rest[len(" FILTER (") : close], rest[close + 1 :]
     if not re.fullmatch(r"(::\w+)?", rest):
-        raise ValueError(f"expected nothing behind the aggregate: {item}")
+        raise ValueError(f"expected nothing after the aggregate: {item}")
     return Aggregate(name, match[1], arguments, where, rest)
 
 

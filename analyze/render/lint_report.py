@@ -25,7 +25,7 @@ TITLES = {
 
 def show_lint(result: LintResult, console: Console, top: int) -> None:
     """Print the answer, what could not be looked at, and each rule with its `top` costliest statements."""
-    source = result.source or "a version that the tape does not tell"
+    source = result.source or "an unknown version"
     console.print(f"May this traffic move from {source} to {result.target}?")
     console.print(_answer(result))
     succeeded = "" if result.outcome_unknown else " that succeeded"
@@ -47,7 +47,9 @@ def limits(result: LintResult) -> list[str]:
     """Return what was not looked at, and what was guessed; each a sentence."""
     found = []
     if result.source is None:
-        found.append("The tape does not tell its server's version: every rule was applied. --from mysql-5.7 says it.")
+        found.append(
+            "The tape does not contain its server's version, so every rule was applied. Give it with --from mysql-5.7."
+        )
     for version in (result.target, result.source):
         if version is not None and version.known is not None:
             found.append(
@@ -61,7 +63,9 @@ def limits(result: LintResult) -> list[str]:
         which = (
             "" if result.outcome_unknown == result.statements else f" of {_number(result.outcome_unknown, 'statement')}"
         )
-        found.append(f"The tape does not know{which} whether they failed there: those that did are counted here, too.")
+        found.append(
+            f"The tape does not know{which} whether they failed there, so failed ones are counted here as well."
+        )
     if result.time_ns is None:
         found.append("The tape has no durations: shares are of statements, not of time.")
     return found

@@ -246,7 +246,7 @@ def _ids(rows: Any) -> frozenset[int]:
 def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> list[str]:
     """Return what --renew-idle will do, for --dry-run."""
     if global_control:
-        return ["--renew-idle: nothing to do: this server logs sessions that were open before, too"]
+        return ["--renew-idle: nothing to do: this server also logs sessions that were open before"]
     try:
         own = query_or_none(con, "SELECT CONNECTION_ID()")
         own_id = (whole(own[0][0]) or 0) if own else 0

@@ -82,7 +82,7 @@ KIND = SourceKind(
     help="""Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).
 
     The log has who sent what and whether it failed, to the second. Its objects may have any layout. Exports of
-    Google Cloud SQL and Azure Database for MySQL are presets, which the first line tells: --preset.""",
+    Google Cloud SQL and Azure Database for MySQL are presets (--preset).""",
     examples="""\
 Examples:
   querytape capture audit-json /var/lib/mysql/audit.log -o shop.tape

@@ -124,8 +124,8 @@ def borrowed(description: Mapping[str, Any]) -> list[str]:
     if not count:
         return []
     return [
-        f"{count:,} executions sent their types of parameters before the capture: they have those that other"
-        " connections sent with the same text, which fit their values (or all their values are NULL)"
+        f"{count:,} executions sent their parameter types before the capture: they have the types that other"
+        " connections sent with the same text"
     ]
 
 
@@ -193,8 +193,8 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = []
     if count := description.get("x_protocol"):
         text = (
-            f"{plural(count, 'connection')} of the X protocol, which is not read: it is not on the tape; capture"
-            " from the slow log, or have their clients use the classic port (3306)"
+            f"{plural(count, 'connection')} of the X protocol are not on the tape: capture from the slow log, or let"
+            " their clients use the classic port (3306)"
         )
         warnings.append({"kind": "x_protocol", "text": text})
     if count := description.get("without_event"):
@@ -271,9 +271,8 @@ KIND = SourceKind(
     title="captured packets",
     help="""Record packets between clients and server, from files or live.
 
-    Reads files of tcpdump and Wireshark (pcap, pcapng; compressed, too) or a network interface. TLS is read with the
-    keys of a key log (--keylog, or inside a pcapng file); encrypted connections without keys are counted, and the tape
-    says how many there were.""",
+    Reads files of tcpdump and Wireshark (pcap, pcapng, also compressed) or a network interface. TLS is read with the
+    keys of a key log (--keylog, or inside a pcapng file); encrypted connections without keys are counted.""",
     examples="""\
 Examples:
   tcpdump -i any -s 0 -w shop.pcap 'tcp port 3306'     on the server

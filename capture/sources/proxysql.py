@@ -117,8 +117,8 @@ KIND = SourceKind(
     title="a ProxySQL events log",
     help="""Record ProxySQL's events log, JSON (mysql-eventslog_format=2) or binary (1).
 
-    The log has what clients sent to the proxy, with start and duration in microseconds as the proxy measured them; a
-    session is a client's connection. --source may be ProxySQL's admin port: it shows whether events were left out.""",
+    The log has the clients' statements, with start and duration in microseconds, measured by the proxy. A session
+    is a client's connection. --source may be ProxySQL's admin port: it shows whether events were left out.""",
     examples="""\
 Examples:
   querytape capture proxysql queries.log.00000001 -o shop.tape

@@ -74,7 +74,7 @@ def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
 KIND = SourceKind(
     name="audit",
     title="an audit log",
-    help="""Record audit logs of MariaDB's server_audit plugin (RDS and Aurora MySQL, too).
+    help="""Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL).
 
     The log has who sent what and whether it failed, to the second (Aurora: microseconds), but no durations. The server
     cuts long statements: they are marked, and never replayed.""",

@@ -38,9 +38,10 @@ def level_line(level: CalibrationLevel) -> str:
 def calibrate_command(sessions: tuple[int, ...]) -> None:
     """Measure what this machine can replay at most.
 
-    Replays a made-up tape against a server that answers at once (querytape null-server), so only querytape and this
-    machine are measured. Each line is one run: queries a second, CPU time of the engine for each query, how late events
-    were sent, and how late threads woke that only slept. Later replays warn when they come near these limits. Takes
+    Replays a made-up tape against a server that answers at once (querytape null-server), so only querytape and
+    this machine are measured.
+    Each line is one run: queries a second, CPU time per query, lateness of events, and lateness of threads that
+    only sleep. Later replays warn when they come near these limits. Takes
     about half a minute.
     """
     click.echo(HEAD)

@@ -75,8 +75,8 @@ Examples:
 def capture_group() -> None:
     """Record production's queries into a tape.
 
-    A source is a log or packet capture that is already there, packets read live, or a server whose log is switched on
-    for a while. `querytape capture FILE` detects what kind of source a file is.
+    A source is a log, a packet capture, a network interface, or a server whose log is switched on for a while.
+    `querytape capture FILE` detects what kind of source a file is.
     """
 
 

@@ -70,7 +70,7 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     type=click.Choice(METHODS),
     default="auto",
     show_default=True,
-    help="Where to read the log: its file (if it is on this machine), the table mysql.slow_log, or the table"
+    help="Place to read the log from: its file (if it is on this machine), the table mysql.slow_log, or the table"
     " mysql.general_log.",
 )
 @click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the log has this size.")
@@ -97,21 +97,21 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     type=Duration(),
     default="10m",
     show_default=True,
-    help="Where the server's own slow log is on: how long to wait, after the capture, for sessions that still carry"
-    " long_query_time=0; that log stays off until then. Ctrl-C ends the wait.",
+    help="Time to wait after the capture for sessions that still have long_query_time=0. The server's own slow log"
+    " stays off until then. Ctrl-C ends the wait.",
 )
 @click.option(
     "--end-sessions",
     is_flag=True,
-    help="End the sessions that still carry long_query_time=0 after the capture, where they are idle and outside"
+    help="End the sessions that still carry long_query_time=0 after the capture, if they are idle and outside"
     " transactions (KILL).",
 )
 @click.option(
     "--renew-idle",
     type=PerSecond(),
     metavar="RATE",
-    help="During the capture end sessions that were open before, where they are idle and outside transactions (KILL),"
-    " at this rate (5/s, 30/m), so that pools connect again and the log has them. The tape names them.",
+    help="End older sessions at this rate (5/s, 30/m) during the capture, if they are idle and outside transactions"
+    " (KILL). Their pools connect again, and the log contains them.",
 )
 @click.option(
     "--log-again",

@@ -82,8 +82,8 @@ had no time for all reads.
     "--nightly",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Instead of -o: a new comparison in this folder, named by date and time (UTC), with report.html and"
-    " report.json; older ones are removed (--keep) once it is complete.",
+    help="Instead of -o: a new comparison in this folder, named by date and time (UTC). A complete one removes"
+    " older ones (--keep).",
 )
 @click.option(
     "--keep",
@@ -142,8 +142,9 @@ def compare_command(
     report.html; the same command continues a comparison that was interrupted. The report first shows how much the
     rounds of A differ from each other: only a larger difference is called slower or faster.
 
-    With --quick nothing is replayed: samples of the reads are sent serially, A B B A, until each verdict is certain or
-    the time is up. Rows and errors are also compared. The first lines list the statements that were not sent.
+    With --quick nothing is replayed. Samples of the reads are sent one by one, A B B A, until each verdict is
+    certain or the time is up. Rows and errors are also compared. The first lines list the statements that were
+    not sent.
     """
     if (output is None) == (nightly is None):
         raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")

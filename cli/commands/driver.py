@@ -48,13 +48,13 @@ and on three hosts, each with a copy of the set and of join.key
 def driver_command(tape: Path, **options: Any) -> int:
     """Replay a part of a set of tapes for a lead on another host.
 
-    The lead says which tapes of the set are this driver's, and when all begin. TAPE is the same set as the lead's, or
-    a copy. The options are the lead's: an option that differs is refused by its name. Login, option file and TLS
-    files are this host's own; neither passwords nor statements go over the connection to the lead.
+    The lead assigns tapes of the set to this driver, and the time at which all begin. TAPE is the same set as the
+    lead's, or a copy. The options are the lead's: an option that differs is refused by its name. Login, option file and
+    TLS files are this host's own; the connection to the lead carries no passwords and no statements.
 
-    The part is written to -o, sent to the lead, and removed when the lead has it. Where the lead is lost before the
-    first event, nothing is sent; after it the driver goes on to the end of its schedule and keeps its part. The exit
-    code is 1 where its part is not whole or was not delivered.
+    The part is written to -o, sent to the lead, and removed when the lead has it. If the lead is lost before the
+    first event, nothing is sent. If it is lost later, the driver finishes its schedule and keeps its part. The
+    exit code is 1 if its part is incomplete or was not delivered.
     """
     for name in ("follow", "metrics", "target_slowlog", "start_at_ns", "host_metrics", "summaries"):
         if options[name]:

@@ -76,8 +76,8 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
     """Compare how two servers would run the statements of a tape.
 
     A few statements of each digest are explained on both servers. Digests whose plans differ are shown by their time
-    on the tape: now a scan, another index, another join order, estimates that are apart by ten times. Before that
-    stands in what schemas, statistics and settings of the servers differ.
+    on the tape: now a scan, another index, another join order, estimates that are apart by ten times. Differences
+    of schemas, statistics and settings come first.
     """
     complete_tape(tape)
     if output is not None:

@@ -110,8 +110,8 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     """Replay a tape against a server.
 
     Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
-    tapes are first merged into one, which is kept next to the run (both.run: both.tape). Of a tape that a capture is
-    writing, what is published now is replayed; --follow goes on with it until the capture ends or Ctrl-C, at the tape's
+    tapes are first merged into one, which is kept next to the run (both.run: both.tape). Of a tape that a capture
+    is writing, the published part is replayed. --follow continues until the capture ends or Ctrl-C, at the tape's
     own pace: a run that starts an hour late stays an hour late.
 
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown

@@ -70,9 +70,9 @@ Names for --fail-on:
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:
     """Compare two runs of a tape, or show one run.
 
-    With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
-    their times can be ranked. With one run the tape's own times are shown next to it for information: they were
-    measured in the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs.
+    With two runs the first is the reference (A) and the second is judged (B). With one run the tape's own times
+    are shown next to it. They were measured in the server, so they are not compared. The folder of a comparison
+    (querytape compare) can be given instead of a tape and runs.
     """
     settings = settings_of(options)
     if is_comparison(paths[0]):

@@ -31,7 +31,7 @@ Examples:
     metavar="HOST:PORT",
     default="127.0.0.1:8741",
     show_default=True,
-    help="Where to listen; :PORT is for this machine alone, port 0 takes a free one. At any other address than this"
+    help="Address to listen on; :PORT is for this machine only, port 0 takes a free one. At any other address than this"
     " machine's own reading also requires the token.",
 )
 @click.option(
@@ -65,7 +65,7 @@ def serve_command(folder: Path, memory: str, cache: int, **options: Any) -> None
 
     An index of what is in DIR, the report of each run and comparison, the workload of each tape, the history of
     nightly comparisons, and a live page of each replay that is under way, from which it can be paused, stopped or
-    given another speed with the token. Nothing in DIR is written but that request. Links are not followed.
+    given another speed with the token. Only this request is written into DIR. Links are not followed.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"serve needs {' and '.join(missing)}: pip install 'querytape[serve]'")

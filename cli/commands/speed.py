@@ -23,8 +23,9 @@ def speed_command(run: Path, factor: str) -> None:
     """Change the speed of a running replay.
 
     The replay that writes RUN continues at FACTOR times the tape's speed within a second. run.json lists each change of
-    speed with its time (speed_changes). With `pause` nothing is sent until another FACTOR comes; what the tape has is
-    not late by that, but sessions keep their transactions and locks, and a server may disconnect them (wait_timeout).
+    speed with its time (speed_changes). With `pause` nothing is sent until another FACTOR comes, and nothing is
+    late because of it. Sessions keep their transactions and locks, and a server may disconnect them
+    (wait_timeout).
     """
     request_speed(run, factor)
     click.echo(f"{run}: speed {factor} was requested")

@@ -69,8 +69,8 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
 
     Each level of --sessions replays that number of sessions at once, as fast as the target answers, for --each.
 
-    The result is throughput and latency against concurrency, as benchmark kits draw it for generated load: a table,
-    and sweep.html and sweep.json in the output folder, which also has the run of each level.
+    The result is throughput and latency against concurrency: a table, sweep.html and sweep.json. The output
+    folder also has the run of each level.
     """
     with ExitStack() as stack:
         metrics = MetricsPage(options["metrics"], stack)

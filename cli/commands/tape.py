@@ -75,7 +75,7 @@ def cut_command(
 ) -> None:
     """Keep the events of a period of time.
 
-    Of a tape whose capture is under way that is what it has published; the capture is not disturbed.
+    If a capture is writing the tape, its published part is cut. The capture is not disturbed.
     """
     if from_at is None and to_at is None and last_ns is None:
         raise click.UsageError("expected --from, --to, both, or --last")
@@ -143,8 +143,8 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
 def set_command(folder: Path) -> None:
     """Make a set of the tapes in a folder, as of several servers: they are then used as one tape.
 
-    Nothing is copied and no tape is changed: the folder gets a set.json and the digests of all. The sessions of each
-    tape are numbered on behind those of the one before, in the order of the tapes' names.
+    Nothing is copied and no tape is changed: the folder gets a set.json and the digests of all. The sessions are
+    numbered in the order of the tapes' names.
     """
     say_tape(folder, gather(folder))
 

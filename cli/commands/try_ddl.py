@@ -60,8 +60,8 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
 def try_command(tape: Path, replay_options: tuple[str, ...], target: str, output: Path, **options: Any) -> int:
     """Try an index, or other DDL, on copies of a server's data.
 
-    The tape is replayed before (A) and after (B) the DDL, A B A B ..., each time on a private server with a fresh copy
-    of the same data. The verdict is on all statements: those that got faster, and the writes that got slower.
+    The tape is replayed before (A) and after (B) the DDL, A B A B ..., each time on a private server with a fresh
+    copy of the same data.
     """
     settings = replace(settings_of(options), ddl=tuple(options["ddl"]))
     sandbox = parse_sandbox(target)

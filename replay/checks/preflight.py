@@ -127,7 +127,7 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
     texts = []
     if ids:
         texts.append(
-            f"--insert-id original: the tape does not know the ids of {plural(ids, 'INSERT')}: the target generates"
+            f"--insert-id original: the tape lacks the ids of {plural(ids, 'INSERT')}: the target generates"
             " its own, and rows of several sessions may swap theirs. Packets and binary logs know the first id of a"
             " statement; a slow log only with a binary log in statement format. The ids after it need the source's"
             " auto_increment_increment and auto_increment_offset (capture with --source). No source knows the ids of"

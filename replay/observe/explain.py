@@ -122,7 +122,7 @@ class Explainer:
         if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
             return True
         if CLASSES[seen.class_] not in ("read", "write"):
-            raise NotAskedError("it is neither a read nor a write")
+            raise NotAskedError("it does not read or write")
         if self._stored is None:
             raise NotAskedError("it writes or locks, and what the server stores can't be listed")
         hidden = {_bare(name) for name in (*tables, *calls)} & self._stored

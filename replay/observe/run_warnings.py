@@ -36,9 +36,9 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
         return []
     answers = "1 answer had a row" if count == 1 else f"{count:,} answers had rows"
     return [
-        f"{answers} larger than what a session of this replay may hold (max_allowed_packet of the target, and a part of"
-        " 1 GiB for all sessions): those connections were ended with error 2013, and not by the target. Replay fewer"
-        " sessions (--sessions), or raise the target's max_allowed_packet"
+        f"{answers} larger than the memory of a session (max_allowed_packet, and a share of 1 GiB): querytape ended"
+        " these connections with error 2013. Replay fewer sessions (--sessions), or raise the target's"
+        " max_allowed_packet"
     ]
 
 
@@ -71,8 +71,8 @@ def _lateness(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[
     usual = [level["late_p99_ns"] for level in (calibration or {}).get("levels", ()) if level["pace"] == "schedule"]
     if probe is not None and late < LATE_FACTOR * probe:
         return [
-            f"one statement in a hundred was sent at least {late / 1e6:.1f} ms late, and threads that only sleep woke"
-            " as late: this machine was busy with something else. End that, or replay from another machine"
+            f"one statement in a hundred was sent at least {late / 1e6:.1f} ms late, and threads that only sleep"
+            " woke equally late: other programs used this machine. End them, or replay from another machine"
         ]
     known = f" (`querytape calibrate` on this machine: {usual[0] / 1e6:.2f} ms)" if usual and usual[0] else ""
     return [

@@ -44,10 +44,9 @@ def test_all_that_run_json_says(made: Made) -> None:
     said = {name: done.info[name] for name in done.info.keys() - before.keys()} | {"finished": done.info["finished"]}
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
-        f"{IN_ACCOUNTING.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
-        " (max_allowed_packet of the target, and a part of 1 GiB for all sessions): those connections were ended with"
-        " error 2013, and not by the target. Replay fewer sessions (--max-sessions), or raise"
-        " the target's max_allowed_packet",
+        f"{IN_ACCOUNTING.index('rows_too_large') + 1} answers had rows larger than the memory of a session"
+        " (max_allowed_packet, and a share of 1 GiB): querytape ended these connections with error 2013. Replay fewer"
+        " sessions (--sessions), or raise the target's max_allowed_packet",
         f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
     ]]  # fmt: skip

@@ -68,10 +68,10 @@ def test_each_answer_of_a_history() -> None:
         "level": 0.05,
     }
     cases: list[tuple[Any, str, str]] = [
-        ({"known": 3}, "unknown", "No change can be told from chance yet: that takes 10 nights"),
+        ({"known": 3}, "unknown", "Changes are not significant yet: that takes 10 nights"),
         ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
         ({"digests": [slower]}, "no", "All statements together did not change, but 1 digest is slower than before."),
-        ({"digests": [faster]}, "yes", "Nothing is slower than before"),
+        ({"digests": [faster]}, "yes", "No significant slowdown"),
         ({}, "yes", "Nothing changed in these nights"),
     ]
     for more, tone, begin in cases:

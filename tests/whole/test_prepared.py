@@ -174,5 +174,5 @@ def test_no_file_of_this_machine_is_ever_sent(recorder: Server, tmp_path: Path) 
     summary = replay(tape, options(recorder, tmp_path / "l.run", allow_statements=frozenset({"load_data"})))
     assert accounting(summary) == (2, 0, 0, 0)
     assert summary.errors == {2: 1}
-    assert "the tape does not hold the file" in query(f"SELECT error FROM '{summary.path}/outcomes/*.parquet'")[0][0]
+    assert "the tape does not contain the file" in query(f"SELECT error FROM '{summary.path}/outcomes/*.parquet'")[0][0]
     assert recorder.execute("SELECT COUNT(*) FROM shop.loaded") == ((0,),)

@@ -106,7 +106,7 @@ def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(4)]
     (finding,) = build(tape, runs[:1]).trust
-    assert finding.text.startswith("There is one run. The tape's durations were taken in the server")
+    assert finding.text.startswith("There is one run. The tape's durations were measured in the server")
     texts = [finding.text for finding in build(tape, runs[:3], runs[3:]).trust]
     assert "2 rounds have no partner on the other side and are excluded." in texts
 
@@ -138,7 +138,7 @@ def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
     report = Report(small_report.tape, [], [], answers=answers_of(rounds=rounds), digests=digests)
     assert (
         baseline(report)
-        == "A's own rounds differ from each other by 5.0%; of half of the statements a change of 8% would be seen."
+        == "A's own rounds differ from each other by 5.0%; a change of 8% would be found in half of the statements."
     )
     assert (
         baseline(Report(small_report.tape, [], [], answers=answers_of(rounds=rounds)))
@@ -163,7 +163,7 @@ def test_one_line_for_six_runs(tmp_path: Path) -> None:
     assert late.startswith(
         "The replayer itself sent one statement in a hundred at least 20.0ms (A) and 20.0ms (B) late."
     )
-    assert "other programs kept that machine busy" in late
+    assert "other programs used that machine" in late
     (waited,) = [text for text in texts if "waited" in text]
     assert waited.startswith("50 % (A) and 50 % (B) of the statements waited for the previous answer of their session")
 
@@ -193,12 +193,12 @@ def said(report: Report, disturbance: Disturbance) -> str:
 def test_other_programs_are_named_with_the_blocks_left_out_and_the_next_command(report: Report) -> None:
     text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
     assert "during B other programs took 3.6 of 4 cores (A: 0.1)" in text
-    assert "Of 9 blocks of time, 4 cannot prove slower, 0" in text
+    assert "Of 9 blocks of time, 4 cannot prove slower and 0" in text
     assert "querytape compare" in text
     assert "--rounds 5" in text
     assert said(report, NONE) == ""
     assert "--host-metrics" in said(report, UNKNOWN)
-    assert "left no processor over" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
+    assert "left no processor idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
 def test_conditions_hold_for_all_verdicts(report: Report) -> None:

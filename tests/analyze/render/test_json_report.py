@@ -31,7 +31,7 @@ def test_the_json_schema(small_report: Report, small_paths: tuple[Path, Path, Pa
 
 def test_the_headline_and_the_findings_are_json_objects_with_named_keys(small_report: Report) -> None:
     shown = json.loads(as_json(small_report))
-    assert set(shown["headline"]) == {"answer", "sentence"}
+    assert set(shown["headline"]) == {"answer", "sentence", "notes"}
     assert {frozenset(finding) for finding in shown["trust"]} == {frozenset({"severity", "text"})}
     assert {frozenset(observation) for observation in shown["over_time"]} <= {frozenset({"run", "text"})}
     assert [run["path"].rsplit("/", 1)[1] for run in shown["runs"]] == ["a.run", "b.run"]

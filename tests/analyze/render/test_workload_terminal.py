@@ -37,7 +37,7 @@ def test_every_section_has_its_first_rows_in_80_columns(tmp_path: Path) -> None:
         "in both orders",
         "(N+1)",
         "without an end",
-        "not committed",
+        "Uncommitted",
         "same answer",
     ):
         assert title in text

@@ -185,8 +185,8 @@ def test_a_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], wh
         (Exact(9, -0.8, 0.1, 1.0, 0.001, 1.0), "takes 0.45 times as long, compared 9 times"),
         (Exact(9, 0.0, 0.01, 1.0, 1.0, 0.01), "within the margin, compared 9 times"),
         (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long, compared 9 times: not certain; more rounds"),
-        (Exact(1, 0.2, 0.0, 1.0, 1.0, 1.0), "compared once without disturbance, 5 times at least are needed: about 7"),
-        (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "not compared without disturbance, 5 times at least are needed: about"),
+        (Exact(1, 0.2, 0.0, 1.0, 1.0, 1.0), "compared once without disturbance, at least 5 needed: about 7"),
+        (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "not compared without disturbance, at least 5 needed: about"),
     ],
 )
 def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:

@@ -90,7 +90,7 @@ def test_another_files_rest_is_not_taken_for_ours(aws: Aws) -> None:
     log.begin()
     write(aws, entries(900, 100), f"{NAME}.2026-11-22.09")
     assert "".join(log.pull()) == entries(900, 100) + entries(0, 50)
-    assert "does not go on" in log.holes[0]
+    assert "does not continue" in log.holes[0]
 
 
 def test_a_long_line_is_asked_for_alone(aws: Aws) -> None:

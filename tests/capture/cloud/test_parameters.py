@@ -120,7 +120,7 @@ def test_nothing_to_change(aws: Aws) -> None:
         aws.set(name, value)
     plan = plan_rds(Cloud(), "shop-1", RdsOptions())
     assert plan.changes == ()
-    assert "nothing has to change" in plan.lines()[1]
+    assert "no change is needed" in plan.lines()[1]
     aws.set("long_query_time", "1")
     assert "WRITE EVERY STATEMENT" in "\n".join(plan_rds(Cloud(), "shop-1", RdsOptions()).lines())
 
@@ -149,7 +149,7 @@ def test_the_audit_log_of_rds(aws: Aws) -> None:
     aws.instance()
     plan = plan_rds(Cloud(), "shop-1", RdsOptions(audit=True))
     assert plan.changes == ()
-    assert "MARIADB_AUDIT_PLUGIN of the option group, which is yours to set" in "\n".join(plan.lines())
+    assert "MARIADB_AUDIT_PLUGIN of the option group" in "\n".join(plan.lines())
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def children() -> list[int]:
 def documented() -> list[str]:
     """Return the keys of a driver that docs/format.md tells of."""
     page = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
-    rows = page.split("### A run by several drivers")[1].split("\n### ")[0].splitlines()
+    rows = page.split("### Runs of several drivers")[1].split("\n### ")[0].splitlines()
     cells = [row.split("|")[1] for row in rows if row.startswith("| ") and "key of drivers" not in row]
     return [key.strip() for cell in cells for key in cell.split(",")]
 

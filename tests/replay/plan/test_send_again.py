@@ -122,10 +122,10 @@ def test_nothing_to_send_again(tmp_path: Path) -> None:
     ("report", "said"),
     [
         ({"tape": {"events": 1, "path": "t"}, "digests": []}, "another tape"),
-        ({"tape": {"events": 19}, "digests": [{"digest": D1, "verdict": "same"}]}, "no digest slower"),
+        ({"tape": {"events": 19}, "digests": [{"digest": D1, "verdict": "same"}]}, "no slower digest"),
         ({"tape": {"events": 19}, "digests": [{"digest": "x'", "verdict": "slower"}]}, "no digest"),
-        ({"tape": {"events": 19}, "digests": 7}, "expected what"),
-        ([], "expected what"),
+        ({"tape": {"events": 19}, "digests": 7}, "expected the output of"),
+        ([], "expected the output of"),
     ],
 )
 def test_a_file_that_is_no_report_on_this_tape_is_refused(tmp_path: Path, report: Any, said: str) -> None:
