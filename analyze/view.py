@@ -95,7 +95,7 @@ class Differences:
         """The most important difference, or how many the version explains."""
         if self.shown:
             return self.shown[0].text
-        return f"in {count(len(self.of_version))} that come with the version alone"
+        return f"in {count(len(self.of_version))} that only the version causes"
 
     @property
     def others(self) -> str:

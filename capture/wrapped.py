@@ -199,8 +199,8 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
         return "these audit rows have no times: `journalctl -o short-iso-precise` prints them with their times"
     if OTHER_TIME.search(head):
         return (
-            "these audit rows have times of an unknown format (expected year, month, day, hour, minute, second);"
-            " set server_audit_timestamp_format = '%Y%m%d %H:%i:%s.%f', and record again"
+            "these audit rows have times of an unknown format (expected year, month, day, hour, minute, second)."
+            " Set server_audit_timestamp_format = '%Y%m%d %H:%i:%s.%f', and record again"
         )
     return None
 

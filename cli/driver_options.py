@@ -38,8 +38,8 @@ class HowMany(Parsed[tuple[str, int]]):
         kind, _, number = text.partition(":")
         if kind == "ray":
             raise ValueError(
-                "ray: this release does not place drivers with Ray: start `querytape driver --join` on each host (as"
-                " a Kubernetes Job, by ssh, or by hand), and use join:N"
+                "ray: this release does not place drivers with Ray. Start `querytape driver --join` on each host"
+                " and use join:N"
             )
         if kind not in KINDS or not number.isdigit() or not 1 <= int(number) <= MAX_DRIVERS:
             raise ValueError(f"expected local:N or join:N, N from 1 to {MAX_DRIVERS}, found {text!r}")

@@ -43,8 +43,9 @@ NOT_READ = [
 CODE = re.compile(
     r"^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|SET|SHOW|FROM|AND|ON|JOIN|LEFT JOIN|WHERE|COPY|PRAGMA"
     r"|ATTACH|EXPLAIN|GRANT|CALL|LOCK|FLUSH|ORDER BY|GROUP BY|UNION|PREPARE|START TRANSACTION|PURGE|BEGIN)\b"
-    r"|Examples?:|\\[bsdwn]|\(\?|^[\w.-]+( [\w.-]+){0,2}$|::\w|^\s*[<{]|^\W*$"
+    r"|Examples?:|\\[bsdwn]|\(\?|^[\w.-]+( [\w.-]+){0,2}$|::\w|^\s*[<{(]|^\W*$|^ip6?\["
 )
+ADDRESS = re.compile(r"\b(?:mysql|ssh|s3)://[^\s,`]+|\bsandbox[:[][^\s`]+")
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>|{#.*?#}|{%.*?%}", re.DOTALL)
 
 
@@ -152,7 +153,9 @@ def page() -> str:
     seen: set[str] = set()
 
     def add(kind: str, place: str, text: str) -> None:
-        text = " ".join(text.split())
+        if len(re.findall(r"^ {2,}\S.*? {2,}\S", text, re.M)) > 2:  # a table in columns
+            return
+        text = ADDRESS.sub(r"`\g<0>`", " ".join(text.split()))
         if text not in seen and is_prose(text):
             seen.add(text)
             found[kind][text] = place

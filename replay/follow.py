@@ -169,9 +169,8 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
     if rested := info["accounting"].get("sessions_rested", 0):
         again = info["accounting"]["sessions_reopened"]
         lines.append(
-            f"  WARNING: the tape does not show when sessions quit: {rested:,} times one was disconnected after"
-            f" {REST_NS // 10**9} s of silence (sooner where the target had little room), {again:,} times connected"
-            " again: its settings, prepared statements and temporary tables were lost"
+            f"  WARNING: the tape does not show when sessions quit: {rested:,} times a session was disconnected after"
+            f" {REST_NS // 10**9} s of silence, or sooner. {again:,} times it was connected again, without its state"
         )
     return lines
 

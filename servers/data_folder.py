@@ -73,8 +73,8 @@ def check_data(data: Path) -> None:
     tablespace = _tablespace_elsewhere(data / DICTIONARY)
     if tablespace is not None:
         raise InputError(
-            f"{where}: its data dictionary names {printable(tablespace)}, which is on this machine: the copy"
-            " would write to it; move that table or tablespace into the data folder, or copy on another machine"
+            f"{where}: its data dictionary names {printable(tablespace)}, which is on this machine. The copy would"
+            " write to it. Move it into the data folder, or copy on another machine"
         )
 
 

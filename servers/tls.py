@@ -22,10 +22,9 @@ from ..common.errors import InputError, OptionError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 KEY_REFUSED = (
-    "the login needs the server's RSA key, and a key that the server itself sends is not trusted without TLS: use"
-    " TLS (--ssl-mode VERIFY_CA or"
-    " VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem (--server-public-key-path FILE), or request"
-    " the key (--get-server-public-key)"
+    "the login needs the server's RSA key, and a key that the server itself sends is not trusted without TLS. Use TLS"
+    " (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem"
+    " (--server-public-key-path FILE), or request the key (--get-server-public-key)"
 )
 PEM = b"-----BEGIN PUBLIC KEY-----"
 NO = frozenset({"0", "off", "false", "no"})

@@ -179,7 +179,7 @@ def _more_differences(servers: Servers) -> str:
     hidden, folded = max(len(servers.shown) - MAX_DIFFERENCES, 0), len(servers.folded)
     if not hidden and not folded:
         return ""
-    return f"{count(hidden + servers.more)} more differences, {count(folded)} that come with the version alone"
+    return f"{count(hidden + servers.more)} more differences, {count(folded)} that only the version causes"
 
 
 def _whole(plan: PlanSide) -> str:

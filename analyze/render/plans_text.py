@@ -53,7 +53,7 @@ def headline_of(report: PlansReport) -> str:
 
 
 def _unknown(digests: int) -> str:
-    return f"; of {count(digests)} it cannot be told" if digests else ""
+    return f"; {count(digests)} are inconclusive" if digests else ""
 
 
 def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
@@ -79,7 +79,7 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
             console.print(f"  {safe(text, 160)}")
     _show_hidden(len(report.changed) - top, console)
     if report.other_work:
-        print_title(console, "Statements with the same plans and other counters")
+        print_title(console, "Statements with the same plans but different counters")
     for entry, text in report.other_work[:top]:
         console.print(f"  [dim]{safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
         console.print(f"  {safe(text)}")

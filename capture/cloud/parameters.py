@@ -53,13 +53,13 @@ def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
     names = " and ".join(group.name for group in groups) or "no parameter group"
     if of_cluster:
         raise RefusedError(
-            f"{instance.name}'s cluster has {names}: default groups are shared and cannot be changed: create a cluster"
-            " parameter group of your own (aws rds create-db-cluster-parameter-group), give it to the cluster (aws rds"
-            " modify-db-cluster --db-cluster-parameter-group-name), and reboot its instances once"
+            f"{instance.name}'s cluster has {names}: default groups cannot be changed. Create a cluster parameter group"
+            " (aws rds create-db-cluster-parameter-group), give it to the cluster (aws rds modify-db-cluster"
+            " --db-cluster-parameter-group-name), and reboot its instances once"
         )
     raise RefusedError(
-        f"{instance.name} has {names}: default groups are shared and cannot be changed: create a parameter group"
-        f" of your own (aws rds create-db-parameter-group), give it to {instance.name} (aws rds modify-db-instance"
+        f"{instance.name} has {names}: default groups cannot be changed. Create a parameter group (aws rds"
+        f" create-db-parameter-group), give it to {instance.name} (aws rds modify-db-instance"
         " --db-parameter-group-name), and reboot it once"
     )
 

@@ -94,8 +94,8 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
         log_file = own_log(facts)
         if log_file is None and method == "file":
             raise RefusedError(
-                "--read file: the server's log folder is not on this machine, or this user cannot read it: run it there"
-                " as root or the server's own user, or read the log's table with --read table"
+                "--read file: this user cannot read the server's log folder on this machine. Run it there as root"
+                " or as the server's own user, or use --read table"
             )
         method = "file" if log_file is not None else "table"
     changes = plan_changes(facts.variables, method, str(log_file) if log_file else None)
@@ -180,8 +180,8 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
     if any(change.role == HOLD for change in changes):
         return [
             f"the server's own slow log ({own}) is on: it gets nothing during the capture",
-            f"{kept} and would then write every statement into it: it stays off until they are gone, and after --watch"
-            " until --restore, unless --log-again; --end-sessions ends the idle ones",
+            f"{kept} and would then write every statement into it. It stays off until they are gone, or until"
+            " --restore. --log-again switches it on anyway. --end-sessions ends the idle ones",
         ]
     if any(change.role == CONTROL for change in changes):
         return [f"{kept}: {GLOBAL_CONTROL} stays 'all' until they are gone, so they use the global threshold"]

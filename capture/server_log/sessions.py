@@ -256,7 +256,7 @@ def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> 
         return [str(error)]
     lines = [
         f"--renew-idle: ends sessions that were open before, idle and outside transactions (KILL), {rate:g} a second at"
-        f" most: {found:,} are so now; a statement that one sends in that very moment fails"
+        f" most. {found:,} are idle now. A statement sent at that moment fails"
     ]
     if not_shown:
         lines.append(f"--renew-idle: this server does not show who holds {', '.join(not_shown)}: their holders may end")

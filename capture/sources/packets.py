@@ -165,7 +165,7 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
             f"{count:,} of {connections:,} connections are encrypted ({'; '.join(filter(None, (ports, reasons)))}):"
-            " they are not on the tape; give their keys with --keylog, or capture from the slow log or before the"
+            " they are not on the tape. Give their keys with --keylog, or capture from the slow log or before the"
             " proxy that ends TLS"
         )
         warnings.append({"kind": "encrypted", "text": text})
@@ -193,7 +193,7 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = []
     if count := description.get("x_protocol"):
         text = (
-            f"{plural(count, 'connection')} of the X protocol are not on the tape: capture from the slow log, or let"
+            f"{plural(count, 'connection')} of the X protocol not on the tape: capture from the slow log, or let"
             " their clients use the classic port (3306)"
         )
         warnings.append({"kind": "x_protocol", "text": text})
@@ -243,15 +243,15 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
     if description.get("filters_ports_only"):
         text = (
-            "libpcap filters only the ports on this interface: packets in tunnels and fragments are not recorded;"
-            " to record them, use a pipe:"
+            "libpcap filters only the ports on this interface. Packets in tunnels and fragments are not recorded."
+            " To record them, use a pipe:"
             " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
         )
         warnings.append({"kind": "live_filter", "text": text})
     if description.get("gaps"):
         text = (
-            f"{description['gaps']:,} holes in connections ({description['lost_bytes']:,} bytes): the commands in them"
-            " are marked"
+            f"{description['gaps']:,} gaps in connections ({description['lost_bytes']:,} bytes): the commands that they"
+            " touch are marked"
         )
         warnings.append({"kind": "gaps", "text": text})
     if description.get("cut_segments"):

@@ -64,8 +64,8 @@ def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
         found.append({"kind": "cut", "text": text})
     if size := description.get("buffer_bytes", 0):
         text = (
-            f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size): the last rows"
-            " may be missing; SET GLOBAL server_audit_sync_log_file = 1 writes them, then capture again"
+            f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size): the last"
+            " rows may be missing. SET GLOBAL server_audit_sync_log_file = 1 writes them. Then capture again"
         )
         found.append({"kind": "buffered", "text": text})
     return found

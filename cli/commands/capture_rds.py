@@ -86,13 +86,12 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
 def rds_command(instance: str, **options: Any) -> int:
     """Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.
 
-    Sets its parameter group so that the slow log holds everything (slow_query_log, long_query_time 0, log_output FILE,
-    log_slow_extra where the engine knows it), waits until the instance has it, and pulls the log files while they grow
-    and turn. Then each parameter is set back: at the end, at Ctrl-C, and after an error. A file keeps the old values
-    during the capture: after a kill, --restore sets them back. Parameters that need a reboot and default parameter
-    groups are never changed. With --audit, of Aurora, the same is done with server_audit_logging and
-    server_audit_events of the cluster's group, and the log's files, which are written side by side, are merged in the
-    order of time.
+    Changes the instance's parameter group so that the slow log contains every statement. Waits until the instance
+    has applied it, and downloads the log files while they grow and rotate. Then it restores each parameter: at
+    the end, at Ctrl-C, and after an error. A file keeps the old values
+    during the capture: after a kill, --restore restores them. Parameters that need a reboot and default parameter
+    groups are never changed. With --audit (Aurora only) it changes server_audit_logging and server_audit_events
+    of the cluster's group. Aurora writes several audit files in parallel. They are merged by time.
 
     It was tested against an emulator only, never against Amazon.
     """

@@ -22,10 +22,9 @@ Examples:
 def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     """Put parts of drivers into their run.
 
-    Where the lead of a replay was lost, its drivers go on and keep their parts: those of local drivers are in RUN, name
-    the others. Where a driver's link was lost, its part takes the place of what the run calls driver_lost. Files
-    alone are read and written; parts that are named stay as they are. The exit code is 1 where the run is not whole
-    then.
+    If the lead of a replay is lost, its drivers continue and keep their parts. Parts of local drivers are in RUN;
+    name the others. If the link of a driver was lost, its part replaces the events with the reason driver_lost.
+    Only files are read and written, and named parts stay. The exit code is 1 if the run is still incomplete.
     """
     from ...replay.drivers.collect import collect
 

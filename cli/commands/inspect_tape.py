@@ -66,9 +66,9 @@ Examples:
 def inspect_command(tape: Path, against: Path | None, html: Path | None, source: str | None, **options: Any) -> None:
     """Show the contents of a tape, and its gaps.
 
-    First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
-    transactions and the digests that took the most time; then the workload: columns by role, sequences of statements
-    in transactions, reads in loops, rows that are written most often, waits.
+    First come the source, the period of time and all known gaps. Then come sessions, classes, tables,
+    transactions and the costliest digests. The workload follows: columns by role, transactions, reads in loops,
+    hot rows, waits.
     """
     top, as_json, samples = options["top"], options["as_json"], options["samples"]
     for name, value in (("--source", source), ("--html", html)):

@@ -53,9 +53,10 @@ def lint_command(
 ) -> int:
     """Find what another version refuses or does differently.
 
-    Looks, without a server, for reserved words, removed and deprecated syntax, functions, variables and SQL
-    modes, zero dates, GROUP BY that no longer sorts, and what the other family cannot prepare. Each finding names its
-    digests, its share of the time and the section of the manual. Rules read texts only: a replay says what they cannot.
+    Needs no server. Finds reserved words, removed or deprecated syntax, functions, variables and SQL modes. Also
+    finds zero dates, GROUP BY that no longer sorts, and statements that the other family cannot prepare. Each
+    finding lists its digests, its share of the time and the section of the manual. Rules read only texts: for
+    anything else, replay the tape.
     """
     tape = readable_tape(tape)
     result = lint_tape(tape, target, source)

@@ -75,8 +75,8 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
 def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
     """Compare how two servers would run the statements of a tape.
 
-    A few statements of each digest are explained on both servers. Digests whose plans differ are shown by their time
-    on the tape: now a scan, another index, another join order, estimates that are apart by ten times. Differences
+    A few statements of each digest are explained on both servers. Digests whose plans differ are shown by their
+    time on the tape. Differences
     of schemas, statistics and settings come first.
     """
     complete_tape(tape)

@@ -35,8 +35,8 @@ NOTED = {
     "not_permitted": (
         "statement",
         "WARNING: {counted} {was} not sent: the text does more than the tape shows, or could in another sql_mode or"
-        " character set (was the tape changed, or made by another version?); or it names a function of a library of the"
-        " target, or what calls one (the check before the run says which)",
+        " character set. Was the tape changed, or made by another version? Or the text calls a function of a library of"
+        " the target: the check before the run lists them",
     ),
     "called_with_variables": (
         "CALL",
@@ -116,10 +116,11 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
     before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
-    it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
-    is partial, or has unaccounted events, 4 if ids that --insert-id original asks for were not known or not set, or
-    if waits of --order commit were broken: the final data may differ then. --drivers replays a set of tapes by several
-    processes, here or on other hosts; it is 5 if one was lost and nobody knows which of its last events were sent.
+    it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was
+    refused, is partial, or has unaccounted events. It is 4 if the final data may differ: ids of --insert-id
+    original were unknown, or waits of --order commit were broken. --drivers replays a set of tapes by several
+    processes, here or on other hosts. The exit code is 5 if a driver was lost and it is unknown which of its last
+    events were sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:

@@ -63,9 +63,9 @@ Examples:
 def serve_command(folder: Path, memory: str, cache: int, **options: Any) -> None:
     """Serve the tapes, runs and comparisons of a folder as pages.
 
-    An index of what is in DIR, the report of each run and comparison, the workload of each tape, the history of
-    nightly comparisons, and a live page of each replay that is under way, from which it can be paused, stopped or
-    given another speed with the token. Only this request is written into DIR. Links are not followed.
+    Serves a list of DIR, the report of each run and comparison, the workload of each tape, and the history of
+    nightly comparisons. A running replay has a live page. With the token it can be paused, stopped, or given
+    another speed. Only this request is written into DIR. Links are not followed.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"serve needs {' and '.join(missing)}: pip install 'querytape[serve]'")

@@ -55,10 +55,10 @@ Examples:
 def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     """Query a tape or a run with SQL (DuckDB).
 
-    A tape has the tables events, sessions, digests and problems; a run has outcomes, sessions, ticks, samples, texts,
-    query_plans and schema_facts, and its tape's tables as tape_events, tape_sessions, ... if the tape is still where it
-    was. `event_texts` has each event of the tape with `text`, its statement with the values that were bound to it;
-    `failed` has a run's events that failed, with errors and texts. All are read-only. Without -c, a shell reads
+    A tape has the tables events, sessions, digests and problems. A run has outcomes, sessions, ticks, samples,
+    texts, query_plans and schema_facts. Its tape's tables are tape_events, tape_sessions, ... `event_texts` has
+    each event with its statement and bound values (`text`). `failed` has a run's failed events with errors and
+    texts. All are read-only. Without -c, a shell reads
     statements that end with a semicolon; Ctrl-D ends it.
     """
     with temporary_folder() as spill, attach(folder, Path(spill)) as con:

@@ -45,8 +45,8 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
     "--target",
     required=True,
     metavar="sandbox[:KIND]?data=FOLDER[&NAME=VALUE...]",
-    help="Private server to start for each run, on a copy of this data folder of a stopped server, with these server"
-    " options: 'sandbox:mysql-8.0?data=/data&innodb_buffer_pool_size=4G'.",
+    help="Private server for each run, with a copy of the data folder of a stopped server, and its options:"
+    " 'sandbox:mysql-8.0?data=/data&innodb_buffer_pool_size=4G'.",
 )
 @click.option(
     "--ddl", multiple=True, required=True, metavar="SQL", help="Statement to try, in the tape's usual schema."
@@ -60,7 +60,7 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
 def try_command(tape: Path, replay_options: tuple[str, ...], target: str, output: Path, **options: Any) -> int:
     """Try an index, or other DDL, on copies of a server's data.
 
-    The tape is replayed before (A) and after (B) the DDL, A B A B ..., each time on a private server with a fresh
+    The tape is replayed before (A) and after (B) the DDL, in turn. Each run has a private server with a fresh
     copy of the same data.
     """
     settings = replace(settings_of(options), ddl=tuple(options["ddl"]))

@@ -60,8 +60,8 @@ static int is_password(MYSQL *m, const unsigned char *packet, size_t len)
     return n > 0 && (len == n || len == n + 1) && memcmp(packet, m->passwd, n) == 0;
 }
 
-static const char needs_key[] = "the account's login needs the server's RSA key, and a key that the server itself"
-" sends is not used without TLS: " SAFELY;
+static const char needs_key[] = "the account's login needs the server's RSA key, and a key that the server itself "
+                                "sends is not used without TLS: " SAFELY;
 
 /* Returns why a packet must not be sent without encryption; NULL = it may be. One byte is the question for the key. */
 static const char *refuse(const struct guarded_vio *v, const unsigned char *packet, size_t len)

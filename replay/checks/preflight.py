@@ -239,8 +239,8 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
     elif library.names is None:
         yield Finding(
             "info",
-            f"whether the target has functions of libraries {target.user!r} may not see (SELECT on mysql.func): a read"
-            " that calls one is sent, and read-only sessions do not restrict such functions",
+            f"{target.user!r} may not see functions of libraries on the target (SELECT on mysql.func). A read that"
+            " calls one is sent, and read-only sessions do not restrict such functions",
         )
 
 

@@ -113,6 +113,6 @@ def test_the_first_difference_stands_for_all() -> None:
     alone = Differences((), 0, ("y", "z"), None)
     assert (alone.title, alone.first, alone.others) == (
         "The servers differ",
-        "in 2 that come with the version alone",
+        "in 2 that only the version causes",
         "",
     )

@@ -36,7 +36,7 @@ def test_what_is_asked_for() -> None:
         (["--drivers", "local:0"], "expected local:N or join:N"),
         (["--drivers", "local:100"], "expected local:N or join:N"),
         (["--drivers", "local:x"], "expected local:N or join:N"),
-        (["--drivers", "ray"], "does not place drivers with Ray: start `querytape driver --join` on each host"),
+        (["--drivers", "ray"], "does not place drivers with Ray. Start `querytape driver --join` on each host"),
         (["--drivers", "ray:head:6379"], "does not place drivers with Ray"),
         (["--drivers", "join:2"], "give the address to listen on: --listen"),
         (["--drivers", "join:2", "--listen", "7000"], "expected HOST:PORT"),

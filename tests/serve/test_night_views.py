@@ -72,7 +72,7 @@ def test_each_answer_of_a_history() -> None:
         ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
         ({"digests": [slower]}, "no", "All statements together did not change, but 1 digest is slower than before."),
         ({"digests": [faster]}, "yes", "No significant slowdown"),
-        ({}, "yes", "Nothing changed in these nights"),
+        ({}, "yes", "No significant change in these nights"),
     ]
     for more, tone, begin in cases:
         (answer,) = view_of(told | more, {"a": "/a"}).answers

@@ -54,7 +54,7 @@ def test_steps() -> None:
         ),
         (
             "CREATE OR REPLACE TEMP TABLE x AS\nSELECT sum(a) / 2 AS m\nFROM outcome\nGROUP BY ALL",
-            "behind the aggregate",
+            "after the aggregate",
         ),
     ],
 )

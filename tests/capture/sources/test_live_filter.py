@@ -123,7 +123,7 @@ def test_a_filter_of_ports_alone_is_a_warning() -> None:
     assert unread({"filters_ports_only": 0}) == []
     (warning,) = unread({"filters_ports_only": 1})
     assert warning["kind"] == "live_filter"
-    for part in ("only the ports", "packets in tunnels and fragments are not recorded", "tcpdump -i INTERFACE"):
+    for part in ("only the ports", "Packets in tunnels and fragments are not recorded", "tcpdump -i INTERFACE"):
         assert part in warning["text"]
 
 

@@ -152,7 +152,7 @@ def test_the_x_protocol_is_named(port: int, midway: bool, old: bool, tmp_path: P
     found, problems, description = events(path, (port,))
     assert (found, problems, description["x_protocol"]) == ([], ["x_protocol"], 1)
     done = run_here("capture", "packets", "--port", str(port), str(path), "-o", str(tmp_path / "o.tape"))
-    assert "1 connection of the X protocol, which is not read" in done.err
+    assert "1 connection of the X protocol not on the tape" in done.err
 
 
 def test_the_x_protocol_in_mid_stream_makes_no_events(tmp_path: Path) -> None:

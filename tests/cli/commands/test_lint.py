@@ -27,7 +27,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert run.invoke(lint_command, [*newer, "--fail-on", "deprecated"], standalone_mode=False).return_value == 3
     refused = run.invoke(lint_command, [tape, "--to", "oracle-19"])
     assert refused.exit_code == 2
-    assert "write it as mysql-8.4" in refused.output
+    assert "expected mysql-8.4" in refused.output
 
 
 def test_json_has_every_finding(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"facts": {"library": LibraryFunctions(None)}},
         [
-            "info: whether the target has functions of libraries 'app' may not see (SELECT on mysql.func): a read that calls"
-            " one is sent, and read-only sessions do not restrict such functions"
+            "info: 'app' may not see functions of libraries on the target (SELECT on mysql.func). A read that calls one is"
+            " sent, and read-only sessions do not restrict such functions"
         ],
     ),
     (
