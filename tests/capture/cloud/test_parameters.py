@@ -80,7 +80,7 @@ def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
     with pytest.raises(RefusedError, match="log_output must be FILE and needs a reboot"):
         plan_parameters(read_parameters(cloud, group), group)
     aws.instance("shop-9", "default.mysql8.0")
-    with pytest.raises(RefusedError, match=r"default\.\S+: default groups are shared .* create a parameter group"):
+    with pytest.raises(RefusedError, match=r"default\.\S+: default groups cannot be changed\. Create a parameter group"):
         choose_group(look_at(cloud, "shop-9"))
 
 
@@ -112,7 +112,7 @@ def test_a_shared_group_is_refused(aws: Aws) -> None:
 def test_nothing_to_change(aws: Aws) -> None:
     """Where everything is set, nothing is changed; a default group is refused only where something must change."""
     aws.instance("shop-9", "default.mysql8.0")
-    with pytest.raises(RefusedError, match="default groups are shared"):
+    with pytest.raises(RefusedError, match="default groups cannot be changed"):
         plan_rds(Cloud(), "shop-9", RdsOptions())
     aws.instance()
     values = {"slow_query_log": "1", "log_output": "FILE", "long_query_time": "0", "log_slow_extra": "1"}
