@@ -80,7 +80,9 @@ def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
     with pytest.raises(RefusedError, match="log_output must be FILE and needs a reboot"):
         plan_parameters(read_parameters(cloud, group), group)
     aws.instance("shop-9", "default.mysql8.0")
-    with pytest.raises(RefusedError, match=r"default\.\S+: default groups cannot be changed\. Create a parameter group"):
+    with pytest.raises(
+        RefusedError, match=r"default\.\S+: default groups cannot be changed\. Create a parameter group"
+    ):
         choose_group(look_at(cloud, "shop-9"))
 
 
