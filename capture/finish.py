@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finish a tape whose events are written, after a killed capture, too: sessions, digests, problems, and its JSON."""
+"""Finish a tape after its events: sessions, digests, problems and JSON. Also after a killed capture."""
 
 import shutil
 from datetime import UTC, datetime
@@ -164,7 +164,7 @@ def _scalar(con: duckdb.DuckDBPyConnection, query: str) -> int:
 def recover(path: Path) -> dict[str, Any]:
     """Complete the tape of a killed capture; return its JSON, which has a warning of what is lost.
 
-    Raises FolderError where `path` is no tape, InputError where it has no event.
+    Raises FolderError if `path` is not a tape, and InputError if it has no events.
     """
     if is_held(path):
         raise InputError(f"{path}: its capture is running: nothing needs to be saved")

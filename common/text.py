@@ -46,7 +46,7 @@ def _stand_in(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]
-    if 0xDC80 <= ord(character) <= 0xDCFF:  # a byte of a file's name that is no text, as surrogateescape has it
+    if 0xDC80 <= ord(character) <= 0xDCFF:  # an undecodable byte of a file name (surrogateescape)
         return bytes([ord(character) - 0xDC00]), error.start + 1
     stands = STANDS_FOR.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
     return stands, error.start + 1

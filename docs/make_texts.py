@@ -30,13 +30,13 @@ OF_REPORTS = ("analyze", "serve", "metrics")
 
 # Made from other files, or lists of words of a server.
 NOT_READ = [
-    "generate.py",
-    "make_rows.py",
-    "names.py",
-    "result_names.py",
-    "names.sql",
-    "reserved_words.tsv",
-    "message.c",
+    "analyze/lint/reserved_words.tsv",
+    "analyze/make_rows.py",
+    "native/pseudonyms/message.c",
+    "schemas/generate.py",
+    "schemas/names.py",
+    "schemas/names.sql",
+    "schemas/result_names.py",
 ]
 
 # Text of a program, not of a person.
@@ -163,9 +163,9 @@ def page() -> str:
     for place, text in of_help():
         add(HELP, place, text)
     for path in sorted(inner for part in PRODUCT for inner in (CHECKOUT / part).rglob("*.*")):
-        if path.name in NOT_READ or "__pycache__" in path.parts:
-            continue
         shown = path.relative_to(CHECKOUT)
+        if shown.as_posix() in NOT_READ or "__pycache__" in path.parts:
+            continue
         for line, text in texts_of(path):
             add(kind_of(shown), f"{shown}:{line}", text)
     parts = [HEAD]

@@ -97,7 +97,7 @@ uint64_t qt_statement_properties(const struct qt_normalizer *, const struct qt_s
  * `reading`: how the session reads quotes; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = by default. */
 size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *offsets, size_t most);
 
-/* The connection id in a text that is one KILL; -1 where it is no number. `ends_session`: 0 = KILL QUERY. */
+/* The connection id in a text that is one KILL; -1 if it is not a number. `ends_session`: 0 = KILL QUERY. */
 int64_t qt_killed_thread(const struct qt_normalizer *, const char *sql, size_t len, int32_t *ends_session);
 
 /* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */

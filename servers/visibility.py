@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells what of schemas an account may not see: servers omit it of their lists without a word."""
+"""Finds the parts of schemas that an account may not see. Servers omit them from their lists silently."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -185,3 +185,17 @@ def test_issue_forms_ask_for_what_is_there() -> None:
     commands = {found for form in forms for found in re.findall(r"`querytape ([^`]+)`", form)}
     assert "inspect TAPE --facts" in commands
     assert [word for each in commands for word in each.split() if word.startswith("-") and word not in known] == []
+
+
+def test_texts_of_every_kind_are_collected(tmp_path: Path) -> None:
+    """The page that `make lint` checks has texts of commands, Python, C, SQL, templates and tables."""
+    page = tmp_path / "texts.md"
+    subprocess.run([sys.executable, str(CHECKOUT / "docs" / "make_texts.py"), str(page)], cwd=CHECKOUT, check=True)
+    text = page.read_text(encoding="utf-8")
+    kinds = dict(re.findall(r"^## (.+): (\d+)$", text, re.M))
+    assert min(map(int, kinds.values())) > 100
+    assert set(kinds) == {"Help", "Messages", "Reports and pages", "Declared names", "Rules of lint"}
+    places = ("querytape capture", "cli/output.py", "native/engine/", ".sql:", ".html.j2:", "metrics/names.py")
+    assert [
+        place for place in (*places, "analyze/causes.tsv") if f"<!-- {place}" not in text and place not in text
+    ] == []

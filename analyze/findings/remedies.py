@@ -134,7 +134,7 @@ def _found(rule: Rule, text: str) -> bool:
 class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
-    `inconclusive`: they take longer, but their times do not tell whether the cause is B. `following`: digests
+    `inconclusive`: they take longer, but their times do not prove that B is the cause. `following`: digests
     that fail since another one of the group failed. `results`: other results that follow from it, by digest.
     `sessions`: how many could not connect or were lost by it, and `not_sent`: events that were not sent since.
     """

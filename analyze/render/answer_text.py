@@ -24,7 +24,7 @@ def show_servers(differences: Differences, console: Console) -> None:
     hidden = max(len(differences.shown) - MAX_DIFFERENCES, 0) + differences.more
     more = [f"{hidden:,} more: --html or --json show them"] if hidden else []
     if differences.of_version:
-        more.append(f"{len(differences.of_version):,} are caused only by the version")
+        more.append(f"{len(differences.of_version):,} caused only by the version")
     if more:
         console.print(f"  [dim]... {'; '.join(more)}[/]")
     if differences.problem:

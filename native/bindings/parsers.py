@@ -26,7 +26,7 @@ from .streams import Stream, stream_pointer
 class Follow:
     """The last path is followed as `tail -F` does, until Reader.stop: then what it holds is read.
 
-    `part_s`: a part is closed at latest after so many seconds. `from_end`: what the file holds already is skipped.
+    `part_s`: seconds after which a part is closed. `from_end`: skip the present content of the file.
     """
 
     part_s: float = 5.0

@@ -74,7 +74,7 @@ class Normalizer:
         return int(lib.qt_statement_properties(self._normalizer, known, source, len(sql)))
 
     def killed_thread(self, sql: bytes) -> tuple[int | None, bool]:
-        """Return the connection id that a KILL names, None if that is no number, and whether it ends the session."""
+        """Return the connection id in a KILL, None if it is not a number, and whether it ends the session."""
         ends_session = ffi.new("int32_t *")
         thread = lib.qt_killed_thread(self._normalizer, ffi.from_buffer(sql), len(sql), ends_session)
         return (int(thread) if thread >= 0 else None), bool(ends_session[0])

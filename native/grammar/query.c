@@ -123,7 +123,7 @@ static void limit(struct qt_grammar *g)
     }
 }
 
-/* FETCH FIRST 3 ROWS ONLY; one row if there is no number. */
+/* FETCH FIRST 3 ROWS ONLY; without a number it is one row. */
 static void fetch(struct qt_grammar *g)
 {
     struct qt_limit found = {.parameter = -1};

@@ -4,7 +4,7 @@
  *
  *   when BIGINT                              ns; NULL = a line not understood: a problem, with `statement`
  *   stamp BIGINT                             what `when` is: 0 the second of its end, 1 its end, 2 its start; NULL
- *                                            with a `when` of NULL: a row that is not an event
+ *                                            with a `when` of NULL: a row without an event
  *   precision_ns, duration_ns, thread_id     BIGINT
  *   command, user, host, db VARCHAR          statement BLOB
  *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)

@@ -94,7 +94,7 @@ static int64_t date(struct cursor *c, int *separated)
     return qt_days_from_civil(year, (int)m, (int)day);
 }
 
-/* The seconds of a day; -1 = it is no time. */
+/* The seconds of a day; -1 if the text is not a time. */
 static int64_t clock_time(struct cursor *c, int *separated)
 {
     int64_t hour = digits(c, 2, 2);
@@ -160,8 +160,8 @@ static int since_epoch(struct qt_span s, struct audit_time *out)
 }
 
 /* Year, month, day, hour, minute and second, in this order: digits alone, or with one kind of separator in the date and
- * colons in the time; the month by its English name, too. A fraction and a zone may follow. 15 digits and more are
- * microseconds since the epoch. 0 = it is no time from 1970 to 2199. */
+ * colons in the time; the month also by its English name. A fraction and a zone may follow. 15 digits and more are
+ * microseconds since the epoch. 0 if it is not a time from 1970 to 2199. */
 static int parse_time(struct qt_span s, struct audit_time *out)
 {
     if (since_epoch(s, out))

@@ -55,7 +55,7 @@ static int peel_skip(struct peel *s, size_t n)
     return 1;
 }
 
-/* Takes n bytes away and goes on with a layer. */
+/* Removes n bytes and continues with the next layer. */
 static int peel_to(struct peel *s, size_t n, enum layer next)
 {
     s->next = next;

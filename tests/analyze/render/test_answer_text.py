@@ -111,7 +111,7 @@ def test_causes_folded_and_hidden() -> None:
         "  B lacks index k [2J on o: 1 statement that changed uses it",
     ]
     assert lines[-2:] == [
-        "  ... 5 more: --html or --json show them; 1 are caused only by the version",
+        "  ... 5 more: --html or --json show them; 1 caused only by the version",
         "half [b]is[/b] known",
     ]
     assert all(len(line) <= 80 for line in lines)
