@@ -37,13 +37,13 @@ EFFECTS: dict[str, Effect] = {
 }
 LOADS = {
     "none": "steady",
-    "beside B": "1.5 of 2 cores taken during B",
-    "beside both": "1.5 of 2 cores taken during both",
-    "in bursts": "1.8 of 2 cores taken in a quarter of the blocks, of each side others",
-    "drift": "others during B grow from 0 to 1.5 of 2 cores",
-    "steal": "1 of 2 cores stolen from B in a quarter of the blocks",
-    "a quarter": "1.5 of 2 cores taken during B in a quarter of the blocks",
-    "changing": "others take 0 to 1.8 of 2 cores, another share in each run",
+    "beside B": "other programs use 1.5 of 2 cores during B",
+    "beside both": "other programs use 1.5 of 2 cores during A and B",
+    "in bursts": "other programs use 1.8 of 2 cores in a quarter of the blocks, different blocks on each side",
+    "drift": "other programs use a growing share during B, from 0 to 1.5 of 2 cores",
+    "steal": "the hypervisor takes 1 of 2 cores in a quarter of B's blocks",
+    "a quarter": "other programs use 1.5 of 2 cores in a quarter of B's blocks",
+    "changing": "other programs use 0 to 1.8 of 2 cores, a different share in each run",
 }
 
 
@@ -64,7 +64,7 @@ class Simulation:
     @property
     def on(self) -> str:
         """The effect, and what it is on."""
-        name = "tail only: 10 % of the events, 5 times" if self.effect == "tail" else self.effect
+        name = "tail: 10 % of the events take 5 times as long" if self.effect == "tail" else self.effect
         return name if name == "none" else f"{name}, {self.places}"
 
     @property
@@ -89,7 +89,7 @@ class Simulation:
         """What the machine does."""
         words = [LOADS[self.load]] if self.load != "none" or not self.wander else []
         return ", ".join(
-            [*words, *(["wanders by 10 %"] if self.wander else []), *([] if self.seen else ["not seen from here"])]
+            [*words, *(["speed drifts by 10 %"] if self.wander else []), *([] if self.seen else ["not measured"])]
         )
 
 

@@ -23,7 +23,7 @@ def layer_table(layers: Mapping[str, Iterable[Iterable[str]]]) -> str:
         f"| `{part}/` | {' < '.join(_listed(name or '__init__' for name in floor) for floor in floors)} |"
         for part, floors in sorted(layers.items())
     ]
-    return "\n".join(["| part | modules and folders, from the ground up |", "|---|---|", *rows])
+    return "\n".join(["| part | modules and folders, lowest layer first |", "|---|---|", *rows])
 
 
 def _listed(names: Iterable[str]) -> str:
