@@ -28,11 +28,12 @@ ENDS_A_COMMAND = {"|", "||", "&&", ";", ">", ">>", "2>", "<", "&", "2>&1"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A command that a page shows; `whole`: in a block, so that what it requires has to be there."""
+    """A command on a page. `whole`: it is in a block, so its required options must be present. `run`: a test runs it."""
 
     line: int
     words: tuple[str, ...]
     whole: bool
+    run: bool
 
 
 def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
@@ -57,14 +58,35 @@ def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
             text += line + " "
 
 
+def not_run(page: str) -> set[int]:
+    """Return the lines of the blocks that follow `<!-- not run: REASON -->`."""
+    marked = begun = fenced = False
+    lines = set()
+    for number, line in enumerate(page.splitlines(), 1):
+        fence = line.startswith("```")
+        block = fenced or fence or line.startswith("    ")
+        fenced ^= fence
+        if line.startswith("<!-- not run: "):
+            marked = True
+        elif block and marked:
+            lines.add(number)
+            begun = True
+        elif line.strip() and begun:
+            marked = begun = False
+    return lines
+
+
 def commands(page: str) -> Iterator[Shown]:
     """Yield every command of ours on a page."""
+    skipped = not_run(page)
     for number, text, whole in lines_of(page):
         for found in re.finditer(r"(?:^|(?<=[\s/(]))querytape (?=[a-z-])", text):
             before = text[: found.start()].rstrip()
+            if "querytape " in text[: found.start()] and text[found.start() - 1] == "/":  # a folder with this name
+                continue
             if whole and before and not re.search(r"(\$|\||&&|\bsudo|\bnice|;|=|/|\*|time|-n \d+)$", before):
                 continue
-            yield Shown(number, tuple(words_of(text[found.end() :])), whole)
+            yield Shown(number, tuple(words_of(text[found.end() :])), whole, number not in skipped)
 
 
 def words_of(text: str) -> Iterator[str]:
