@@ -100,7 +100,7 @@ def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[s
     following = str(answer.get("Marker") or marker)
     pending = bool(answer.get("AdditionalDataPending"))
     if pending and following == marker and not text:
-        raise TargetError(f"{name}: RDS reports more data after marker {marker} but returns nothing")
+        raise TargetError(f"{name}: RDS reports more data after marker {marker}, but returns no data")
     return text, following, pending
 
 
@@ -246,7 +246,7 @@ class LogFiles(PulledLog):
             yield from self._grown(rotated)
             turned = self._turned(rotated)
             if not turned and size is not None and self._size is not None and size < self._size:
-                self.holes.append(f"{self.name} became shorter and there is no rotated file: its content is lost")
+                self.holes.append(f"{self.name} became shorter, and no rotated file exists. Unread rows are lost")
                 self._place, self._size, pending = _LogPlace(), None, True
                 continue
             self._size = size
@@ -337,7 +337,7 @@ class LogFiles(PulledLog):
         else:
             if passed >= place.characters:
                 return
-        self.holes.append(f"{name} does not continue {self.name}: the end of that file is lost")
+        self.holes.append(f"{name} does not continue {self.name}. The end of {self.name} is lost")
         yield from self._whole(name)
 
     def _whole(self, name: str) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_a_server_that_asks_for_tls(kind: str, server_factory: ServerFactory) ->
         without.connect()
     server.execute("CREATE USER careless")
     server.execute("SET GLOBAL require_secure_transport = ON")
-    with pytest.raises(TargetError, match=r"insecure transport.*: use --ssl-mode REQUIRED"):
+    with pytest.raises(TargetError, match=r"insecure transport.*\. Use --ssl-mode REQUIRED"):
         replace(without, user="careless").connect()
     for user in ("careful", "careless"):
         with replace(without, user=user, tls=Tls("REQUIRED")).connect() as con:

@@ -46,7 +46,7 @@ def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(serv
         summary = replay(tape, given(server, tmp_path, REQUIRED, {"app": Account("secured", None)}))
         assert summary.complete
     else:  # it was started without certificates
-        with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED asks for TLS"):
+        with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED requires TLS"):
             replay(tape, given(server, tmp_path, REQUIRED))
 
 
