@@ -34,7 +34,8 @@ def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
         warnings.append({"kind": "min_examined_row_limit", "text": text})
     if gaps:
         text = (
-            f"the tape has {plural(gaps, 'unusually long pause')}. The longest pause lasts {gap / 1e9:.0f} s from"
+            f"the tape has {plural(gaps, 'unusually long pause')} between events. The longest pause lasts"
+            f" {gap / 1e9:.0f} s from"
             f" {utc_time(gap_from)} UTC. A log file may be missing"
         )
         warnings.append({"kind": "hole", "text": text})

@@ -106,10 +106,12 @@ def describe_state(
         )
     if after and carried:
         notes.append(
-            "the state of open sessions was read after the traffic, so changes during the traffic apply from the start"
+            "the state of open sessions was read after the traffic, so later changes apply from the start of the tape"
         )
     if given.not_shown and given.sessions:
-        notes.append(f"this server does not show for sessions from before the capture: {', '.join(given.not_shown)}")
+        notes.append(
+            f"state that the server does not show for sessions from before the capture: {', '.join(given.not_shown)}"
+        )
     lacking = [f"{n:,} {REASONS[reason]}" for reason, n in given.not_restored.items() if n]
     if PREPARED in given.not_shown and tape.get("source") == "packets" and found:
         lacking.append(f"the prepared statements of {plural(found, 'session')} (not in performance_schema)")

@@ -81,7 +81,7 @@ def check_data(data: Path) -> None:
     if tablespace is not None:
         raise InputError(
             f"{where}: the data dictionary names {printable(tablespace)}, which exists on this machine. A server on the"
-            " copy would write to this file. Move the file into the data folder, or copy on another machine"
+            " copy would write to this file. Move the file into the data folder, or copy the folder on another machine"
         )
 
 

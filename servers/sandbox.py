@@ -206,7 +206,7 @@ class Server:
         while time.monotonic() < deadline:
             if not self.running:
                 raise TargetError(
-                    f"the private {self.kind} {self.version} in {self.folder} ended during its start. "
+                    f"the private {self.kind} {self.version} in {self.folder} ended during startup. "
                     f"The end of its error log:\n{self.log_tail()}"
                 )
             try:

@@ -144,11 +144,9 @@ def look_at(cloud: Cloud, name: str) -> Instance:
     try:
         described = list(cloud.pages("rds", "describe_db_instances", "DBInstances", DBInstanceIdentifier=name))
     except GoneError as error:
-        raise InputError(
-            f"{name}: no such DB instance in this account and region{_cluster_hint(cloud, name)}"
-        ) from error
+        raise InputError(_unknown_instance(name) + _cluster_hint(cloud, name)) from error
     if not described:
-        raise InputError(f"{name}: no such DB instance in this account and region")
+        raise InputError(_unknown_instance(name))
     found = described[0]
     engine = str(found.get("Engine", ""))
     if engine not in ENGINES:
@@ -230,6 +228,10 @@ def _cluster(cloud: Cloud, cluster: str) -> dict[str, Any]:
     if not found:
         raise TargetError(f"{cluster}: RDS returned no description of this DB cluster")
     return found[0]
+
+
+def _unknown_instance(name: str) -> str:
+    return f"{name}: no such DB instance in this account and region"
 
 
 def _cluster_hint(cloud: Cloud, name: str) -> str:

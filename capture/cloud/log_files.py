@@ -283,7 +283,7 @@ class LogFiles(PulledLog):
                 try:
                     yield from self._from(name, self._ends[name])
                 except GoneError:
-                    self.holes.append(f"{name} was removed before its end was read")
+                    self.holes.append(f"{name} was removed before querytape read its end")
 
     def _batch(self) -> tuple[list[tuple[str, str]], bool]:
         """Return the next portions of the log with their markers, and whether there are more."""
@@ -303,12 +303,12 @@ class LogFiles(PulledLog):
         try:
             yield from self._rest(first)
         except GoneError:
-            self.holes.append(f"{first} was removed before its end was read")
+            self.holes.append(f"{first} was removed before querytape read its end")
         for name in others:
             try:
                 yield from self._whole(name)
             except GoneError:
-                self.holes.append(f"{name} was removed before it was read")
+                self.holes.append(f"{name} was removed before querytape read it")
         self._place = _LogPlace()
 
     def _rest(self, name: str) -> Iterator[str]:
@@ -409,7 +409,7 @@ class AuditLogFiles(PulledLog):
         return {name: about for name, about in found.items() if AUDIT_FILE.fullmatch(name)}
 
     def _lost(self, name: str) -> None:
-        self.holes.append(f"{name} was removed before its end was read")
+        self.holes.append(f"{name} was removed before querytape read its end")
 
     def _read(self, name: str, about: Listed, newest: bool) -> None:
         """Read a file to its end, and hold its rows back."""

@@ -124,7 +124,7 @@ def _why_not(name: str, parameter: Mapping[str, Any]) -> str:
     if parameter.get("IsModifiable") is False:
         return f"AWS does not allow changes of {name}"
     if str(parameter.get("ApplyType") or "dynamic") == "static":
-        return f"a change of {name} requires a reboot. Change it in the group, reboot the instance, then capture"
+        return f"a change of {name} requires a reboot. Change the parameter, reboot the instance, then capture"
     return ""
 
 
@@ -151,7 +151,9 @@ def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
             continue
         if now is None or not same(str(now), change.wanted):
             found = "not set" if now is None else repr(now)
-            text = f"{change.name} is now {found}: somebody else changed it, so querytape does not restore it"
+            text = (
+                f"{change.name} is now {found}: somebody else changed it, so querytape does not restore the old value"
+            )
             left += Left(changed=(text,))
         elif change.role == RESET:
             reset.append((change.name, None))

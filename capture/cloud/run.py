@@ -150,7 +150,9 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
             for line in left[0].changed:
                 say(line)
             if left[0].refused:
-                again = f"Run `querytape capture rds {plan.instance.name} --restore` ({plan.restore_file} is kept)"
+                again = (
+                    f"Run `querytape capture rds {plan.instance.name} --restore` (restore file: {plan.restore_file})"
+                )
                 say(f"NOT RESTORED: {'; '.join(left[0].refused)}. {again}")
             else:
                 plan.restore_file.unlink(missing_ok=True)

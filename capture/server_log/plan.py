@@ -134,12 +134,12 @@ def plan_notes(
 ) -> tuple[str, ...]:
     """Return the sentences, each whole in itself."""
     notes = _not_logged(facts, method)
+    most = f"at most about {megabytes(max_disk)} (--max-disk)"
     if log_file:
-        where, afterwards = str(log_file), "removes this file at the end"
+        written = f"the capture writes {most} to {log_file}, and removes this file at the end"
     else:
-        where, afterwards = f"mysql.{_table(method)}", "leaves the rows in this table"
-    size = megabytes(max_disk)
-    notes.append(f"the capture writes at most about {size} (--max-disk) to {where} and {afterwards}{_rate(facts)}")
+        written = f"the capture writes {most} to mysql.{_table(method)}, and leaves the rows in this table"
+    notes.append(written + _rate(facts))
     if method == "table":
         notes.append("the tape will have no error numbers, because mysql.slow_log has no columns for log_slow_extra")
     notes += _shared_output(facts, changes)
@@ -193,7 +193,7 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
         return [
             f"the server's own slow log ({own}) is on, but receives no statements during the capture",
             f"{kept}, and would write every statement into the server's own slow log. This log stays off until these"
-            " sessions are gone or until --restore. --log-again enables the log anyway. --end-sessions ends idle"
+            " sessions are gone or you run --restore. --log-again enables the log anyway. --end-sessions ends idle"
             " sessions",
         ]
     if any(change.role == CONTROL for change in changes):

@@ -207,7 +207,8 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
             saved = replace(saved, changes=tuple(c for c in saved.changes if c is not change))
             replace_restore_file(path, saved)
             text = (
-                f"{change.name} is now {now!r}: somebody else changed it from {change.before!r}, so querytape keeps it"
+                f"{change.name} is now {now!r}: somebody else changed it from {change.before!r}, so querytape keeps the"
+                " new value"
             )
             left += Left(changed=(text,))
             continue
@@ -240,7 +241,7 @@ def settle(target: Target, path: Path, saved: RestoreFile, span: Span, watch: Wa
         try:
             found = _wait(target, span, watch, lines, found)
         except KeyboardInterrupt:
-            lines.append("the wait for these sessions was interrupted")
+            lines.append("the wait for open sessions was interrupted")
     if waiting and found != [] and not watch.log_again:
         return HandedBack((*lines, *_still(target, found, saved)), done=False)
     with stop_on_signals(lambda: None):
@@ -282,10 +283,11 @@ def _wait(
             rest = until - time.monotonic()
             if rest <= 0:
                 break
-            who = "an unknown number of sessions still have"
+            text = "an unknown number of sessions still have the settings of the capture"
             if found is not None:
-                who = f"{plural(len(found), 'session')} still {'has' if len(found) == 1 else 'have'}"
-            watch.say(f"{who} the settings of the capture. Waiting at most {rest:,.0f} s for them to disconnect")
+                have = "has" if len(found) == 1 else "have"
+                text = f"{plural(len(found), 'session')} still {have} the settings of the capture"
+            watch.say(f"{text}. Waiting at most {rest:,.0f} s for them to disconnect")
             time.sleep(min(POLL_S, rest))
             with suppress(TargetError):
                 found = _look(target, span)
@@ -313,13 +315,15 @@ def _carry(found: list[Carrier]) -> str:
 
 def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> list[str]:
     """Return what stays as it should not, and what ends it."""
-    who = "unknown, because this account cannot see them" if found is None else listed(found)
     hold = "; ".join(
         f"{change.name} stays {change.wanted!r} (was {change.before!r})" for change in saved.of(CONTROL, HOLD)
     )
+    if found is None:
+        who = "sessions that this account cannot see may write every statement into the server's own slow log"
+    else:
+        who = f"these sessions would write every statement into the server's own slow log: {listed(found)}"
     return [
-        f"NOT RESTORED: {hold}. With the old value, these sessions would write every statement into the server's own"
-        f" slow log: {who}",
+        f"NOT RESTORED: {hold}. With the old value, {who}",
         "to restore the settings, restart the clients' connection pool or KILL these sessions (--end-sessions ends idle"
         f" ones). Then run `querytape capture server {saved.server} --restore`. --log-again does not wait for the"
         " sessions",

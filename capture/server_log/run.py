@@ -231,7 +231,7 @@ def settle_recorded(
     """Wait for the sessions that carry a recording's settings; `seen`: those of before whose log shows that they do."""
     left = recorded.left
     if left.refused:
-        again = f"NOT RESTORED: run `querytape capture server {recorded.saved.server} --restore` ({path} is kept)"
+        again = f"NOT RESTORED: run `querytape capture server {recorded.saved.server} --restore` (restore file: {path})"
         return HandedBack((*left.changed, *left.refused, again), done=False)
     back = settle(target, path, recorded.saved, replace(recorded.span, seen=frozenset(seen)), watch)
     return replace(back, lines=(*left.changed, *back.lines))

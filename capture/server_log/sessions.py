@@ -260,8 +260,5 @@ def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> 
         f" open transactions stay. Idle now: {found:,}. A statement that arrives during a KILL fails"
     ]
     if not_shown:
-        lines.append(
-            f"--renew-idle: this server does not show the holders of {', '.join(not_shown)}, so it may end such"
-            " sessions"
-        )
+        lines.append(f"--renew-idle may end sessions with locks that this server does not show: {', '.join(not_shown)}")
     return lines

@@ -24,10 +24,10 @@ MAGIC = (
     b"\x0a\x0d\x0d\x0a",
 )
 
-RIGHTS = """The right is CAP_NET_RAW, and there are four ways to it:
+RIGHTS = """Packet capture requires CAP_NET_RAW. There are four ways to get this privilege:
   a pipe       sudo tcpdump -i {interface} -s 0 -U -w - '{filter}' | querytape capture packets -{ports} -o x.tape
   sudo         sudo querytape capture packets {live} -o x.tape
-               root's rights go once the interface is open
+               querytape drops root's rights once the interface is open
   a unit       AmbientCapabilities=CAP_NET_RAW: docs/systemd/querytape-packets.service
   a container  podman run --network host --cap-add NET_RAW --user 0 -v "$PWD":/data IMAGE \\
                    capture packets {live} -o x.tape"""
@@ -92,18 +92,18 @@ def time_is_up(settings: Settings) -> Callable[[], bool]:
 
 # Why a TLS connection could not be read: the reader's counts, and how the sentence says it.
 UNREAD = {
-    "tls_without_keys": "without keys",
-    "tls_wrong_keys": "with the wrong keys",
-    "tls_not_supported": "with an unsupported version or cipher suite",
-    "tls_handshake_lost": "with an incomplete handshake in the capture",
-    "tls_renegotiated": "with a renegotiation whose keys are missing",
+    "tls_without_keys": "no keys",
+    "tls_wrong_keys": "wrong keys",
+    "tls_not_supported": "unsupported TLS version or cipher suite",
+    "tls_handshake_lost": "incomplete handshake in the capture",
+    "tls_renegotiated": "missing keys of a renegotiation",
 }
 
 
 def unread_reasons(description: Mapping[str, Any]) -> str:
     """Return the reasons with their counts, where keys were used."""
     counts = {text: description.get(key, 0) for key, text in UNREAD.items()}
-    return ", ".join(f"{count:,} {text}" for text, count in counts.items() if count)
+    return ", ".join(f"{text}: {count:,}" for text, count in counts.items() if count)
 
 
 def decrypted(description: Mapping[str, Any]) -> list[str]:
@@ -113,8 +113,8 @@ def decrypted(description: Mapping[str, Any]) -> list[str]:
     keys = f"the keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
     reasons = unread_reasons(description)
     return [
-        f"decrypted {plural(description['decrypted'], 'connection')} with"
-        f" {keys}{', and not ' if reasons else ''}{reasons}",
+        f"decrypted {plural(description['decrypted'], 'connection')} with {keys}"
+        + (f", but not all connections ({reasons})" if reasons else ""),
         *borrowed(description),
     ]
 
@@ -144,8 +144,8 @@ def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any
         "The statement texts or the parameter types were sent before the capture. --source can provide the texts": count
         - cut
         - misfits,
-        "Some of their bytes are missing from the capture": cut,
-        "Their packets do not match their statements. --problems lists the byte positions": misfits,
+        "Some bytes of the executions are missing from the capture": cut,
+        "The packets do not match the statements. --problems lists the byte positions": misfits,
     }
     return [
         {
@@ -172,8 +172,8 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "encrypted", "text": text})
     if part := description.get("decrypted_in_part"):
         new = description.get("decrypted_to_new_keys", 0)
-        ways = [f"{part - new:,} up to missing bytes"] * (part > new)
-        ways += [f"{new:,} up to a renegotiation whose keys are missing"] * (new > 0)
+        ways = [f"missing bytes: {part - new:,}"] * (part > new)
+        ways += [f"missing keys of a renegotiation: {new:,}"] * (new > 0)
         text = (
             f"{plural(part, 'encrypted connection')} could be decrypted only partly ({', '.join(ways)}). The rest is"
             " not"

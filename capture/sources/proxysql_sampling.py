@@ -76,13 +76,13 @@ def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]
     ).fetchall()[0]
     parts = []
     if executes >= MIN_SEEN and unprepared > MAX_SHARE * executes:
-        parts.append(f"{unprepared:,} of {executes:,} executions lack the preparation of their statement")
+        parts.append(f"{unprepared:,} of {executes:,} executions use a statement that was never prepared")
     if begins >= MIN_SEEN and unended > MAX_SHARE * begins:
-        parts.append(f"{unended:,} of {begins:,} transactions lack their end")
+        parts.append(f"{unended:,} of {begins:,} transactions never end")
     if not parts:
         return []
     text = (
         f"{' and '.join(parts)}. ProxySQL probably sampled the events (mysql-eventslog_rate_limit), but its log does"
-        " not show the rate. Add --sampled N, or --source with its admin port"
+        " not show the rate. Add --sampled N, or --source with the admin port"
     )
     return [{"kind": "looks_sampled", "text": text}]

@@ -20,7 +20,7 @@ from ..storage import open_storage
 FOLLOWS = "the events are not affected: --salvage writes a new tape from them"
 OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
 GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
-DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. Without it, {GATHERED_AGAIN}"
+DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
@@ -110,7 +110,8 @@ def _set(path: Path, work: Path) -> Iterator[Damage]:
         yield Damage(f"{name} is missing", again, lost=True)
     for name in sorted(set(inside) - listed):
         yield Damage(
-            f"{SET} does not list {name}, so this tape is not read", f"remove {name}: it is a copy or from another set"
+            f"{SET} does not list {name}, so this tape is not read",
+            (f"remove {name}, which is a copy or belongs to another set"),
         )
     if not damaged:
         yield from _what_it_says(path, again)
@@ -138,7 +139,9 @@ def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> 
             yield Damage(f"{name} is missing: {listed[name]['rows']:,} events", OTHER_PARTS, lost=True)
         elif entry is None:
             if info.get("finished"):
-                yield Damage(f"tape.json does not list {name}", f"remove {name}: it is a copy or from another tape")
+                yield Damage(
+                    f"tape.json does not list {name}", (f"remove {name}, which is a copy or belongs to another tape")
+                )
         else:
             yield from _part(con, path / name, name, entry)
 

@@ -86,10 +86,10 @@ def notes(method: str = "file", **variables: str) -> str:
 
 def test_how_much_and_where() -> None:
     """The bound, the place and whether it stays, the rate."""
-    assert "at most about 8,590 MB (--max-disk) to /q.log and removes this file at the end" in notes()
+    assert "at most about 8,590 MB (--max-disk) to /q.log, and removes this file at the end" in notes()
     assert "0.60 MB/s at this server's average of 2,000 statements per second" in notes()
-    assert "mysql.slow_log and leaves the rows in this table" in notes("table")
-    assert "mysql.general_log and leaves the rows in this table" in notes("general")
+    assert "mysql.slow_log, and leaves the rows in this table" in notes("table")
+    assert "mysql.general_log, and leaves the rows in this table" in notes("general")
 
 
 def test_what_stays_behind() -> None:
