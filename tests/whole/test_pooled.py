@@ -165,7 +165,7 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
     info, said, _ = record(source, tmp_path / "pool.tape", pool)
     pool.close()
     (warning,) = [one["text"] for one in info["warnings"] if one["kind"] == "open_sessions"]
-    assert f"what {POOL} sessions had prepared" in warning
+    assert f"the prepared statements of {POOL} sessions" in warning
     assert f"partial tape: {warning}" in said
     users = query(f"SELECT DISTINCT \"user\" FROM '{tmp_path}/pool.tape/sessions.parquet'")
     assert users == [("pool",)]

@@ -75,7 +75,7 @@ def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
     aws.static.add("log_slow_extra")
     changes, notes = plan_parameters(read_parameters(cloud, group), group)
     assert "log_slow_extra" not in {change.name for change in changes}
-    assert notes[0].startswith("log_slow_extra stays 0: it needs a reboot")
+    assert notes[0].startswith("log_slow_extra stays 0: a change of log_slow_extra requires a reboot")
     aws.static.add("log_output")
     with pytest.raises(RefusedError, match="log_output must be FILE and needs a reboot"):
         plan_parameters(read_parameters(cloud, group), group)
@@ -103,7 +103,7 @@ def test_a_shared_group_is_refused(aws: Aws) -> None:
     """The other instances of a cluster's group are named; the option allows it. Sessions that stay are told."""
     aws.cluster()
     plan = plan_rds(Cloud(), "au-1", RdsOptions())
-    shared = "1 other instance uses cluster parameter group shop-cluster and would also log every statement: au-2"
+    shared = "1 other instance uses cluster parameter group au-group and would also log every statement: au-2"
     assert shared in plan.refused[0]
     assert plan_rds(Cloud(), "au-1", RdsOptions(shared_ok=True)).refused == ()
     text = "\n".join(plan.lines())

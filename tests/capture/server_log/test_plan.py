@@ -100,7 +100,7 @@ def test_what_stays_behind() -> None:
     assert "stays off until these sessions are gone" in on
     percona = notes(**{"slow_query_log": "ON", GLOBAL_CONTROL: ""})
     assert "stays 'all' until then" in percona
-    assert "connections are open" not in percona
+    assert "open connections" not in percona
     assert "open connections: 3" in on
     assert "long_query_time" not in notes("general")
 
@@ -136,7 +136,7 @@ def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tm
     for method in ("general", "table"):
         for text in (*lacking(server, tmp_path, user, method).needed, *lacking(server, tmp_path, user, method).useful):
             assert f"'{user}'@" in text
-            grant = text[text.index("GRANT") :].partition(";")[0]
+            grant = text[text.index("GRANT") :].partition(". ")[0]
             server.execute(grant)
     assert lacking(server, tmp_path, user) == lacking(server, tmp_path, user, "general") == Rights((), ())
     assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before

@@ -74,7 +74,7 @@ def test_warnings_name_their_tape(folder: Path) -> None:
 def test_what_cannot_be_a_set(folder: Path, tmp_path: Path) -> None:
     """No tape, a set already, a tape that is unfinished or measured elsewhere: a sentence, and no set.json."""
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="no tape in it"):
+    with pytest.raises(InputError, match="found no tape"):
         gather(tmp_path / "none")
     make_tape(folder / "wire.tape", [{"statement": "SELECT 1"}], measuring_point="wire")
     with pytest.raises(InputError, match="durations that were measured at different points"):

@@ -94,6 +94,6 @@ def test_nothing_published(tmp_path: Path) -> None:
     tape = tmp_path / "t.tape"
     (tape / "events").mkdir(parents=True)
     (tape / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False, "parts": [], "files": []}))
-    with hold(tape), pytest.raises(InputError, match="published nothing yet"):
+    with hold(tape), pytest.raises(InputError, match="not yet published any events"):
         snapshot(tape, tmp_path / "now.tape")
     assert not (tmp_path / "now.tape").exists()
