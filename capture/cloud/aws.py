@@ -66,7 +66,7 @@ class Cloud:
             kind = GoneError if NOT_FOUND.search(code) else TargetError
             raise kind(f"{what}: {_text(error)}") from error
         except self._errors.NoCredentialsError as error:
-            raise RefusedError("boto3 found no credentials. Set them as for the aws command") from error
+            raise RefusedError("boto3 found no credentials. Configure credentials as for the aws command") from error
         except (self._errors.BotoCoreError, self._unreadable) as error:
             raise TargetError(f"{what}: {_text(error)}") from error
         if not isinstance(answer, dict):

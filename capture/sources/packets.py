@@ -220,12 +220,14 @@ def passed_over(description: Mapping[str, Any]) -> list[str]:
     others = [(description.get("not_tcp", 0) + description.get("not_ip", 0), "not TCP")]
     others.append((description.get("other_tcp", 0), "TCP on other ports"))
     over = [f"{count:,} {what}" for count, what in others if count]
-    over += [f"{description[name]:,} of them {name} (not supported)" for name in SEALED if description.get(name)]
+    sealed = [f"{description[name]:,} of {name}" for name in SEALED if description.get(name)]
     ports = " ".join(description.get(f"{kind}_ports", "") for kind in ("mysql", "x", "other")).split()
     notes = [f"packets in tunnels: {', '.join(through)}"] if through else []
     if over:
         shown = f" (ports {', '.join(ports)})" if ports else ""
         notes.append(f"packets skipped: {', '.join(over)}{shown}")
+    if sealed:
+        notes.append(f"packets of unsupported protocols: {', '.join(sealed)}")
     if likely := description.get("mysql_ports", "").split():
         notes.append(f"skipped ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
     if likely := description.get("x_ports", "").split():

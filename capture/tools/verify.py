@@ -17,7 +17,7 @@ from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, open
 from ...schemas.tape_set import SET, TapeSet
 from ..storage import open_storage
 
-FOLLOWS = "the events are not affected: --salvage writes a new tape from them"
+FOLLOWS = "the events are not affected: --salvage writes a new tape from the events"
 OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
 GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
 DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
@@ -46,7 +46,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         if info["format_version"] == FORMAT_VERSION:
             check_shape("tape", marker, info)
     except FolderError as error:
-        yield Damage(str(error), "the events may be intact: --salvage writes a new tape from them")
+        yield Damage(str(error), "the events may be intact: --salvage writes a new tape from readable events")
         return
     if info["format_version"] != FORMAT_VERSION:
         yield Damage(
@@ -58,7 +58,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         if is_held(path):
             yield Damage(
                 "the capture is still running",
-                ("`querytape tape cut` and `querytape inspect` can read its published parts"),
+                ("`querytape tape cut` and `querytape inspect` can read the published parts"),
             )
             return
         yield Damage(
@@ -94,7 +94,7 @@ def _set(path: Path, work: Path) -> Iterator[Damage]:
     if not (path / SET).exists():
         yield Damage(
             f"the folder has {plural(len(inside), 'tape')} but no {SET}",
-            "run `querytape tape set` to make a set of these tapes",
+            "run `querytape tape set` to make a set of the tapes",
         )
         return
     try:
@@ -204,7 +204,7 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
     if holes:
         yield Damage(
             f"{plural(holes, 'session')} with missing or duplicate events (not numbered 1, 2, 3, ...)",
-            "a replay skips these sessions (see --partial-ok)",
+            "a replay skips sessions with missing or duplicate events (see --partial-ok)",
         )
 
 

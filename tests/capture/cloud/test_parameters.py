@@ -77,7 +77,7 @@ def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
     assert "log_slow_extra" not in {change.name for change in changes}
     assert notes[0].startswith("log_slow_extra stays 0: a change of log_slow_extra requires a reboot")
     aws.static.add("log_output")
-    with pytest.raises(RefusedError, match="log_output must be FILE and needs a reboot"):
+    with pytest.raises(RefusedError, match="log_output must be FILE, but a change of log_output requires a reboot"):
         plan_parameters(read_parameters(cloud, group), group)
     aws.instance("shop-9", "default.mysql8.0")
     with pytest.raises(
