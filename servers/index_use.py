@@ -51,7 +51,7 @@ def ask_index_use(target: Target) -> IndexUse:
         found.uptime_s = whole(uptime[0][1]) if uptime else None
         rows = query_or_none(con, INDEXES, 6)
         if rows is None:
-            found.unknown.append("all indexes, because information_schema.STATISTICS cannot be read")
+            found.unknown.append("the indexes (information_schema.STATISTICS cannot be read)")
             return found
         keys = query_or_none(con, FOREIGN_KEYS, 3)
         if keys is None:
@@ -74,7 +74,7 @@ def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
         found.basis = "userstat"
         found.unknown.append("the time when userstat began to count (it may have been enabled or flushed at any time)")
         return {_names(row): _uses(row[3]) for row in counted}
-    found.unknown.append("the number of uses per index, because performance_schema and userstat are off")
+    found.unknown.append("the number of uses of each index (performance_schema and userstat are off)")
     return None
 
 
