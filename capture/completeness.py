@@ -4,7 +4,7 @@
 import duckdb
 
 from ..common.duck import load_sql
-from ..common.units import utc_time
+from ..common.units import plural, utc_time
 from .source import TapeWarning
 
 # Shorter floors under all durations are what a slow machine has anyway.
@@ -22,20 +22,21 @@ def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
     warnings = []
     if events >= MIN_EVENTS and shortest is not None and shortest >= MIN_THRESHOLD_NS:
         text = (
-            f"no statement is shorter than {shortest / 1e9:.6f} s: looks like long_query_time="
-            f"{threshold(shortest / 1e9)}; everything faster is missing"
+            f"no statement is shorter than {shortest / 1e9:.6f} s. The server probably ran with long_query_time="
+            f"{threshold(shortest / 1e9)}, so faster statements are missing"
         )
         warnings.append({"kind": "long_query_time", "text": text})
     if readers >= MIN_EVENTS and least_examined is not None and least_examined >= MIN_EXAMINED:
         text = (
-            f"no statement examined fewer than {least_examined} rows: looks like"
-            f" min_examined_row_limit={least_examined}"
+            f"no statement examined fewer than {least_examined} rows. The server probably ran with"
+            f" min_examined_row_limit={least_examined}, so statements that examine fewer rows are missing"
         )
         warnings.append({"kind": "min_examined_row_limit", "text": text})
     if gaps:
         text = (
-            f"{gaps} silence{'s' if gaps > 1 else ''} that the rest of the tape makes unlikely; the longest is"
-            f" {gap / 1e9:.0f} s from {utc_time(gap_from)} UTC: was a log file left out?"
+            f"the tape has {plural(gaps, 'unusually long pause')} between events. The longest pause lasts"
+            f" {gap / 1e9:.0f} s from"
+            f" {utc_time(gap_from)} UTC. A log file may be missing"
         )
         warnings.append({"kind": "hole", "text": text})
     return warnings

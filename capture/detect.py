@@ -23,7 +23,7 @@ def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
     except NativeFault as error:
         raise InputError(str(error)) from error
     if not begin:
-        raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
+        raise InputError(f"{name}: the file is empty (no tape was written)")
     kinds = list(kinds)
     seen = [(place, kind) for kind in kinds if (place := kind.sniff(begin)) >= 0]
     if text := unwrapping(name, begin, min((place for place, _ in seen), default=-1)):
@@ -32,6 +32,6 @@ def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
         return min(seen, key=lambda pair: pair[0])[1]
     first = begin.split(b"\n", 1)[0][:MAX_SHOWN]
     raise InputError(
-        f"{name}: unknown kind of file: it begins with {first!r}; give the kind: querytape capture KIND"
-        f" FILE ({', '.join(kind.name for kind in kinds)})"
+        f"{name}: unknown kind of file. The file begins with {first!r}. Run querytape capture KIND FILE with one of"
+        f" these kinds: {', '.join(kind.name for kind in kinds)}"
     )

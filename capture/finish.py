@@ -50,7 +50,7 @@ def finish(
         "problems": gather_problems(con, path),
     }
     if not info["counts"]["events"]:
-        raise InputError(f"{path}: no event in it")
+        raise InputError(f"{path}: the tape has no events")
     info.update(totals.time_range() if totals else time_range(con))
     info["server"] = without_late_position(info.get("server"), info["first_ns"])
     info["tables"] = [
@@ -167,15 +167,17 @@ def recover(path: Path) -> dict[str, Any]:
     Raises FolderError if `path` is not a tape, and InputError if it has no events.
     """
     if is_held(path):
-        raise InputError(f"{path}: its capture is running: nothing needs to be saved")
+        raise InputError(f"{path}: the capture is still running, so the tape needs no recovery")
     tape = open_folder("tape", path)
     info = dict(tape.info)
     if missing := [key for key in ("source", "files") if not info.get(key)]:
-        raise FolderError(f"{path / 'tape.json'}: {missing[0]}: missing: `querytape tape verify --salvage` may help")
+        raise FolderError(
+            f"{path / 'tape.json'}: {missing[0]} is missing. `querytape tape verify --salvage` may recover the tape"
+        )
     for half in (path / "events").glob("*.tmp"):
         half.unlink()
     info.pop("published", None)
-    text = "the capture was killed: its unwritten events are missing from the end of the tape"
+    text = "the capture was killed. Events that it had not yet written are missing from the end of the tape"
     with open_storage(path) as con:
         info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
         warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]
@@ -206,7 +208,7 @@ def position_sentence(server: Any, first_ns: int) -> str | None:
         return None
     first = datetime.fromtimestamp(first_ns / 1e9, UTC)
     return (
-        f"the binary log position was taken at {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the tape's"
-        " first event, so it cannot be used for a restore. Find the earlier one by time:"
-        f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG, and see docs/restore.md"
+        f"the binary log position is from {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the tape's first"
+        " event, so a restore cannot use it. Find the position of the first event by time (see docs/restore.md):"
+        f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG"
     )

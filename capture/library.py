@@ -33,9 +33,9 @@ def capture(
     paths = [files] if isinstance(files, str | PathLike) else files
     names = [as_input(fspath(path)) for path in paths]
     if kind is None and not names:
-        raise InputError("expected files, or a source that can be read live")
+        raise InputError("expected files to capture, or the kind of a live source")
     if kind is not None and kind not in SOURCES:
-        raise InputError(f"{kind!r}: expected a kind of source: {', '.join(SOURCES)}")
+        raise InputError(f"unknown kind of source {kind!r}: expected one of {', '.join(SOURCES)}")
     source = SOURCES[kind] if kind is not None else detect_source(names[0], SOURCES.values())
     path = Path(output)
     # Nothing of what was written just now has to be checked again: that would open each of its files.

@@ -23,9 +23,9 @@ TIMES = (0x07, 0x0A, TIME, 0x0C)
 BYTES = (0x10, 0xF9, 0xFA, 0xFB, 0xFC, 0xFF)  # BIT, BLOBs, GEOMETRY: shown as text where it is text
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\x1a": "\\Z"})
 LIMITS = (
-    ("redacted", "redacted when it was recorded: its literals are not on the tape"),
-    ("truncated", "cut in the log: not whole"),
-    ("unbound", "its values are not on the tape"),
+    ("redacted", "redacted during the capture: the literals of this statement are not on the tape"),
+    ("truncated", "the log truncated this statement"),
+    ("unbound", "the values of this statement are not on the tape"),
 )
 
 
@@ -37,7 +37,7 @@ class _Reading:
 
     def take(self, size: int) -> bytes:
         if self.at + size > len(self.data):
-            raise ValueError("the parameters end too early")
+            raise ValueError("the recorded parameters are incomplete")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -168,9 +168,9 @@ def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 
         return _execution(at, letter, _long_data(long_data), reading), ""
     if letter == "B":
         values, rows = _bulk(at, reading)
-        return values, f"a bulk execution of {rows:,} rows: this is the first" if rows > 1 else ""
+        return values, f"the first of {rows:,} rows of a bulk execution" if rows > 1 else ""
     if letter == "R":
-        raise ValueError("its values are unknown: it was prepared before the recording began")
+        raise ValueError("unknown values: the statement was prepared before the capture began")
     return [], ""
 
 
@@ -185,7 +185,7 @@ def statement_text(
         return None
     notes = [text for name, text in LIMITS if flags & FLAGS[name]]
     if flags & FLAGS["placeholder"] and params is None:
-        notes.append("each ? is an unknown value")
+        notes.append("the value of each ? is unknown")
     if params is None or flags & FLAGS["unbound"] or params[:1] in (b"A", b"I"):
         return _with_notes(notes, statement)
     try:
@@ -205,7 +205,7 @@ def _substituted(statement: bytes, params: bytes, long_data: list[bytes]) -> tup
         if len(places) == len(plain) or (attributes and len(places) < len(plain)):
             values, _ = bound_values(params, long_data, reading)
             return _filled(statement, places, values), notes
-    return statement, [*notes, f"its values, in order: {', '.join(plain)}"] if plain else notes
+    return statement, [*notes, f"values of this statement in order: {', '.join(plain)}"] if plain else notes
 
 
 def _filled(statement: bytes, places: Sequence[int], values: Sequence[str]) -> bytes:

@@ -148,8 +148,8 @@ def dropped_warnings(info: dict[str, Any]) -> list[TapeWarning]:
         return []
     problems = f" and {plural(dropped['problems'], 'problem')}" if dropped["problems"] else ""
     text = (
-        f"events before {utc_time(dropped['before_ns'])} UTC were dropped by --keep"
-        f" {short_duration(dropped['keep_ns'])} ({plural(dropped['events'], 'event')}{problems}): older sessions"
-        " lack their earlier settings and prepared statements"
+        f"--keep {short_duration(dropped['keep_ns'])} dropped the events before {utc_time(dropped['before_ns'])} UTC"
+        f" ({plural(dropped['events'], 'event')}{problems}). Older sessions lack their earlier settings and prepared"
+        " statements"
     )
     return [{"kind": "dropped_by_keep", "text": text}]

@@ -15,6 +15,7 @@ import duckdb
 from ..common.errors import InputError, NativeFault
 from ..common.files import hold, size_now
 from ..common.signals import stop_on_signals
+from ..common.units import plural
 from ..native.bindings.inputs import STDIN, Pipe, as_input, head
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
@@ -116,7 +117,8 @@ def check_files(names: Sequence[str], *, follow: bool = False) -> None:
     `follow`: one that is empty will grow.
     """
     if len(set(names)) != len(names):
-        raise InputError("the same file is named twice: its events would be on the tape twice")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{twice}: the file is given twice, so its events would be on the tape twice")
     for name in names:
         path = Path(name)
         if name == STDIN:
@@ -124,7 +126,7 @@ def check_files(names: Sequence[str], *, follow: bool = False) -> None:
         if not path.exists():
             raise InputError(f"{name}: no such file")
         if path.is_file() and path.stat().st_size == 0 and not follow:
-            raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
+            raise InputError(f"{name}: the file is empty (no tape was written)")
 
 
 def refuse_wrapped(kind: SourceKind, names: Sequence[str]) -> None:
@@ -200,10 +202,10 @@ def check_events(
     shutil.rmtree(path)
     kind, names = source.kind, source.files
     if info["stopped"]:
-        raise InputError("stopped before any event was read (no tape was written)")
+        raise InputError("the capture was stopped before it read an event (no tape was written)")
     if damaged:
-        packed = "packed file is" if damaged == 1 else f"{damaged:,} packed files are"
-        raise InputError(f"{', '.join(names)}: no event: the {packed} damaged or cut off (no tape was written)")
+        packed = "compressed file is" if damaged == 1 else f"{damaged:,} compressed files are"
+        raise InputError(f"{', '.join(names)}: no events: the {packed} damaged or truncated (no tape was written)")
     reasons = [*(warning["text"] for warning in kind.warnings(info["input"])), *kind.notes(info["input"])]
     raise InputError("; ".join([no_event_sentence(kind, names, stats, source.settings), *reasons]))
 
@@ -212,13 +214,13 @@ def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats
     """Return the sentence for input without a single event."""
     what = ", ".join("standard input" if name == STDIN else name for name in names)
     if not names:
-        return "no event was seen: nothing was captured (no tape was written)"
+        return "the capture received no events (no tape was written)"
     if stats.bytes_read == 0:
-        return f"{what}: empty: there is nothing to capture (no tape was written)"
+        return f"{what}: the input is empty (no tape was written)"
     expected = kind.expected if isinstance(kind.expected, str) else kind.expected(settings)
     return (
-        f"{what}: not {kind.title}, or one without events: expected {expected}, found none in"
-        f" {stats.bytes_parsed:,} bytes (no tape was written)"
+        f"{what}: no events in {plural(stats.bytes_parsed, 'byte')}. Expected {kind.title} with {expected} (no tape was"
+        " written)"
     )
 
 
@@ -227,9 +229,10 @@ def truncation_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
     n = description.get("truncations_without_copy", 0)
     if not n:
         return []
+    times = "once" if n == 1 else f"{n:,} times"
     text = (
-        f"the log was truncated {n:,} times and no copy of it was found next to it: the last bytes before may be"
-        " missing"
+        f"the log was truncated {times}, and its folder contains no copy of the old content. The last bytes before a"
+        " truncation may be missing"
     )
     return [{"kind": "truncated_log", "text": text}]
 
@@ -238,4 +241,9 @@ def stop_warnings(info: dict[str, Any], *, live: bool) -> list[TapeWarning]:
     """Return the warning that files were not read to their end; a live source has none."""
     if live or not info.get("stopped"):
         return []
-    return [{"kind": "stopped", "text": "the capture was stopped by hand: the rest of the input is not on the tape"}]
+    return [
+        {
+            "kind": "stopped",
+            "text": ("the capture was stopped before the end of the input. The remaining events are not on the tape"),
+        }
+    ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from ..common.units import plural
 from ..native.bindings.inputs import STDIN
 from ..native.bindings.known_sessions import KnownSessions
 from ..native.bindings.reader import Reader
@@ -25,9 +26,9 @@ FOUND = "SELECT count(DISTINCT thread_id) FROM events WHERE thread_id IN (SELECT
 # Sources whose connections are the server's own, by its ids or by their clients.
 KINDS = frozenset({"packets", "slowlog", "general", "audit"})
 REASONS = {
-    "no_text": "prepared statements whose text the server does not show whole",
-    "large_variable": "user variables that are too large together",
-    "no_room": "prepared statements that the server had no room to show, of any session",
+    "no_text": "prepared statements whose full text the server does not show",
+    "large_variable": "user variables above the total size limit",
+    "no_room": "prepared statements that performance_schema had no room for",
 }
 
 
@@ -73,7 +74,7 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
     times = [Path(name).stat().st_mtime for name in files if name != STDIN and Path(name).is_file()]
     if known.started_s is None or not times or known.started_s <= max(times):
         return ""
-    return "the server was started after these files were written: sessions that were open before are unknown"
+    return "the server started after these files were written, so the sessions from before the capture are unknown"
 
 
 def describe_state(
@@ -100,16 +101,20 @@ def describe_state(
     notes = []
     if given.sessions:
         notes.append(
-            f"{len(given.sessions):,} sessions were open on the source; {found:,} of them are on the tape, with"
-            f" {carried:,} statements that restore their state (of them {prepared:,} prepared statements)"
+            f"sessions open on the source: {len(given.sessions):,}. The tape contains {found:,} of these sessions, with"
+            f" {plural(carried, 'statement')} to restore their state ({prepared:,} of them prepared)"
         )
     if after and carried:
-        notes.append("their state was read after the traffic: later changes count as set from the start")
+        notes.append(
+            "the state of open sessions was read after the traffic, so later changes apply from the start of the tape"
+        )
     if given.not_shown and given.sessions:
-        notes.append(f"this server does not show, of sessions that were open before: {', '.join(given.not_shown)}")
+        notes.append(
+            f"state that the server does not show for sessions from before the capture: {', '.join(given.not_shown)}"
+        )
     lacking = [f"{n:,} {REASONS[reason]}" for reason, n in given.not_restored.items() if n]
     if PREPARED in given.not_shown and tape.get("source") == "packets" and found:
-        lacking.append(f"what {found:,} sessions had prepared: the server does not show it (performance_schema)")
+        lacking.append(f"the prepared statements of {plural(found, 'session')} (not in performance_schema)")
     warnings = [{"kind": "open_sessions", "text": f"not restored: {'; '.join(lacking)}"}] if lacking else []
     return {"open_sessions": info}, notes, warnings
 

@@ -101,7 +101,7 @@ def restarts(description: Mapping[str, Any]) -> list[str]:
     """Return the sentence of the server's starts in a log, if there are any."""
     count = description.get("restarts", 0)
     times = "once" if count == 1 else f"{count:,} times"
-    return [f"the server was restarted {times}; open sessions ended at each start"] if count else []
+    return [f"the server restarted {times}. Each restart ended the open sessions"] if count else []
 
 
 @dataclass(frozen=True)

@@ -81,27 +81,33 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
     head = head.removeprefix(BYTE_ORDER_MARK)
     file = shlex.quote(f"./{name}" if name.startswith("-") else name)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return f"the text is UTF-16: iconv -f UTF-16 -t UTF-8 {file} > plain.log; then capture plain.log"
+        return (
+            f"the text is UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8 {file} > plain.log; then capture plain.log"
+        )
     if XML.match(head):
-        return "audit logs in XML are not read: set audit_log_format = JSON on the server, and record again"
+        return "XML audit logs are not supported. Set audit_log_format = JSON on the server, and capture again"
     if CLOUDWATCH.match(head):
         return (
-            f"this is output of `aws logs`: jq -r '.events[].message' {file} > plain.log takes the log out of it;"
-            " then capture plain.log"
+            "this is output of `aws logs`. Extract the log with:"
+            f" jq -r '.events[].message' {file} > plain.log; then capture plain.log"
         )
     if AZURE.match(head):
-        return f"its entries are in `records`: jq -c '.records[]' {file} > plain.json; then capture plain.json"
+        return (
+            f"the log entries are inside `records`. Extract them with: jq -c '.records[]' {file} > plain.json;"
+            " then capture plain.json"
+        )
     found = _find_prefix(head)
     if found is not None and not 0 <= known_at < found[0]:
         prefix = found[1]
         if KUBERNETES.fullmatch(prefix):
             return (
-                "each line begins as Kubernetes writes it, which cuts long lines:"
-                f" awk '{JOINED}' {file} > plain.log joins them; then capture plain.log"
+                "Kubernetes added a prefix to each line and split long lines. Restore the log with:"
+                f" awk '{JOINED}' {file} > plain.log; then capture plain.log"
             )
         return (
-            f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
-            f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"
+            f"another program added the prefix {prefix.decode('utf-8', 'backslashreplace')!r} to each record. Remove"
+            " the"
+            f" prefix with: sed -E 's/^{_shape(prefix)}//' {file} > plain.log; then capture plain.log"
         )
     return _json(file, head) or _audit(name, file, head) if known_at < 0 else None
 
@@ -161,7 +167,10 @@ def _json(file: str, head: bytes) -> str | None:
             key, ends = found
             each = ".[]" if head.lstrip().startswith(b"[") else ""
             command = f"jq -{'j' if ends else 'r'} {shlex.quote(each + key)} {file}"
-            return f"the log's lines are in JSON: {command} > plain.log takes them out of it; then capture plain.log"
+            return (
+                f"the lines of the log are inside JSON objects. Extract them with: {command} > plain.log;"
+                " then capture plain.log"
+            )
     return None
 
 
@@ -185,22 +194,25 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
             path = Path(name)
             at = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
             time, year, row = "([A-Z][a-z]+ [ 0-9][0-9] [0-9:.]+)", f"{at.year} ", r"\2"
-            why = f"; syslog has no year: {at.year} is the file's: split a log that goes over New Year"
+            why = f" (the command adds the file's year, {at.year}: first split a log that contains New Year)"
         lead = re.sub(r"[A-Z][a-z]+", "[A-Z][a-z]+", _shape(found["lead"]))
         command = f"s/^{lead}{time} [^,]*{_shape(found['ident'])}[^,]* ([^ ,]*,)/{year}\\1,{row}/p"
         return (
-            f"syslog has the times of these audit rows: sed -nE '{command}' {file} > plain.log adds them to the rows;"
-            f" then capture plain.log{why}"
+            f"syslog wrote the times of these audit rows. Copy the times into the rows with: sed -nE '{command}' {file}"
+            f" > plain.log; then capture plain.log{why}"
         )
     if JOURNAL.search(head) and b'"__REALTIME_TIMESTAMP"' in head:
         command = """.__REALTIME_TIMESTAMP + "," + (.MESSAGE | sub("^[^,]* "; ""))"""
-        return f"this is output of `journalctl -o json`: jq -r '{command}' {file} > plain.log; then capture plain.log"
+        return (
+            f"this is output of `journalctl -o json`. Extract the log with: jq -r '{command}' {file} > plain.log;"
+            " then capture plain.log"
+        )
     if TIMELESS.search(head):
-        return "these audit rows have no times: `journalctl -o short-iso-precise` prints them with their times"
+        return "these audit rows have no times. Run `journalctl -o short-iso-precise` to print them with their times"
     if OTHER_TIME.search(head):
         return (
-            "these audit rows have times of an unknown format (expected year, month, day, hour, minute, second)."
-            " Set server_audit_timestamp_format = '%Y%m%d %H:%i:%s.%f', and record again"
+            "the times of these audit rows have an unknown format (expected year, month, day, hour, minute, second)."
+            " Set server_audit_timestamp_format = '%Y%m%d %H:%i:%s.%f', and capture again"
         )
     return None
 

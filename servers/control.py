@@ -131,21 +131,21 @@ class ControlConnection(Base):
             self._renew()
         self._room -= n
         if self._room < 0:
-            raise self._lost(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+            raise self._lost(f"the reply is larger than {MAX_ANSWER_BYTES >> 20} MiB")
         pieces = []
         while n > 0:
             left_s = self._until - time.monotonic()
             if left_s <= 0:
-                raise self._lost("no answer in time")
+                raise self._lost("no reply in time")
             try:
                 self._sock.settimeout(left_s)  # type: ignore[attr-defined]
                 piece = self._rfile.read1(n)  # type: ignore[attr-defined]
             except TimeoutError as error:
-                raise self._lost("no answer in time") from error
+                raise self._lost("no reply in time") from error
             except OSError as error:
                 raise self._lost(str(error)) from error
             if not piece:
-                raise self._lost("the connection was closed")
+                raise self._lost("the server closed the connection")
             pieces.append(piece)
             n -= len(piece)
         return b"".join(pieces)
@@ -154,7 +154,9 @@ class ControlConnection(Base):
         if bytes(plugin_name) in CLEAR_PLUGINS and not (self._cleartext and self._secure):  # type: ignore[attr-defined]
             name = bytes(plugin_name).decode()
             how = "--ssl-mode REQUIRED or better" if self._cleartext else "--allow-cleartext-password and TLS"
-            raise OperationalError(2059, f"the server asks for the cleartext password ({name}): refused without {how}")
+            raise OperationalError(
+                2059, (f"the server requests the password in clear text ({name}). This login requires {how}")
+            )
         return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
     def _renew(self) -> None:
@@ -167,7 +169,7 @@ class ControlConnection(Base):
 
     def _malformed(self, error: BaseException) -> OperationalError:
         self._force_close()  # type: ignore[attr-defined]
-        return OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({type(error).__name__})")
+        return OperationalError(MALFORMED, f"the reply does not follow the MySQL protocol ({type(error).__name__})")
 
 
 def connect(*, timeout_s: float, answer_s: float = ANSWER_S, **options: Any) -> ControlConnection:
@@ -175,4 +177,6 @@ def connect(*, timeout_s: float, answer_s: float = ANSWER_S, **options: Any) -> 
     try:
         return ControlConnection(timeout_s, answer_s, **options)
     except CONFUSED as error:
-        raise pymysql.err.OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({error})") from error
+        raise pymysql.err.OperationalError(
+            MALFORMED, (f"the reply does not follow the MySQL protocol ({error})")
+        ) from error

@@ -47,34 +47,41 @@ def check_data(data: Path) -> None:
     """Raise InputError where a folder has no data of a stopped server that a copy of it can run on."""
     where = f"--target sandbox: data={data}"
     if not any((data / name).exists() for name in ("ibdata1", "mysql")):
-        raise InputError(f"{where}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`")
+        raise InputError(f"{where}: expected the data folder of a stopped server, with `mysql` and `ibdata1`")
     of_mariadb = _is_of_mariadb(data)
     for name in CHECKPOINTS:
         tool = "mariadb-backup" if of_mariadb or name.startswith("mariadb") else "xtrabackup"
         said = UNPREPARED.search(_text(data / name))
         if said is not None and said[1] == "incremental":
             raise InputError(
-                f"{where}: an incremental backup, which has changes only: apply it to the full one"
-                f" ({tool} --prepare --incremental-dir) and use that folder"
+                f"{where}: an incremental backup contains only changes. Apply it to the full backup"
+                f" ({tool} --prepare --incremental-dir), and use the folder of the full backup"
             )
         if said is not None and not (said[1] == "log-applied" and of_mariadb):
-            raise InputError(f"{where}: a backup that is not prepared: run {tool} --prepare on it first")
+            raise InputError(f"{where}: the backup is not prepared. Run {tool} --prepare on the folder first")
     pid = _holder(data / "ibdata1")
     if pid is not None:
-        raise InputError(f"{where}: process {pid} runs on it (it has locked ibdata1): stop it, or copy a stopped one")
+        raise InputError(
+            f"{where}: process {pid} has locked ibdata1. Stop the process, or use the folder of a stopped server"
+        )
     if any(data.glob("*.pid")):
-        raise InputError(f"{where}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one")
+        raise InputError(
+            f"{where}: the folder contains a pid file, so a server seems to use it. Stop the server, or use the folder"
+            " of"
+            " a stopped server"
+        )
     elsewhere = next(data.rglob("*.isl"), None)
     if elsewhere is not None:
         raise InputError(
-            f"{where}: the table of {elsewhere.relative_to(data)} lies outside of the folder (DATA DIRECTORY):"
-            " a copy would write to the original; move the table into the data folder"
+            f"{where}: the table of {elsewhere.relative_to(data)} is outside the folder (DATA DIRECTORY). A server on"
+            " the"
+            " copy would write to the original table. Move the table into the data folder"
         )
     tablespace = _tablespace_elsewhere(data / DICTIONARY)
     if tablespace is not None:
         raise InputError(
-            f"{where}: its data dictionary names {printable(tablespace)}, which is on this machine. The copy would"
-            " write to it. Move it into the data folder, or copy on another machine"
+            f"{where}: the data dictionary names {printable(tablespace)}, which exists on this machine. A server on the"
+            " copy would write to this file. Move the file into the data folder, or copy the folder on another machine"
         )
 
 

@@ -51,11 +51,11 @@ def ask_index_use(target: Target) -> IndexUse:
         found.uptime_s = whole(uptime[0][1]) if uptime else None
         rows = query_or_none(con, INDEXES, 6)
         if rows is None:
-            found.unknown.append("its indexes: information_schema.STATISTICS cannot be read")
+            found.unknown.append("the indexes (information_schema.STATISTICS cannot be read)")
             return found
         keys = query_or_none(con, FOREIGN_KEYS, 3)
         if keys is None:
-            found.unknown.append("which indexes serve foreign keys")
+            found.unknown.append("the indexes that foreign keys need")
         counts = _counts(con, found)
         _fill(found, rows, keys or (), counts)
         return found
@@ -72,9 +72,9 @@ def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
     counted = query_or_none(con, USER_STATISTICS, 4) if switched and str(switched[0][0]) == "1" else None
     if counted is not None:
         found.basis = "userstat"
-        found.unknown.append("since when userstat counts: it may have been switched on, or flushed, at any time")
+        found.unknown.append("the time when userstat began to count (it may have been enabled or flushed at any time)")
         return {_names(row): _uses(row[3]) for row in counted}
-    found.unknown.append("how often it used its indexes: performance_schema and userstat are off")
+    found.unknown.append("the number of uses of each index (performance_schema and userstat are off)")
     return None
 
 

@@ -66,14 +66,16 @@ def read_accounts(path: Path) -> dict[str, Account]:
         parser.read_string(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError, configparser.Error) as error:
         reason = str(error).replace("\n", " ")
-        raise InputError(f"--users {path}: cannot be read as sections [user] with password = ...: {reason}") from error
+        raise InputError(
+            f"--users {path}: cannot be read: {reason} (expected sections [user] with password = ...)"
+        ) from error
     if mode & 0o077:
-        raise InputError(f"--users {path}: it has passwords, and others can read it: chmod 600 {path}")
+        raise InputError(f"--users {path}: other users can read the passwords in this file. Run chmod 600 {path}")
     accounts = {}
     for name in parser.sections():
         unknown = sorted(set(parser[name]) - {"user", "password"})
         if unknown:
-            raise InputError(f"--users {path}: [{name}] has {unknown[0]!r}; expected user and password")
+            raise InputError(f"--users {path}: section [{name}]: expected user or password, found {unknown[0]!r}")
         password = parser[name].get("password")
         accounts[name] = Account(parser[name].get("user", name), None if password is None else option_value(password))
     return accounts

@@ -70,7 +70,7 @@ NO_PATHS = frozenset(
     {"default-time-zone", "innodb-ft-server-stopword-table", "innodb-ft-user-stopword-table", "innodb-ft-aux-table"}
 )
 PREFIXES = ("loose-", "skip-", "disable-", "enable-", "maximum-", "autoset-", "plugin-")
-DATA_FOLDER = "data=FOLDER names a data folder to copy"
+DATA_FOLDER = "Use data=FOLDER to copy a data folder"
 NAME = re.compile(r"[a-z][a-z0-9._-]*")
 
 
@@ -80,17 +80,19 @@ def check_options(options: Mapping[str, str]) -> None:
         plain = name.lower().replace("_", "-")
         shown = f"--target sandbox: {printable(name)}"
         if not NAME.fullmatch(plain):
-            raise InputError(f"{shown}: expected the name of a server's option")
+            raise InputError(f"{shown}: expected the name of a server option")
         names = meanings(plain)
         if fixed := _begun(names, FIXED):
-            hint = f": {DATA_FOLDER}" if fixed == "datadir" else ""
-            raise InputError(f"{shown}: a private server has its own {fixed}{hint}")
+            hint = f". {DATA_FOLDER}" if fixed == "datadir" else ""
+            raise InputError(f"{shown}: a private server sets its own {fixed}{hint}")
         if found := _begun(names, ELSEWHERE):
             raise InputError(f"{shown}: a private server does not accept options that name files ({found})")
         if found := _begun(names, RUNS) or next((each for each in FAMILIES for name in names if _kin(name, each)), ""):
-            raise InputError(f"{shown}: a private server does not accept options that run or open something ({found})")
+            raise InputError(
+                f"{shown}: a private server does not accept options that run programs or open connections ({found})"
+            )
         if looks_like_a_path(value) and not any(name in NO_PATHS for name in names):
-            raise InputError(f"{shown}: a private server does not accept options with a path; {DATA_FOLDER}")
+            raise InputError(f"{shown}: a private server does not accept options with a path. {DATA_FOLDER}")
 
 
 def meanings(name: str) -> list[str]:

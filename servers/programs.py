@@ -25,11 +25,11 @@ SYSTEM_FOLDERS = (
 INSTALLERS = {
     "apt-get": (
         "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core",
-        "no service, nothing that starts by itself",
+        "no service is installed",
     ),
-    "dnf": ("dnf install mariadb-server", "a service that nobody starts"),
-    "zypper": ("zypper install mariadb", "a service that nobody starts"),
-    "pacman": ("pacman -S mariadb", "a service that nobody starts"),
+    "dnf": ("dnf install mariadb-server", "its service is not started"),
+    "zypper": ("zypper install mariadb", "its service is not started"),
+    "pacman": ("pacman -S mariadb", "its service is not started"),
 }
 LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # of a Debian package that was only unpacked
 
@@ -68,7 +68,7 @@ def server_account() -> pwd.struct_passwd | None:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise LookupError("expected an account 'mysql' or 'nobody' to run servers as, found neither")
+    raise LookupError("private servers need a system account 'mysql' or 'nobody', found neither")
 
 
 def servers_folder() -> Path:
@@ -96,10 +96,10 @@ def find_program(kind: str) -> Program | None:
 def missing_sentence(kind: str) -> str:
     """Return the sentence that a kind of server is missing, and how to get it."""
     if kind in ("mariadb-11.8", "mysql-9"):
-        return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one from a mirror"
+        return f"no {kind} server on this machine. Run scripts/fetch-debian-server to unpack one from a mirror"
     if kind.startswith("mariadb"):
-        return f"no {kind} server on this machine: {install_line()}"
-    return f"no {kind} server on this machine: scripts/fetch-mysql fetches one, if Maven (mvn) is installed"
+        return f"no {kind} server on this machine. {install_line()}"
+    return f"no {kind} server on this machine. Run scripts/fetch-mysql to download one (requires Maven, mvn)"
 
 
 def install_line() -> str:
@@ -107,7 +107,7 @@ def install_line() -> str:
     found = next((name for name in INSTALLERS if shutil.which(name, path=search_path())), "apt-get")
     words, starts = INSTALLERS[found]
     user = "" if os.geteuid() == 0 else "sudo "
-    return f"{user}{words} installs its programs ({starts})"
+    return f"Install its programs with: {user}{words} ({starts})"
 
 
 @cache

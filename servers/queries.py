@@ -31,7 +31,7 @@ def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows 
             raise TargetError(f"{query}: {printable(' '.join(map(str, error.args)), 1000)}") from error
         return None
     if rows and len(rows[0]) < columns:
-        raise TargetError(f"{query}: expected {columns} columns, the server answered with {len(rows[0])}")
+        raise TargetError(f"{query}: expected {columns} columns, found {len(rows[0])}")
     return rows
 
 

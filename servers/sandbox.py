@@ -206,8 +206,8 @@ class Server:
         while time.monotonic() < deadline:
             if not self.running:
                 raise TargetError(
-                    f"the private {self.kind} {self.version} in {self.folder} ended while starting; "
-                    f"the end of its error log:\n{self.log_tail()}"
+                    f"the private {self.kind} {self.version} in {self.folder} ended during startup. "
+                    f"The end of its error log:\n{self.log_tail()}"
                 )
             try:
                 self._by_socket(connect_timeout=5).close()
@@ -217,7 +217,7 @@ class Server:
             time.sleep(0.02)
         raise TargetError(
             f"the private {self.kind} {self.version} in {self.folder} did not answer within "
-            f"{START_TIMEOUT_S:.0f} s ({last}); the end of its error log:\n{self.log_tail()}"
+            f"{START_TIMEOUT_S:.0f} s ({last}). The end of its error log:\n{self.log_tail()}"
         )
 
 
@@ -246,7 +246,7 @@ def start_server(
             atexit.register(_discard, server)  # wherever a signal comes before somebody's `with` has the server
     try:
         if len(str(place / "s")) > MAX_SOCKET_PATH:
-            raise TargetError(f"{place}: too long a path for a unix socket; give a shorter folder")
+            raise TargetError(f"{place}: the path is too long for a Unix socket. Use a folder with a shorter path")
         if data is not None:
             check_data(data)
             server.use(own_account(place))
@@ -287,7 +287,7 @@ def template_data(program: Program) -> Path:
         process = _spawn(program.init_command(data), log)
         if process.wait() != 0:
             tail = log.read_text(encoding="utf-8", errors="backslashreplace")[-2000:]
-            raise TargetError(f"{program.command[0]} could not make a data folder; the end of its log:\n{tail}")
+            raise TargetError(f"{program.command[0]} could not create a data folder. The end of its log:\n{tail}")
         _templates[program.command] = data
     return _templates[program.command]
 

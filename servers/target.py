@@ -87,7 +87,7 @@ class Target:
             )
             if self.tls.required and not is_encrypted(con):
                 con.close()
-                raise TargetError(f"{self.name} has no TLS, and --ssl-mode {self.tls.mode} asks for it")
+                raise TargetError(f"{self.name} does not support TLS, but --ssl-mode {self.tls.mode} requires it")
             return con
         except (pymysql.Error, OSError, RuntimeError) as error:
             said, hint = fault_text(error), self._hint(error)
@@ -105,14 +105,14 @@ class Target:
         number = error.args[0] if error.args else None
         clear = self.tls.mode == "DISABLED"
         if number in (1045, 1698):
-            tls = "; an account that asks for TLS (REQUIRE SSL) needs --ssl-mode REQUIRED" if clear else ""
-            return f": give the password in {PASSWORD_VARIABLES[0]}, an option file or with --ask-password{tls}"
+            tls = ". An account with REQUIRE SSL needs --ssl-mode REQUIRED" if clear else ""
+            return f". Set the password in {PASSWORD_VARIABLES[0]} or an option file, or use --ask-password{tls}"
         if number == INSECURE_TRANSPORT and clear:
-            return ": use --ssl-mode REQUIRED"
+            return ". Use --ssl-mode REQUIRED"
         if number == TLS_FAILED and self.tls.required:
-            return f": --ssl-mode {self.tls.mode} asks for TLS"
+            return f". --ssl-mode {self.tls.mode} requires TLS"
         if number in (2002, 2003):
-            return ": is it running, and does it listen there?"
+            return ". Check that the server is running and listens on this address"
         return ""
 
     def settled(self, con: "Connection[Any]") -> "Target":
@@ -123,7 +123,7 @@ class Target:
         try:
             return replace(self, tls=self.tls.settled(is_encrypted(con)))
         except (pymysql.Error, OSError) as error:
-            raise TargetError(f"{self.name}: no answer to SHOW STATUS: {fault_text(error)}") from error
+            raise TargetError(f"{self.name}: no reply to SHOW STATUS: {fault_text(error)}") from error
 
 
 def fault_text(error: BaseException) -> str:
@@ -162,7 +162,7 @@ def parse_target(
     path = parts.get("socket")
     host = None if path else parts.get("host")
     if not host and not path:
-        raise InputError(f"{what}: expected a host or a socket, as in {SHAPE}; found {url!r}")
+        raise InputError(f"{what}: expected a host or a socket, as in {SHAPE}, found {url!r}")
     port = _port(parts.get("port"))
     user = parts.get("user") or getpass.getuser()
     password = next((environ[name] for name in PASSWORD_VARIABLES if name in environ), parts.get("password"))
@@ -191,20 +191,18 @@ def _url_parts(url: str, what: str) -> dict[str, str]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise InputError(f"{what}: expected {SHAPE}; found {url!r}") from None
+        raise InputError(f"{what}: expected {SHAPE}, found {url!r}") from None
     if parts.scheme not in ("mysql", "mariadb"):
-        raise InputError(f"{what}: expected {SHAPE}; found {url!r}")
+        raise InputError(f"{what}: expected {SHAPE}, found {url!r}")
     if parts.password is not None:
         raise InputError(
-            f"{what}: a password is visible to every user of this machine on the command line:"
-            f" set {PASSWORD_VARIABLES[0]}, or use --defaults-file or --ask-password"
+            f"{what}: every user of this machine can see a password on the command line."
+            f" Set {PASSWORD_VARIABLES[0]}, or use --defaults-file or --ask-password"
         )
     query = dict(parse_qsl(parts.query))
     unknown = sorted(query.keys() - {"socket"})
     if unknown or parts.fragment:
-        raise InputError(
-            f"{what}: expected nothing but ?socket=/path after the schema; found {unknown or [parts.fragment]}"
-        )
+        raise InputError(f"{what}: expected only ?socket=/path after the schema, found {unknown or [parts.fragment]}")
     try:
         port = parts.port
     except ValueError:
@@ -232,5 +230,5 @@ def resolve(host: str, port: int) -> str:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise TargetError(f"the host {host!r} has no address: {error.strerror}") from error
+        raise TargetError(f"cannot resolve the host {host!r}: {error.strerror}") from error
     return cast(str, addresses[0][4][0])

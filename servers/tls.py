@@ -22,9 +22,9 @@ from ..common.errors import InputError, OptionError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 KEY_REFUSED = (
-    "the login needs the server's RSA key, and a key that the server itself sends is not trusted without TLS. Use TLS"
+    "the login needs the server's RSA key, but querytape does not trust a key that it receives without TLS. Use TLS"
     " (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem"
-    " (--server-public-key-path FILE), or request the key (--get-server-public-key)"
+    " (--server-public-key-path FILE), or accept the server's key (--get-server-public-key)"
 )
 PEM = b"-----BEGIN PUBLIC KEY-----"
 NO = frozenset({"0", "off", "false", "no"})
@@ -53,7 +53,7 @@ class Tls:
         if self.server_public_key is not None:
             read_public_key(self.server_public_key)
         if self.mode.startswith("VERIFY") and not self.ca:
-            raise OptionError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate authority to verify by")
+            raise OptionError(f"--ssl-mode {self.mode} requires --ssl-ca, the certificate authority of the server")
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Tls":

@@ -40,7 +40,7 @@ class Unseen(NamedTuple):
         place = f"`{_doubled(self.schemas[0], '`')}`.*" if len(self.schemas) == 1 else "*.*"
         grant = f"GRANT {', '.join(PRIVILEGES[kind][0] for kind in shown)} ON {place} TO {self.account}"
         names = ", ".join(self.schemas[:SHOWN]) + f" and {len(self.schemas) - SHOWN} more" * (len(self.schemas) > SHOWN)
-        return f"the account may not see {what} of {names}: {grant}"
+        return f"the account may not see {what} of {names}. Run {grant}"
 
 
 def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:

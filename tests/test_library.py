@@ -126,7 +126,7 @@ def test_a_run_of_nothing_known(tmp_path: Path) -> None:
     """What can't be opened or captured is an error of ours, with what was expected."""
     with pytest.raises(querytape.FolderError, match="no such run"):
         querytape.open_run(tmp_path / "no.run")
-    with pytest.raises(querytape.InputError, match="expected a kind of source: packets, slowlog"):
+    with pytest.raises(querytape.InputError, match="expected one of packets, slowlog"):
         querytape.capture(tmp_path / "x", tmp_path / "x.tape", kind="tarot")
     with pytest.raises(KeyError, match="a tape has no table 'elephants'"):
         querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + MS}])).table(

@@ -204,8 +204,8 @@ def test_the_demo_says_what_installs_a_server(installed: Path, tmp_path: Path) -
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""
     assert re.fullmatch(
-        r"querytape: no mariadb server on this machine: (sudo )?apt-get install --no-install-recommends "
-        r"mariadb-server-core mariadb-client-core installs its programs \(.*\)\nThen run `querytape demo` again\.\n",
+        r"querytape: no mariadb server on this machine\. Install its programs with: (sudo )?apt-get install --no-install-recommends "
+        r"mariadb-server-core mariadb-client-core \(.*\)\nThen run `querytape demo` again\.\n",
         done.stderr,
     ), done.stderr
     assert not (tmp_path / "shop").exists()

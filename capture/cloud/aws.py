@@ -37,7 +37,7 @@ class Cloud:
             from botocore.config import Config
             from botocore.parsers import ResponseParserError
         except ImportError as error:
-            raise RefusedError("capture rds needs boto3: pip install 'querytape[rds]'") from error
+            raise RefusedError("capture rds requires boto3. Run pip install 'querytape[rds]'") from error
         self._errors, self._unreadable = botocore.exceptions, ResponseParserError
         retries = {"mode": "standard", "max_attempts": attempts}
         config = Config(retries=retries, connect_timeout=10, read_timeout=60, max_pool_connections=8)
@@ -45,7 +45,9 @@ class Cloud:
             session = boto3.Session(region_name=region, profile_name=profile)
             self._clients = {name: session.client(name, config=config) for name in ("rds", "logs")}
         except (botocore.exceptions.BotoCoreError, ValueError) as error:
-            raise RefusedError(f"boto3: {_text(error)}; set --region, --profile or boto3's own settings") from error
+            raise RefusedError(
+                f"boto3: {_text(error).rstrip('.')}. Set --region, --profile or boto3's own settings"
+            ) from error
 
     def call(self, service: str, action: str, **parameters: Any) -> dict[str, Any]:
         """Return the answer to an action, named as boto3 names it.
@@ -58,11 +60,13 @@ class Cloud:
         except self._errors.ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             if code in DENIED:
-                raise RefusedError(f"this account may not {what}: allow it in its policy ({_text(error)})") from error
+                raise RefusedError(
+                    f"this account may not call {what}. Allow the action in its IAM policy ({_text(error)})"
+                ) from error
             kind = GoneError if NOT_FOUND.search(code) else TargetError
             raise kind(f"{what}: {_text(error)}") from error
         except self._errors.NoCredentialsError as error:
-            raise RefusedError("boto3 found no credentials: set them as for the aws command") from error
+            raise RefusedError("boto3 found no credentials. Configure credentials as for the aws command") from error
         except (self._errors.BotoCoreError, self._unreadable) as error:
             raise TargetError(f"{what}: {_text(error)}") from error
         if not isinstance(answer, dict):
@@ -140,15 +144,13 @@ def look_at(cloud: Cloud, name: str) -> Instance:
     try:
         described = list(cloud.pages("rds", "describe_db_instances", "DBInstances", DBInstanceIdentifier=name))
     except GoneError as error:
-        raise InputError(
-            f"{name}: no such DB instance in this account and region{_cluster_hint(cloud, name)}"
-        ) from error
+        raise InputError(_unknown_instance(name) + _cluster_hint(cloud, name)) from error
     if not described:
-        raise InputError(f"{name}: no such DB instance in this account and region")
+        raise InputError(_unknown_instance(name))
     found = described[0]
     engine = str(found.get("Engine", ""))
     if engine not in ENGINES:
-        raise InputError(f"{name}: its engine is {engine!r}, not MySQL, MariaDB or Aurora MySQL")
+        raise InputError(f"{name}: expected MySQL, MariaDB or Aurora MySQL, found the engine {engine!r}")
     cluster = found.get("DBClusterIdentifier") or None
     status = {
         str(group["DBParameterGroupName"]): str(group.get("ParameterApplyStatus") or "")
@@ -224,8 +226,12 @@ def _arn(cloud: Cloud, action: str, kind: str, group: str) -> str:
 def _cluster(cloud: Cloud, cluster: str) -> dict[str, Any]:
     found = list(cloud.pages("rds", "describe_db_clusters", "DBClusters", DBClusterIdentifier=cluster))
     if not found:
-        raise TargetError(f"{cluster}: the cluster is not described")
+        raise TargetError(f"{cluster}: RDS returned no description of this DB cluster")
     return found[0]
+
+
+def _unknown_instance(name: str) -> str:
+    return f"{name}: no such DB instance in this account and region"
 
 
 def _cluster_hint(cloud: Cloud, name: str) -> str:
@@ -235,4 +241,4 @@ def _cluster_hint(cloud: Cloud, name: str) -> str:
     except TargetError:
         return ""
     names = ", ".join(str(member.get("DBInstanceIdentifier")) for member in members)
-    return f"; it is a cluster: name one of its instances ({names})"
+    return f". {name} is a cluster. Give the name of one of its instances: {names}"

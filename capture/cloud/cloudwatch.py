@@ -120,8 +120,8 @@ def cloudwatch_log(
             else (f"instance --db-instance-identifier {instance.name}")
         )
         raise RefusedError(
-            f"--cloudwatch: {instance.name} does not export its {'audit' if audit else 'slow'} log:"
-            f" aws rds modify-db-{what}"
+            f"--cloudwatch: {instance.name} does not export its {'audit' if audit else 'slow'} log to CloudWatch Logs."
+            f" Run: aws rds modify-db-{what}"
             f' --cloudwatch-logs-export-configuration \'{{"EnableLogTypes":["{export}"]}}\''
         )
     place = f"cluster/{instance.cluster}" if instance.cluster else f"instance/{instance.name}"

@@ -100,7 +100,7 @@ def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[s
     following = str(answer.get("Marker") or marker)
     pending = bool(answer.get("AdditionalDataPending"))
     if pending and following == marker and not text:
-        raise TargetError(f"{name}: RDS reports more data after marker {marker} but returns nothing")
+        raise TargetError(f"{name}: RDS reports more data after marker {marker}, but returns no data")
     return text, following, pending
 
 
@@ -246,7 +246,7 @@ class LogFiles(PulledLog):
             yield from self._grown(rotated)
             turned = self._turned(rotated)
             if not turned and size is not None and self._size is not None and size < self._size:
-                self.holes.append(f"{self.name} became shorter and there is no rotated file: its content is lost")
+                self.holes.append(f"{self.name} became shorter, and no rotated file exists. Unread rows are lost")
                 self._place, self._size, pending = _LogPlace(), None, True
                 continue
             self._size = size
@@ -283,7 +283,7 @@ class LogFiles(PulledLog):
                 try:
                     yield from self._from(name, self._ends[name])
                 except GoneError:
-                    self.holes.append(f"{name} was removed before its end was read")
+                    self.holes.append(f"{name} was removed before querytape read its end")
 
     def _batch(self) -> tuple[list[tuple[str, str]], bool]:
         """Return the next portions of the log with their markers, and whether there are more."""
@@ -303,12 +303,12 @@ class LogFiles(PulledLog):
         try:
             yield from self._rest(first)
         except GoneError:
-            self.holes.append(f"{first} was removed before its end was read")
+            self.holes.append(f"{first} was removed before querytape read its end")
         for name in others:
             try:
                 yield from self._whole(name)
             except GoneError:
-                self.holes.append(f"{name} was removed before it was read")
+                self.holes.append(f"{name} was removed before querytape read it")
         self._place = _LogPlace()
 
     def _rest(self, name: str) -> Iterator[str]:
@@ -337,7 +337,7 @@ class LogFiles(PulledLog):
         else:
             if passed >= place.characters:
                 return
-        self.holes.append(f"{name} does not continue {self.name}: the end of that file is lost")
+        self.holes.append(f"{name} does not continue {self.name}. The end of {self.name} is lost")
         yield from self._whole(name)
 
     def _whole(self, name: str) -> Iterator[str]:
@@ -409,7 +409,7 @@ class AuditLogFiles(PulledLog):
         return {name: about for name, about in found.items() if AUDIT_FILE.fullmatch(name)}
 
     def _lost(self, name: str) -> None:
-        self.holes.append(f"{name} was removed before its end was read")
+        self.holes.append(f"{name} was removed before querytape read its end")
 
     def _read(self, name: str, about: Listed, newest: bool) -> None:
         """Read a file to its end, and hold its rows back."""

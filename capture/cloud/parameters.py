@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import InputError, OptionError, RefusedError, TargetError
+from ...common.units import plural
 from ..server_log.restore import RDS, default_restore_file, pending_sentence, read_restore_file
 from ..server_log.settings import BEGIN, MAX_LENGTH, RESET, Change, Left, same
 from .aws import Cloud, Group, Instance, look_at
@@ -53,14 +54,14 @@ def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
     names = " and ".join(group.name for group in groups) or "no parameter group"
     if of_cluster:
         raise RefusedError(
-            f"{instance.name}'s cluster has {names}: default groups cannot be changed. Create a cluster parameter group"
-            " (aws rds create-db-cluster-parameter-group), give it to the cluster (aws rds modify-db-cluster"
-            " --db-cluster-parameter-group-name), and reboot its instances once"
+            f"the cluster of {instance.name} uses {names}. Default parameter groups cannot be changed. Create a cluster"
+            " parameter group (aws rds create-db-cluster-parameter-group). Assign the group to the cluster (aws rds"
+            " modify-db-cluster --db-cluster-parameter-group-name), and reboot its instances once"
         )
     raise RefusedError(
-        f"{instance.name} has {names}: default groups cannot be changed. Create a parameter group (aws rds"
-        f" create-db-parameter-group), give it to {instance.name} (aws rds modify-db-instance"
-        " --db-parameter-group-name), and reboot it once"
+        f"{instance.name} uses {names}. Default parameter groups cannot be changed. Create a parameter group (aws rds"
+        f" create-db-parameter-group). Assign the group to {instance.name} (aws rds modify-db-instance"
+        " --db-parameter-group-name), and reboot the instance once"
     )
 
 
@@ -72,12 +73,12 @@ def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -
     changes, notes = [], []
     for name, wanted in NEEDED.items():
         if name not in parameters:
-            raise RefusedError(f"{group} has no {name}: this engine cannot log this way")
+            raise RefusedError(f"{group} has no parameter {name}, so this engine cannot log every statement")
         now = parameters[name].get("ParameterValue")
         if now is not None and (same(str(now), wanted) or wanted in str(now).upper().split(",")):
             continue
-        if hindrance := _why_not(parameters[name]):
-            raise RefusedError(f"{group}: {name} must be {wanted} and {hindrance}")
+        if hindrance := _why_not(name, parameters[name]):
+            raise RefusedError(f"{group}: {name} must be {wanted}, but {hindrance}")
         changes.append(_change(name, now, wanted))
     for name, (wanted, meant) in USEFUL.items():
         if name not in parameters:
@@ -85,8 +86,8 @@ def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -
         now = parameters[name].get("ParameterValue")
         if same(str(now if now is not None else meant), wanted):
             continue
-        if hindrance := _why_not(parameters[name]):
-            notes.append(f"{name} stays {now or meant}: it {hindrance}")
+        if hindrance := _why_not(name, parameters[name]):
+            notes.append(f"{name} stays {now or meant}: {hindrance}")
         else:
             changes.append(_change(name, now, wanted))
     return changes, notes
@@ -100,30 +101,30 @@ def plan_audit_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Gr
     changes, notes = [], []
     for name, wanted in AUDIT_NEEDED.items():
         if name not in parameters:
-            raise RefusedError(f"{group} has no {name}: this engine has no audit log in its parameters")
+            raise RefusedError(f"{group} has no parameter {name}, so this engine cannot write an audit log")
         now = parameters[name].get("ParameterValue")
         has = [each.strip() for each in str(now or "").upper().split(",") if each.strip()]
         if same(str(now or ""), wanted) or set(wanted.split(",")) <= set(has):
             continue
-        if hindrance := _why_not(parameters[name]):
-            raise RefusedError(f"{group}: {name} must be {wanted} and {hindrance}")
+        if hindrance := _why_not(name, parameters[name]):
+            raise RefusedError(f"{group}: {name} must be {wanted}, but {hindrance}")
         if name == AUDIT_EVENTS:
             others = [each for each in has if not each.startswith("QUERY") and each not in wanted.split(",")]
             wanted = ",".join([*wanted.split(","), *others])
         changes.append(_change(name, now, wanted))
     for name in AUDIT_ACCOUNTS:
         if accounts := str(parameters.get(name, {}).get("ParameterValue") or ""):
-            what = "nothing but the statements of" if "incl" in name else "none of the statements of"
-            notes.append(f"{name} is set: the log has {what} {accounts}")
+            which = "only" if "incl" in name else "no"
+            notes.append(f"{name} is set, so the audit log contains {which} statements of {accounts}")
     return changes, notes
 
 
-def _why_not(parameter: Mapping[str, Any]) -> str:
+def _why_not(name: str, parameter: Mapping[str, Any]) -> str:
     """Return why a parameter cannot be changed while the server runs; empty where it can."""
     if parameter.get("IsModifiable") is False:
-        return "cannot be changed here"
+        return f"AWS does not allow changes of {name}"
     if str(parameter.get("ApplyType") or "dynamic") == "static":
-        return "needs a reboot, so set it in the group and reboot yourself, then capture"
+        return f"a change of {name} requires a reboot. Change the parameter, reboot the instance, then capture"
     return ""
 
 
@@ -142,14 +143,17 @@ def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
     try:
         parameters = read_parameters(cloud, group)
     except (TargetError, RefusedError) as error:
-        return Left(refused=(f"the {group} could not be read: {error}",))
+        return Left(refused=(f"could not read the {group}: {error}",))
     modify, reset = [], []
     for change in changes:
         now = parameters.get(change.name, {}).get("ParameterValue")
         if now is None if change.role == RESET else now is not None and same(str(now), change.before):
             continue
         if now is None or not same(str(now), change.wanted):
-            text = f"{change.name} is {now!r} now, which is neither the old value nor querytape's: it stays"
+            found = "not set" if now is None else repr(now)
+            text = (
+                f"{change.name} is now {found}: somebody else changed it, so querytape does not restore the old value"
+            )
             left += Left(changed=(text,))
         elif change.role == RESET:
             reset.append((change.name, None))
@@ -200,7 +204,9 @@ def wait_in_sync(
         status = look_at(cloud, instance.name).status.get(group.name, "")
         seen = seen + 1 if status == IN_SYNC or status == before == PENDING else 0
         if time.monotonic() > until:
-            raise TargetError(f"{group} is {status!r} after {timeout_s:,.0f} s, not {IN_SYNC!r}: nothing was captured")
+            raise TargetError(
+                f"{group} is still {status!r} after {timeout_s:,.0f} s (expected {IN_SYNC!r}). Nothing was captured"
+            )
         say(f"{group}: {status}")
 
 
@@ -247,7 +253,7 @@ class RdsPlan:
         for change in self.changes:
             now = "not set" if change.role == RESET else repr(change.before)
             lines.append(f"  {change.name} = {change.wanted!r}   (now {now})")
-        lines += [] if self.changes else ["  no change is needed: everything is logged already"]
+        lines += [] if self.changes else ["  no change is needed: the server already logs every statement"]
         return lines + [f"  {note}" for note in self.notes]
 
 
@@ -266,9 +272,10 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
         refused.append(pending)
     if changes and group.others and not options.shared_ok:
         shown = ", ".join(group.others[:MAX_OTHERS]) + (", ..." if len(group.others) > MAX_OTHERS else "")
+        use = "uses" if len(group.others) == 1 else "use"
         refused.append(
-            f"{group} is used by {len(group.others):,} other instances, which would also log everything: {shown}"
-            " (--shared-group-ok allows it)"
+            f"{plural(len(group.others), 'other instance')} {use} {group} and would also log every statement: {shown}."
+            " To allow this, add --shared-group-ok"
         )
     return RdsPlan(
         instance, group, changes=tuple(changes), notes=tuple(notes), restore_file=restore_file, refused=tuple(refused)
@@ -298,8 +305,8 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
         if not instance.groups:
             raise RefusedError(f"{instance.name} has no parameter group")
         note = (
-            "the audit log is MARIADB_AUDIT_PLUGIN of the option group, which only you can set. Its log is read as"
-            " it is (SERVER_AUDIT_EVENTS needs CONNECT,QUERY; --query-limit is its SERVER_AUDIT_QUERY_LOG_LIMIT)"
+            "querytape does not change MARIADB_AUDIT_PLUGIN in the option group. Its SERVER_AUDIT_EVENTS must contain"
+            " CONNECT,QUERY. --query-limit must equal its SERVER_AUDIT_QUERY_LOG_LIMIT"
         )
         return instance.groups[0], [], [note]
     own = next((group for group in instance.groups if group.of_cluster), None)
@@ -313,14 +320,12 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
 
 def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:
     """Return what sessions keep: each copies long_query_time when it connects."""
-    notes = [
-        "sessions that are open already keep their long_query_time: those of a pool log nothing until they reconnect"
-    ]
+    notes = ["open sessions keep their long_query_time. Sessions of a connection pool log nothing until they reconnect"]
     was_on = same(str(parameters["slow_query_log"].get("ParameterValue") or "0"), "1")
     if was_on and any(change.name == "long_query_time" for change in changes):
         notes.append(
-            "the slow log is on and stays on: sessions that connect during the capture WRITE EVERY STATEMENT into it"
-            " until they disconnect"
+            "the slow log is on and stays on after the capture. Sessions that connect during the capture WRITE EVERY"
+            " STATEMENT into the slow log until they disconnect"
         )
     return notes
 
@@ -338,10 +343,13 @@ def restore_rds(cloud: Cloud, name: str, path: Path | None) -> list[str]:
     saved = read_restore_file(where)
     group = next((each for each in groups if each.arn == saved.identity), None)
     if saved.method != RDS or group is None:
-        raise RefusedError(f"{where}: belongs to {saved.server} ({saved.identity}), not to a parameter group of {name}")
+        raise RefusedError(
+            f"{where}: this restore file belongs to {saved.server} ({saved.identity}), not to a parameter group of"
+            f" {name}"
+        )
     left = take_back(cloud, group, saved.changes)
     if left.refused:
         raise RefusedError("; ".join((*left.changed, *left.refused)) + f" ({where} is kept)")
     where.unlink(missing_ok=True)
     done = ", ".join(change.name for change in saved.changes) or "nothing"
-    return [f"the {group} is as it was at {saved.at}: {done}", *left.changed]
+    return [f"restored the {group} to its values of {saved.at}: {done}", *left.changed]

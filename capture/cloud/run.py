@@ -19,6 +19,7 @@ import duckdb
 
 from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
+from ...common.units import plural
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader
 from ..record_source import capture_source
@@ -149,11 +150,13 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
             for line in left[0].changed:
                 say(line)
             if left[0].refused:
-                again = f"run `querytape capture rds {plan.instance.name} --restore` ({plan.restore_file} is kept)"
-                say(f"NOT AS BEFORE: {'; '.join(left[0].refused)}: {again}")
+                again = (
+                    f"Run `querytape capture rds {plan.instance.name} --restore` (restore file: {plan.restore_file})"
+                )
+                say(f"NOT RESTORED: {'; '.join(left[0].refused)}. {again}")
             else:
                 plan.restore_file.unlink(missing_ok=True)
-                say(f"the {plan.group} is as before")
+                say(f"restored the {plan.group}")
 
 
 def pull_onto_tape(
@@ -192,17 +195,17 @@ def describe(log: PulledLog, plan: RdsPlan, failed: str) -> tuple[dict[str, Any]
     """Return what tape.json says of the pulled log, and what is missing from it."""
     lost = list(log.holes)
     if log.cuts:
-        lost.append(f"RDS cut {log.cuts:,} lines at 1 MB: their statements are not on the tape")
+        lost.append(f"RDS truncated {plural(log.cuts, 'line')} at 1 MB. The truncated statements are not on the tape")
     if failed:
-        lost.append(f"the log could not be pulled to its end: {failed}")
+        lost.append(f"querytape could not read the log to its end: {failed}")
     name = plan.instance.name
     files = [{"path": f"rds:{name}/{file}", "bytes": size, "sha256": None} for file, size in log.read.items()]
     about = {"instance": name, "engine": plan.instance.engine, "version": plan.instance.version}
     warnings = [{"kind": "rds_lost", "text": text} for text in lost]
     if log.late:
         text = (
-            f"{log.late:,} rows came more than {LATE_US // 1_000_000} s after later ones of other files: within their"
-            " sessions they may be out of order"
+            f"{plural(log.late, 'row')} arrived more than {LATE_US // 1_000_000} s after later rows of other files."
+            " Events of a session may be out of order"
         )
         warnings.append({"kind": "rds_late", "text": text})
     return {"files": files, "rds": about, "lost": lost}, warnings

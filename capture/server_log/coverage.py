@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 from pymysql.connections import Connection
 
+from ...common.units import plural
 from ...schemas.names import FLAGS
 from ...servers.queries import query_or_none, whole
 from ..source import TapeWarning
@@ -104,23 +105,21 @@ class Coverage:
     def sentence(self) -> str:
         """Return `the log holds 61 % of the statements executed in that time; 212 sessions ...`."""
         text = (
-            f"the log holds {percent(self.share)} % of the statements executed in that time ({self.logged:,} of"
-            f" {self.executed:,}, by {self.basis})"
+            f"the log contains {percent(self.share)} % of the statements that the server executed during the capture"
+            f" ({self.logged:,} of {self.executed:,}, counted by {self.basis})"
         )
         if self.silent:
-            many = "" if self.silent_statements is None else f" ({self.silent_statements:,} statements)"
-            text += (
-                f"; {self.silent:,} pooled sessions have been silent{many} since they keep their old long_query_time"
-            )
+            many = "" if self.silent_statements is None else f" ({plural(self.silent_statements, 'statement')})"
+            text += f". Pooled sessions that logged nothing because of their old long_query_time: {self.silent:,}{many}"
         return text
 
     def warnings(self, method: str) -> list[TapeWarning]:
         """Return the warning that the tape is partial, with the ways out; none from MIN_SHARE on."""
         if self.share >= MIN_SHARE:
             return []
-        out = ["capture packets", "recycle the clients' pool while the capture runs"]
-        out += ["--read general (the general log has all sessions)"] if method != "general" else []
-        return [{"kind": "coverage", "text": f"{self.sentence()}; ways out: {'; '.join(out)}"}]
+        out = ["capture packets", "restart the clients' connection pool during the capture"]
+        out += ["use --read general, which logs all sessions"] if method != "general" else []
+        return [{"kind": "coverage", "text": f"{self.sentence()}. To capture more: {', or '.join(out)}"}]
 
 
 def percent(share: float) -> str:

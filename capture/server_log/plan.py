@@ -67,11 +67,11 @@ class LoggingPlan:
 
     def lines(self) -> list[str]:
         """Return the plan for people, one change a line."""
-        how = {"file": f"as file {self.log_file}", "table": "from mysql.slow_log", "general": "from mysql.general_log"}
-        lines = [f"{self.facts.version} on {self.facts.hostname or '?'}; the log is read {how[self.method]}"]
+        how = {"file": f"from {self.log_file}", "table": "from mysql.slow_log", "general": "from mysql.general_log"}
+        lines = [f"{self.facts.version} on {self.facts.hostname or '?'}: querytape reads the log {how[self.method]}"]
         begin = [change for change in self.changes if change.role != HOLD]
         lines += [f"  SET GLOBAL {c.name} = {c.wanted!r}   (now {c.before!r})" for c in begin]
-        lines += [] if begin else ["  no change is needed: everything is logged already"]
+        lines += [] if begin else ["  no change is needed: the server already logs every statement"]
         return lines + [f"  {note}" for note in self.notes]
 
 
@@ -83,7 +83,8 @@ def check_options(options: RecordOptions) -> None:
         raise OptionError("--duration: expected more than 0 s")
     if options.renew_rate and options.method == "general":
         raise InputError(
-            "--renew-idle: not needed with --read general: that log has the sessions that were open before"
+            "--renew-idle is not needed with --read general, because the general log contains the sessions that were"
+            " open before the capture"
         )
 
 
@@ -94,8 +95,8 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
         log_file = own_log(facts)
         if log_file is None and method == "file":
             raise RefusedError(
-                "--read file: this user cannot read the server's log folder on this machine. Run it there as root"
-                " or as the server's own user, or use --read table"
+                "--read file: this user cannot read the server's log folder on this machine. Run querytape on"
+                " the server's host as root or as the server's user, or use --read table"
             )
         method = "file" if log_file is not None else "table"
     changes = plan_changes(facts.variables, method, str(log_file) if log_file else None)
@@ -133,21 +134,25 @@ def plan_notes(
 ) -> tuple[str, ...]:
     """Return the sentences, each whole in itself."""
     notes = _not_logged(facts, method)
-    where = f"{log_file}, which is removed at the end" if log_file else f"mysql.{_table(method)}, where its rows stay"
-    notes.append(f"at most about {megabytes(max_disk)} (--max-disk) are written, to {where}{_rate(facts)}")
+    most = f"at most about {megabytes(max_disk)} (--max-disk)"
+    if log_file:
+        written = f"the capture writes {most} to {log_file}, and removes this file at the end"
+    else:
+        written = f"the capture writes {most} to mysql.{_table(method)}, and leaves the rows in this table"
+    notes.append(written + _rate(facts))
     if method == "table":
-        notes.append("log_output TABLE ignores log_slow_extra (mysql.slow_log has no columns for it): no error numbers")
+        notes.append("the tape will have no error numbers, because mysql.slow_log has no columns for log_slow_extra")
     notes += _shared_output(facts, changes)
     return (*notes, *_stays_behind(facts, changes))
 
 
 def _not_logged(facts: Facts, method: str) -> list[str]:
     if method == "general":
-        return ["the general log has no durations, rows or errors"]
+        return ["the general log contains no durations, row counts or errors"]
     open_now = (facts.connected or 1) - 1
     if open_now <= 0 or GLOBAL_CONTROL in facts.variables:
         return []
-    return [f"{open_now} connections are open: this server logs their statements only after they connect again"]
+    return [f"open connections: {open_now:,}. This server logs their statements only after they reconnect"]
 
 
 def _table(method: str) -> str:
@@ -159,7 +164,9 @@ def _rate(facts: Facts) -> str:
     if not facts.statements_per_s:
         return ""
     grows = f"{facts.statements_per_s * BYTES_PER_STATEMENT / 1e6:,.2f}"
-    return f" (some {grows} MB/s at this server's mean of {facts.statements_per_s:,.0f} statements a second)"
+    return (
+        f". Expect about {grows} MB/s at this server's average of {facts.statements_per_s:,.0f} statements per second"
+    )
 
 
 def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
@@ -167,7 +174,12 @@ def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
     moved = any(change.name == "log_output" for change in changes)
     switched = any(change.name == "general_log" for change in changes)
     if moved and not switched and same(facts.variables.get("general_log", "OFF"), "ON"):
-        return ["the server's general log is on: during the capture it also goes to log_output"]
+        return [
+            (
+                "the server's general log is on. The changed log_output also applies to the general log during the"
+                " capture"
+            )
+        ]
     return []
 
 
@@ -179,13 +191,14 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
     own = facts.variables.get("slow_query_log_file", "?")
     if any(change.role == HOLD for change in changes):
         return [
-            f"the server's own slow log ({own}) is on: it gets nothing during the capture",
-            f"{kept} and would then write every statement into it. It stays off until they are gone, or until"
-            " --restore. --log-again switches it on anyway. --end-sessions ends the idle ones",
+            f"the server's own slow log ({own}) is on, but receives no statements during the capture",
+            f"{kept}, and would write every statement into the server's own slow log. This log stays off until these"
+            " sessions are gone or you run --restore. --log-again enables the log anyway. --end-sessions ends idle"
+            " sessions",
         ]
     if any(change.role == CONTROL for change in changes):
-        return [f"{kept}: {GLOBAL_CONTROL} stays 'all' until they are gone, so they use the global threshold"]
-    return [f"{kept}; they then write nothing, because the slow log is off again"]
+        return [f"{kept}. {GLOBAL_CONTROL} stays 'all' until then, so that these sessions use the global threshold"]
+    return [f"{kept}. After the capture they write nothing, because the slow log is off again"]
 
 
 @dataclass(frozen=True)
@@ -210,26 +223,27 @@ def check_rights(
     if pending := pending_sentence(restore_file):
         needed.append(pending)
     elif not _may_write(restore_file):
-        needed.append(f"{restore_file}: cannot be written: name another place with --restore-file")
+        needed.append(f"{restore_file}: cannot write the restore file. Choose another place with --restore-file")
     if changes and _denied(con, PROBE):
         old = maria or facts.version.startswith("5.")
         needed.append(
-            f"{account} may not change settings: GRANT {'SUPER' if old else 'SYSTEM_VARIABLES_ADMIN'} ON *.* TO"
-            f" {account}; a managed server takes them from its parameter group"
+            f"{account} may not change settings. Run GRANT {'SUPER' if old else 'SYSTEM_VARIABLES_ADMIN'} ON *.* TO"
+            f" {account}. On a managed server, change the parameter group instead"
         )
     if method in TABLES and _denied(con, f"SELECT 1 FROM mysql.{TABLES[method]} LIMIT 0"):
-        needed.append(f"{account} may not read the log's table: GRANT SELECT ON mysql.{TABLES[method]} TO {account}")
+        table = f"mysql.{TABLES[method]}"
+        needed.append(f"{account} may not read {table}. Run GRANT SELECT ON {table} TO {account}")
     if end_sessions and not _may_kill(facts):
         right = "CONNECTION ADMIN" if maria else "SUPER" if facts.version.startswith("5.") else "CONNECTION_ADMIN"
-        needed.append(f"{end_sessions}: {account} may not end sessions: GRANT {right} ON *.* TO {account}")
+        needed.append(f"{end_sessions}: {account} may not end sessions. Run GRANT {right} ON *.* TO {account}")
     if not sees_other_accounts(con):
         (needed if end_sessions == RENEW else useful).append(
-            f"{account} sees its own sessions only: GRANT PROCESS ON *.* TO {account}"
+            f"{account} sees only its own sessions. Run GRANT PROCESS ON *.* TO {account}"
         )
     schema_on = same(facts.variables.get("performance_schema", "OFF"), "ON")
     if schema_on and not maria and query_or_none(con, f"{CARRYING} LIMIT 0", 2) is None:
         useful.append(
-            f"{account} cannot see which sessions carry which settings, or what each executes: GRANT SELECT ON"
+            f"{account} cannot read the settings and statement counts of sessions. Run GRANT SELECT ON"
             f" performance_schema.* TO {account}"
         )
     return Rights(tuple(needed), tuple(useful))

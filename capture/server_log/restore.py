@@ -78,7 +78,10 @@ def pending_sentence(path: Path) -> str | None:
         what = f"{'rds' if saved.method == RDS else 'server'} {saved.server}"
     except InputError:
         what = "server URL"
-    return f"{path}: an earlier capture of this server was not restored: run `querytape capture {what} --restore` first"
+    return (
+        f"{path}: an earlier capture did not restore the settings of this server. Run `querytape capture {what}"
+        " --restore` first"
+    )
 
 
 def write_restore_file(path: Path, saved: RestoreFile) -> None:
@@ -130,10 +133,12 @@ def read_restore_file(path: Path) -> RestoreFile:
         if not all(isinstance(text, str) for text in texts) or any(
             type(n) is not int for n in (saved.first_id, saved.last_id, saved.started)
         ):
-            raise ValueError("a value is of another type")
+            raise ValueError("a value has the wrong type")
         return saved
     except FileNotFoundError as error:
-        raise InputError(f"{path}: there is nothing to restore: no capture of this server was cut off") from error
+        raise InputError(
+            f"{path}: no restore file. There is nothing to restore, because no capture of this server was interrupted"
+        ) from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: not a restore file: {error}") from error
 
@@ -142,7 +147,7 @@ def _change(values: Mapping[str, Any]) -> Change:
     """Return a change. Raises ValueError for what no capture writes: its name becomes a part of a statement."""
     change = Change(**values)
     if not all(isinstance(text, str) for text in values.values()) or not change.name.replace("_", "a").isalnum():
-        raise ValueError(f"no change of a variable: {values}")
+        raise ValueError(f"expected the change of a variable, found {values}")
     if change.role not in (BEGIN, CONTROL, HOLD, RESET):
         raise ValueError(f"unknown role {change.role!r}")
     return change
@@ -201,7 +206,10 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
         if not on:
             saved = replace(saved, changes=tuple(c for c in saved.changes if c is not change))
             replace_restore_file(path, saved)
-            text = f"{change.name} was {change.before!r} and somebody else has set it to {now!r}: it stays"
+            text = (
+                f"{change.name} is now {now!r}: somebody else changed it from {change.before!r}, so querytape keeps the"
+                " new value"
+            )
             left += Left(changed=(text,))
             continue
         saved = replace(saved, held=True)
@@ -233,7 +241,7 @@ def settle(target: Target, path: Path, saved: RestoreFile, span: Span, watch: Wa
         try:
             found = _wait(target, span, watch, lines, found)
         except KeyboardInterrupt:
-            lines.append("the watch was stopped by hand")
+            lines.append("the wait for open sessions was interrupted")
     if waiting and found != [] and not watch.log_again:
         return HandedBack((*lines, *_still(target, found, saved)), done=False)
     with stop_on_signals(lambda: None):
@@ -275,51 +283,58 @@ def _wait(
             rest = until - time.monotonic()
             if rest <= 0:
                 break
-            carry = "an unknown number of sessions still carry"
+            text = "an unknown number of sessions still have the settings of the capture"
             if found is not None:
-                carry = f"{plural(len(found), 'session')} still {'carries' if len(found) == 1 else 'carry'}"
-            watch.say(f"{carry} the capture's settings; waiting {rest:,.0f} s at most")
+                have = "has" if len(found) == 1 else "have"
+                text = f"{plural(len(found), 'session')} still {have} the settings of the capture"
+            watch.say(f"{text}. Waiting at most {rest:,.0f} s for them to disconnect")
             time.sleep(min(POLL_S, rest))
             with suppress(TargetError):
                 found = _look(target, span)
     finally:
         if ended:
-            lines.append(f"--end-sessions ended {len(ended):,} idle sessions: {', '.join(map(str, sorted(ended)))}")
+            lines.append(
+                f"--end-sessions ended {plural(len(ended), 'idle session')}: {', '.join(map(str, sorted(ended)))}"
+            )
     return found
 
 
 def _describe(found: list[Carrier] | None, held: bool) -> list[str]:
     """Return who carries what, and what holds meanwhile."""
-    off = "; the server's own slow log waits for them" if held else ""
+    off = ". The server's own slow log stays off until these sessions disconnect" if held else ""
     if found is None:
-        return [f"this account cannot see the sessions that still carry long_query_time = 0: it needs PROCESS{off}"]
+        return [f"this account needs PROCESS to see the sessions that still have long_query_time = 0{off}"]
     return [f"{_carry(found)}{off}"]
 
 
 def _carry(found: list[Carrier]) -> str:
     sure = all(carrier.certain for carrier in found)
-    verb = "still carries" if len(found) == 1 else "still carry"
-    return f"{verb if sure else 'may still carry'} long_query_time = 0 until they disconnect: {listed(found)}"
+    verb = "still has" if len(found) == 1 else "still have"
+    return f"{plural(len(found), 'session')} {verb if sure else 'may still have'} long_query_time = 0: {listed(found)}"
 
 
 def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> list[str]:
     """Return what stays as it should not, and what ends it."""
-    who = "sessions that cannot be seen" if found is None else listed(found)
     hold = "; ".join(
         f"{change.name} stays {change.wanted!r} (was {change.before!r})" for change in saved.of(CONTROL, HOLD)
     )
+    if found is None:
+        who = "sessions that this account cannot see may write every statement into the server's own slow log"
+    else:
+        who = f"these sessions would write every statement into the server's own slow log: {listed(found)}"
     return [
-        f"NOT AS BEFORE: {hold}: otherwise these would write every statement into the server's own slow log: {who}",
-        "to end it: recycle the clients' pool, or KILL these sessions (--end-sessions ends the idle ones); then"
-        f" `querytape capture server {saved.server} --restore`; --log-again does not wait for them",
+        f"NOT RESTORED: {hold}. With the old value, {who}",
+        "to restore the settings, restart the clients' connection pool or KILL these sessions (--end-sessions ends idle"
+        f" ones). Then run `querytape capture server {saved.server} --restore`. --log-again does not wait for the"
+        " sessions",
     ]
 
 
 def _ended(found: list[Carrier] | None, held: bool) -> list[str]:
     """Return how the sessions that carried the settings ended, or why they do no harm."""
     if found == []:
-        return ["no session carries the capture's settings"] if held else []
-    who = "sessions that cannot be seen carry" if found is None else f"{_carry(found)};"
+        return ["no session has the settings of the capture any longer"] if held else []
+    who = "sessions that this account cannot see may have long_query_time = 0" if found is None else _carry(found)
     if held:
-        return [f"{who} EACH WRITES EVERY STATEMENT into the server's own slow log (--log-again)"]
-    return [f"{who} the slow log is off again, so they write nothing"]
+        return [f"{who}. EACH OF THESE SESSIONS WRITES EVERY STATEMENT into the server's own slow log (--log-again)"]
+    return [f"{who}. These sessions write nothing, because the slow log is off again"]

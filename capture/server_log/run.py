@@ -55,7 +55,9 @@ CHANGED = "SELECT DISTINCT thread_id FROM events WHERE thread_id <= ? AND durati
 UNKNOWN = [
     {
         "kind": "coverage_unknown",
-        "text": "the server did not say how much it executed in that time: how much of it the log holds is unknown",
+        "text": (
+            "the server did not report how many statements it executed, so the share of logged statements is unknown"
+        ),
     }
 ]
 
@@ -172,7 +174,7 @@ def _set_back(
     try:
         return with_connection(target, again)
     except TargetError as error:
-        return saved, Left(refused=(f"the settings could not be set back: {error}",))
+        return saved, Left(refused=(f"could not restore the settings: {error}",))
 
 
 def log_nothing_of(con: "Connection[Any]") -> None:
@@ -194,7 +196,7 @@ def wait(
     first = table_bytes(con, plan.method) if plan.log_file is None else 0
     while (elapsed := time.monotonic() - began) < options.duration_s:
         if wait_for(options.enough, min(1.0, options.duration_s - elapsed)):
-            return "that is enough"
+            return "stopped on request"
         each_second(time.monotonic() - began)
         sizes.append(_size(con, plan) - first)
         rate = (sizes[-1] - sizes[-1 - RATE_SECONDS]) / RATE_SECONDS if len(sizes) > RATE_SECONDS else 0.0
@@ -208,7 +210,7 @@ def wait(
             return f"the log grew faster than --max-rate ({megabytes(options.max_rate)}/s)"
         if plan.log_file is not None and _free(plan.log_file) < MIN_FREE_SHARE:
             return f"less than {MIN_FREE_SHARE:.0%} of the log's disk is free"
-    return "the time is over"
+    return "the capture reached its --duration"
 
 
 def _size(con: "Connection[Any]", plan: LoggingPlan) -> int:
@@ -229,7 +231,7 @@ def settle_recorded(
     """Wait for the sessions that carry a recording's settings; `seen`: those of before whose log shows that they do."""
     left = recorded.left
     if left.refused:
-        again = f"NOT AS BEFORE: run `querytape capture server {recorded.saved.server} --restore` ({path} is kept)"
+        again = f"NOT RESTORED: run `querytape capture server {recorded.saved.server} --restore` (restore file: {path})"
         return HandedBack((*left.changed, *left.refused, again), done=False)
     back = settle(target, path, recorded.saved, replace(recorded.span, seen=frozenset(seen)), watch)
     return replace(back, lines=(*left.changed, *back.lines))
@@ -247,7 +249,9 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
         where = path or default_restore_file(identity)
         saved = read_restore_file(where)
         if saved.identity != identity:
-            raise RefusedError(f"{where}: belongs to {saved.server} ({saved.identity}), not to {identity}")
+            raise RefusedError(
+                f"{where}: this restore file belongs to {saved.server} ({saved.identity}), not to {identity}"
+            )
         with stop_on_signals(lambda: None):
             saved, left = take_back(con, where, saved)
         same_server = abs(server_started(con) - saved.started) < SAME_START_S
@@ -260,11 +264,11 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
         return back
     done = ", ".join(f"{change.name} = {change.before!r}" for change in saved.of(BEGIN))
     log = (
-        f"; its log {saved.log_file} is left for `querytape capture slowlog`"
+        f". The log {saved.log_file} is kept for `querytape capture slowlog`"
         if saved.log_file and Path(saved.log_file).exists()
         else ""
     )
-    head = f"{target.name} is as it was at {saved.at}: {done or 'nothing was changed'}{log}"
+    head = f"restored {target.name} to its settings of {saved.at}: {done or 'nothing was changed'}{log}"
     return replace(back, lines=(head, *left.changed, *back.lines))
 
 

@@ -20,6 +20,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError
+from ...common.units import plural
 from ...servers.facts import SYSTEM_USERS, gather_processes
 from ...servers.queries import query_or_none, whole
 from ...servers.target import fault_text
@@ -110,10 +111,10 @@ def carriers(con: "Connection[Any]", span: Span) -> list[Carrier] | None:
 
 
 def listed(found: Sequence[Carrier]) -> str:
-    """Return `212 sessions: 17 (app@web1), ...`."""
+    """Return `17 (app@web1), 18 (app@web1), and 210 more`."""
     shown = ", ".join(map(str, found[:MAX_SHOWN]))
     more = f", and {len(found) - MAX_SHOWN:,} more" if len(found) > MAX_SHOWN else ""
-    return f"{len(found):,} session{'s' if len(found) != 1 else ''}: {shown}{more}"
+    return f"{shown}{more}"
 
 
 def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
@@ -123,7 +124,7 @@ def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
     """
     rows = query_or_none(con, IN_TRANSACTION)
     if rows is None:
-        raise RefusedError("--end-sessions: transactions cannot be seen: the account needs PROCESS")
+        raise RefusedError("--end-sessions: this account cannot see transactions. The account needs PROCESS")
     busy = {whole(row[0]) for row in rows}
     ended = []
     for carrier in found:
@@ -198,8 +199,8 @@ class Renewal:
         """Return what was done, for the summary; '' where nothing was asked."""
         if not self.rate:
             return ""
-        text = f"--renew-idle ended {len(self.ended):,} idle sessions that were open before; their pools connect again"
-        return f"{text}; it was given up: {self.refused}" if self.refused else text
+        text = f"--renew-idle ended {plural(len(self.ended), 'idle session')} from before the capture"
+        return f"{text} and then gave up: {self.refused.removeprefix('--renew-idle: ')}" if self.refused else text
 
 
 def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) -> list[tuple[int, str]]:
@@ -209,7 +210,7 @@ def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) ->
     """
     processes, transactions = gather_processes(con), query_or_none(con, IN_TRANSACTION)
     if processes is None or transactions is None:
-        raise RefusedError("--renew-idle: sessions and transactions cannot be seen: the account needs PROCESS")
+        raise RefusedError("--renew-idle: this account cannot see sessions and transactions. The account needs PROCESS")
     kept = {whole(row[0]) for row in transactions} | lock_holders(con).ids | set(own)
     kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # the log has these
     found = []
@@ -246,7 +247,7 @@ def _ids(rows: Any) -> frozenset[int]:
 def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> list[str]:
     """Return what --renew-idle will do, for --dry-run."""
     if global_control:
-        return ["--renew-idle: nothing to do: this server also logs sessions that were open before"]
+        return ["--renew-idle has nothing to do: this server also logs sessions that were open before the capture"]
     try:
         own = query_or_none(con, "SELECT CONNECTION_ID()")
         own_id = (whole(own[0][0]) or 0) if own else 0
@@ -255,9 +256,9 @@ def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> 
     except (RefusedError, pymysql.MySQLError) as error:
         return [str(error)]
     lines = [
-        f"--renew-idle: ends sessions that were open before, idle and outside transactions (KILL), {rate:g} a second at"
-        f" most. {found:,} are idle now. A statement sent at that moment fails"
+        f"--renew-idle ends idle sessions from before the capture with KILL, at most {rate:g} per second. Sessions with"
+        f" open transactions stay. Idle now: {found:,}. A statement that arrives during a KILL fails"
     ]
     if not_shown:
-        lines.append(f"--renew-idle: this server does not show who holds {', '.join(not_shown)}: their holders may end")
+        lines.append(f"--renew-idle may end sessions with locks that this server does not show: {', '.join(not_shown)}")
     return lines

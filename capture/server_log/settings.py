@@ -107,8 +107,8 @@ def set_global(con: "Connection[Any]", name: str, value: str) -> None:
             cursor.execute(f"SET GLOBAL {name} = {value if number else '%s'}", () if number else (value,))
     except pymysql.err.MySQLError as error:
         raise RefusedError(
-            f"the server refused SET GLOBAL {name} = {value!r}: {fault_text(error)}; the account needs"
-            " SYSTEM_VARIABLES_ADMIN or SUPER; a managed server takes it from its parameter group"
+            f"the server refused SET GLOBAL {name} = {value!r}: {fault_text(error)}. The account needs"
+            " SYSTEM_VARIABLES_ADMIN or SUPER. On a managed server, change the parameter group instead"
         ) from error
 
 
@@ -141,8 +141,8 @@ def restore(con: "Connection[Any]", changes: Sequence[Change]) -> Left:
         if not same(now, change.wanted):
             left += Left(
                 changed=(
-                    f"{change.name} is {now!r} now, which is neither the old value ({change.before!r}) nor"
-                    " querytape's: it stays",
+                    f"{change.name} is now {now!r}: somebody else changed it, so querytape does not restore"
+                    f" {change.before!r}",
                 )
             )
             continue

@@ -64,8 +64,8 @@ def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return the warnings of rows that the server may have dropped, if the server was asked."""
     dropping = [name for name, value in description.get("strategies", {}).items() if value == "PERFORMANCE"]
     text = (
-        "the tape may lack statements: with {} = PERFORMANCE the server drops audit rows when its buffer is full; set"
-        " SYNCHRONOUS, and record again"
+        "the tape may lack statements. With {0} = PERFORMANCE, the server drops audit rows when its buffer is full. Set"
+        " {0} = SYNCHRONOUS, and capture again"
     )
     return [{"kind": "buffered", "text": text.format(name)} for name in dropping]
 
@@ -90,7 +90,7 @@ Examples:
       --format=json >slow.json
   querytape capture audit-json slow.json -o shop.tape
 """,
-    expected="objects of JSON with audit_record, or with timestamp, class and event",
+    expected="objects that contain audit_record, or timestamp, class and event",
     open=open_source,
     sniff=sniff,
     warnings=may_lack_rows,

@@ -23,20 +23,21 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of mysqlbinlog's output. Raises InputError for a binary log that it was not run on."""
     for name, first in heads(names, len(RAW)):
         if first == RAW:
-            raise InputError(
-                f"{name}: a binary log as the server writes it: run mysqlbinlog on it, and capture the output"
-            )
+            raise InputError(f"{name}: this is a raw binary log. Run mysqlbinlog on the file, and capture the output")
     return open_binlog(names, settings.timezone_ns, follow=settings.follow)
 
 
 def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return warnings of what a binary log does not have."""
     warnings = [
-        {"kind": "writes_only", "text": "a binary log contains only changes of data: no reads, durations or failures"}
+        {
+            "kind": "writes_only",
+            "text": "a binary log contains only statements that change data, without durations or errors",
+        }
     ]
     if rows := description.get("row_events_without_statement", 0):
         text = (
-            f"{rows:,} row changes have no statement: binlog_annotate_row_events (MariaDB) or"
+            f"row changes without a statement: {rows:,}. binlog_annotate_row_events (MariaDB) or"
             " binlog_rows_query_log_events (MySQL) was off"
         )
         warnings.append({"kind": "row_events", "text": text})

@@ -41,10 +41,12 @@ def mapping(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         field, _, column = text.partition("=")
         if field not in FIELDS or not column:
-            raise OptionError(f"--column: expected FIELD=COLUMN, FIELD one of {', '.join(FIELDS)}; found {text!r}")
+            raise OptionError(
+                f"--column: expected FIELD=COLUMN with one of the fields {', '.join(FIELDS)}, found {text!r}"
+            )
         columns[field] = column
     if missing := [field for field in ("time", "statement") if field not in columns]:
-        raise OptionError(f"--column: {' and '.join(missing)} must be given, e.g. --column {missing[0]}=COLUMN")
+        raise OptionError(f"--column: no column for {' and '.join(missing)}. Add --column {missing[0]}=COLUMN")
     return columns
 
 
@@ -83,7 +85,8 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     time, zone, form = quoted["time"], settings.timezone_ns or 0, settings.extra.get("time_format")
     if isinstance(zone, tuple):
         raise OptionError(
-            "--log-timezone: expected an offset such as +02:00; rows of CSV do not show which of two hours is meant"
+            "--log-timezone: expected an offset such as +02:00, because local times in CSV are ambiguous when clocks go"
+            " back"
         )
     scaled = f"TRY_CAST(TRY_CAST({time} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')} AS BIGINT)"
     parsed, before = (local_time(column, form, zone) for column in (time, "csv_before"))
@@ -195,11 +198,10 @@ def check_columns(source: str, columns: Iterable[str]) -> None:
             raise InputError(f"the CSV cannot be read: {csv_reason(error)}") from error
     if longer:
         raise InputError(
-            f"row {longer[0]} has more values than the header has columns:"
-            " put values that hold the separator into quotes"
+            f"row {longer[0]} has more values than the header has columns. Quote the values that contain the separator"
         )
     if missing := [column for column in columns if column not in have]:
-        raise InputError(f"--column: the file has no column {missing[0]!r}; it has {', '.join(have)}")
+        raise InputError(f"--column: the file has no column {missing[0]!r}. Its columns are {', '.join(have)}")
 
 
 KIND = SourceKind(
@@ -222,7 +224,7 @@ Examples:
       --column statement=sql_text --column duration=query_time \\
       --column user=user_host --column thread_id=thread_id
 """,
-    expected="a header and rows with a time that can be read",
+    expected="a header and rows with a valid time",
     open=open_source,
     sniff=lambda head: -1,
     options=(

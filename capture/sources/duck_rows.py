@@ -141,8 +141,8 @@ def csv_reason(error: duckdb.Error) -> str:
     text = str(error)
     line, counts = re.search(r"CSV Error on Line: (\d+)", text), re.search(r"Columns: (\d+) Found: (\d+)", text)
     if line and counts:
-        why = "put values that hold the separator into quotes"
-        return f"line {line[1]}: expected {counts[1]} values, found {counts[2]}: {why}"
+        remedy = "Quote the values that contain the separator"
+        return f"line {line[1]}: expected {counts[1]} values, found {counts[2]}. {remedy}"
     return text.splitlines()[0]
 
 

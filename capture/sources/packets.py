@@ -24,10 +24,10 @@ MAGIC = (
     b"\x0a\x0d\x0d\x0a",
 )
 
-RIGHTS = """The right is CAP_NET_RAW, and there are four ways to it:
+RIGHTS = """Packet capture requires CAP_NET_RAW. There are four ways to get this privilege:
   a pipe       sudo tcpdump -i {interface} -s 0 -U -w - '{filter}' | querytape capture packets -{ports} -o x.tape
   sudo         sudo querytape capture packets {live} -o x.tape
-               root's rights go once the interface is open
+               querytape drops root's rights once the interface is open
   a unit       AmbientCapabilities=CAP_NET_RAW: docs/systemd/querytape-packets.service
   a container  podman run --network host --cap-add NET_RAW --user 0 -v "$PWD":/data IMAGE \\
                    capture packets {live} -o x.tape"""
@@ -38,7 +38,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     extra, ports = settings.extra, ports_of(settings)
     interface = extra.get("interface")
     if bool(names) == bool(interface):
-        raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
+        raise InputError("expected either capture files or --interface NAME (any, eth0, lo, ...)")
     if any(not 0 < port < 65536 for port in ports):
         raise OptionError(f"--port: expected numbers from 1 to 65535, found {ports}")
     if len(ports) > MOST_PORTS:
@@ -77,8 +77,8 @@ def expected(settings: Settings) -> str:
     """Return what was looked for, by the ports that were given."""
     given = [f"--port {port}" for port in ports_of(settings)]
     if len(given) == 1:
-        return f"MySQL connections on the port ({given[0]})"
-    return f"MySQL connections on one of the ports ({' '.join(given)})"
+        return f"MySQL connections on the given port ({given[0]})"
+    return f"MySQL connections on the given ports ({' '.join(given)})"
 
 
 def time_is_up(settings: Settings) -> Callable[[], bool]:
@@ -92,28 +92,29 @@ def time_is_up(settings: Settings) -> Callable[[], bool]:
 
 # Why a TLS connection could not be read: the reader's counts, and how the sentence says it.
 UNREAD = {
-    "tls_without_keys": "without keys",
-    "tls_wrong_keys": "with keys that do not fit",
-    "tls_not_supported": "with a version or cipher suite that is not read",
-    "tls_handshake_lost": "without a whole handshake in the capture",
-    "tls_renegotiated": "with a renegotiation whose keys are missing",
+    "tls_without_keys": "no keys",
+    "tls_wrong_keys": "wrong keys",
+    "tls_not_supported": "unsupported TLS version or cipher suite",
+    "tls_handshake_lost": "incomplete handshake in the capture",
+    "tls_renegotiated": "missing keys of a renegotiation",
 }
 
 
 def unread_reasons(description: Mapping[str, Any]) -> str:
     """Return the reasons with their counts, where keys were used."""
     counts = {text: description.get(key, 0) for key, text in UNREAD.items()}
-    return ", ".join(f"{count:,} {text}" for text, count in counts.items() if count)
+    return ", ".join(f"{text}: {count:,}" for text, count in counts.items() if count)
 
 
 def decrypted(description: Mapping[str, Any]) -> list[str]:
     """Return the sentence of what was decrypted, where there were keys."""
     if "decrypted" not in description:
         return borrowed(description)
-    keys = f"keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
+    keys = f"the keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
     reasons = unread_reasons(description)
     return [
-        f"{description['decrypted']:,} connections decrypted with {keys}{', ' if reasons else ''}{reasons}",
+        f"decrypted {plural(description['decrypted'], 'connection')} with {keys}"
+        + (f", but not all connections ({reasons})" if reasons else ""),
         *borrowed(description),
     ]
 
@@ -124,8 +125,8 @@ def borrowed(description: Mapping[str, Any]) -> list[str]:
     if not count:
         return []
     return [
-        f"{count:,} executions sent their parameter types before the capture: they have the types that other"
-        " connections sent with the same text"
+        f"the parameter types of {plural(count, 'execution')} were sent before the capture. querytape uses the types"
+        " that other connections sent for the same statement"
     ]
 
 
@@ -140,16 +141,16 @@ def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any
     count, cut = con.execute(UNBOUND).fetchall()[0]
     misfits = description.get("executions_that_do_not_fit", 0)
     reasons = {
-        "their text, or the types of their parameters, were sent before the capture (--source shows texts)": count
+        "The statement texts or the parameter types were sent before the capture. --source can provide the texts": count
         - cut
         - misfits,
-        "the capture does not have all of their bytes": cut,
-        "their packets do not fit their statements (--problems shows at which byte)": misfits,
+        "Some bytes of the executions are missing from the capture": cut,
+        "The packets do not match the statements. --problems lists the byte positions": misfits,
     }
     return [
         {
             "kind": "unbound",
-            "text": f"{n:,} executions of prepared statements have no values: {reason}; they are not replayed",
+            "text": f"not replayed: {plural(n, 'execution')} of prepared statements with unknown values. {reason}",
         }
         for reason, n in reasons.items()
         if n > 0
@@ -164,26 +165,28 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
     if count:
         ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
-            f"{count:,} of {connections:,} connections are encrypted ({'; '.join(filter(None, (ports, reasons)))}):"
-            " they are not on the tape. Give their keys with --keylog, or capture from the slow log or before the"
-            " proxy that ends TLS"
+            f"encrypted connections that are not on the tape: {count:,} of {connections:,}"
+            f" ({'; '.join(filter(None, (ports, reasons)))}). Give their keys with --keylog, capture the slow log, or"
+            " capture on the unencrypted side of a TLS proxy"
         )
         warnings.append({"kind": "encrypted", "text": text})
     if part := description.get("decrypted_in_part"):
         new = description.get("decrypted_to_new_keys", 0)
-        ways = [f"{part - new:,} to a gap"] * (part > new) + [f"{new:,} to a renegotiation whose keys are missing"] * (
-            new > 0
-        )
+        ways = [f"missing bytes: {part - new:,}"] * (part > new)
+        ways += [f"missing keys of a renegotiation: {new:,}"] * (new > 0)
         text = (
-            f"{part:,} encrypted connections could be read in part only ({', '.join(ways)}): the rest of them is not"
+            f"{plural(part, 'encrypted connection')} could be decrypted only partly ({', '.join(ways)}). The rest is"
+            " not"
             " on the tape"
         )
         warnings.append({"kind": "encrypted", "text": text})
     if bad := description.get("keylog_bad_lines"):
-        text = f"{bad:,} lines of the key log are not in its format: secrets may be missing"
+        text = f"the key log has {plural(bad, 'invalid line')}. TLS keys may be missing"
         warnings.append({"kind": "encrypted", "text": text})
     if forgotten := description.get("keylog_forgotten"):
-        text = f"the key log has more than 2,097,152 connections: the oldest {forgotten:,} were forgotten"
+        text = (
+            f"the key log has more than 2,097,152 connections. querytape dropped the keys of the oldest {forgotten:,}"
+        )
         warnings.append({"kind": "encrypted", "text": text})
     return warnings
 
@@ -193,16 +196,16 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = []
     if count := description.get("x_protocol"):
         text = (
-            f"{plural(count, 'connection')} of the X protocol not on the tape: capture from the slow log, or let"
-            " their clients use the classic port (3306)"
+            f"the tape lacks {plural(count, 'connection')} of the X protocol. Capture the slow log, or let the clients"
+            " use the classic port (3306)"
         )
         warnings.append({"kind": "x_protocol", "text": text})
     if count := description.get("without_event"):
         first = description["first_without_event"]
-        text = f"{plural(count, 'connection')} sent bytes without an event: {first}"
+        text = f"{plural(count, 'connection')} sent bytes, but no statement. The first one: {first}"
         warnings.append({"kind": "without_event", "text": text})
     if count := description.get("ip_incomplete"):
-        text = f"{count:,} IP packets are not whole: fragments of them are missing, or cut by the snapshot length"
+        text = f"incomplete IP packets: {count:,}. Fragments are missing, or the snapshot length truncated them"
         warnings.append({"kind": "ip_fragment", "text": text})
     return warnings
 
@@ -215,18 +218,20 @@ def passed_over(description: Mapping[str, Any]) -> list[str]:
     """Return sentences of what the packets went through, and of those that were skipped."""
     through = [f"{description[name]:,} in {name}" for name in TUNNELS if description.get(name)]
     others = [(description.get("not_tcp", 0) + description.get("not_ip", 0), "not TCP")]
-    others.append((description.get("other_tcp", 0), "TCP of other ports"))
+    others.append((description.get("other_tcp", 0), "TCP on other ports"))
     over = [f"{count:,} {what}" for count, what in others if count]
-    over += [f"{description[name]:,} of them {name}, which is not read" for name in SEALED if description.get(name)]
+    sealed = [f"{description[name]:,} of {name}" for name in SEALED if description.get(name)]
     ports = " ".join(description.get(f"{kind}_ports", "") for kind in ("mysql", "x", "other")).split()
     notes = [f"packets in tunnels: {', '.join(through)}"] if through else []
     if over:
         shown = f" (ports {', '.join(ports)})" if ports else ""
         notes.append(f"packets skipped: {', '.join(over)}{shown}")
+    if sealed:
+        notes.append(f"packets of unsupported protocols: {', '.join(sealed)}")
     if likely := description.get("mysql_ports", "").split():
-        notes.append(f"ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
+        notes.append(f"skipped ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
     if likely := description.get("x_ports", "").split():
-        notes.append(f"ports that speak the X protocol, which is not read: {', '.join(likely)}")
+        notes.append(f"skipped ports with the X protocol, which is not supported: {', '.join(likely)}")
     return notes
 
 
@@ -240,7 +245,7 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = [*encrypted(description), *foreign(description)]
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:
-        warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
+        warnings.append({"kind": "dropped", "text": f"the capture dropped {plural(dropped, 'packet')}"})
     if description.get("filters_ports_only"):
         text = (
             "libpcap filters only the ports on this interface. Packets in tunnels and fragments are not recorded."
@@ -250,17 +255,20 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "live_filter", "text": text})
     if description.get("gaps"):
         text = (
-            f"{description['gaps']:,} gaps in connections ({description['lost_bytes']:,} bytes): the commands that they"
-            " touch are marked"
+            f"connections with missing bytes: {plural(description['lost_bytes'], 'byte')} at"
+            f" {plural(description['gaps'], 'place')}. The affected commands are marked"
         )
         warnings.append({"kind": "gaps", "text": text})
     if description.get("cut_segments"):
-        text = f"{description['cut_segments']:,} packets were cut by the snapshot length: capture with tcpdump -s 0"
+        text = (
+            f"the snapshot length truncated {plural(description['cut_segments'], 'packet')}. Capture with tcpdump -s 0"
+        )
         warnings.append({"kind": "snaplen", "text": text})
     if unknown := description.get("joined_midway", 0) - description.get("known_midway", 0):
         text = (
-            f"{unknown:,} connections were open before the capture began: what was prepared or set"
-            " in them before is not on the tape"
+            f"connections that were open before the capture: {unknown:,}. Their earlier settings and prepared"
+            " statements"
+            " are not on the tape"
         )
         warnings.append({"kind": "joined_midway", "text": text})
     return warnings

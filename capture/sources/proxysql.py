@@ -97,13 +97,13 @@ def open_log(names: Sequence[str], follow: Follow | None = None) -> Reader:
     binary = [name for name, first in looked_at if BINARY.match(first)]
     if follow and any(first and name not in binary for name, first in looked_at):
         raise InputError(
-            "an events log in JSON cannot be followed: it is sorted as a whole; ProxySQL's binary format"
-            " (mysql-eventslog_format = 1) can"
+            "--follow cannot read a JSON events log, because querytape must sort the whole file. Use ProxySQL's binary"
+            " format (mysql-eventslog_format = 1)"
         )
     if not binary and not follow:
         return open_json(names, VALUES)
     if len(binary) < len(looked_at) and not follow:
-        raise InputError("events logs in JSON and in binary cannot be mixed on one tape")
+        raise InputError("JSON and binary events logs cannot be mixed on one tape")
     return open_proxysql(names, follow=follow)
 
 

@@ -8,6 +8,7 @@ import duckdb
 
 from ...common.duck import load_sql
 from ...common.errors import OptionError
+from ...common.units import plural
 from ...schemas import ACTIONS
 from ..source import Settings, TapeWarning
 
@@ -50,14 +51,14 @@ def sampling(description: Mapping[str, Any]) -> list[TapeWarning]:
     found = []
     sampled = description.get("sampled", 1)
     if sampled > 1:
-        text = f"ProxySQL logged one event of {sampled} (mysql-eventslog_rate_limit): sessions have holes"
+        text = f"ProxySQL logged only 1 of {sampled} events (mysql-eventslog_rate_limit). Sessions lack events"
         found.append({"kind": "query_sampled", "text": text})
     rules = description.get("rules", 0)
     if description.get("default_log") == 0:
-        text = f"ProxySQL logs only what {rules:,} query rules name (mysql-eventslog_default_log = 0)"
+        text = f"ProxySQL logs only the statements of {plural(rules, 'query rule')} (mysql-eventslog_default_log = 0)"
         found.append({"kind": "log_rules", "text": text})
     elif rules:
-        text = f"{rules:,} of ProxySQL's query rules keep events out of its log (log = 0)"
+        text = f"ProxySQL does not log the statements of {plural(rules, 'query rule')} (log = 0)"
         found.append({"kind": "log_rules", "text": text})
     return found
 
@@ -75,13 +76,13 @@ def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]
     ).fetchall()[0]
     parts = []
     if executes >= MIN_SEEN and unprepared > MAX_SHARE * executes:
-        parts.append(f"{unprepared:,} of {executes:,} prepared statements were executed and never prepared")
+        parts.append(f"{unprepared:,} of {executes:,} executions use a statement that was never prepared")
     if begins >= MIN_SEEN and unended > MAX_SHARE * begins:
-        parts.append(f"{unended:,} of {begins:,} transactions have no end")
+        parts.append(f"{unended:,} of {begins:,} transactions never end")
     if not parts:
         return []
     text = (
-        f"{' and '.join(parts)}: ProxySQL probably sampled the events (mysql-eventslog_rate_limit), which its log"
-        " does not show; give --sampled N, or --source with its admin port"
+        f"{' and '.join(parts)}. ProxySQL probably sampled the events (mysql-eventslog_rate_limit), but its log does"
+        " not show the rate. Add --sampled N, or --source with the admin port"
     )
     return [{"kind": "looks_sampled", "text": text}]

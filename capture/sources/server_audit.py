@@ -10,6 +10,7 @@ from typing import Any
 
 from ...common.errors import InputError
 from ...common.temporary import temporary_folder
+from ...common.units import plural
 from ...native.bindings.inputs import heads, plain_file
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader
@@ -42,9 +43,12 @@ def open_rows(names: Sequence[str], settings: Settings) -> Reader:
     if not aurora:
         return open_server_audit(names, settings.timezone_ns, limit, follow=settings.follow)
     if settings.follow:
-        raise InputError("Aurora's audit logs cannot be followed: their rows are in no order, and sorted as a whole")
+        raise InputError(
+            "--follow cannot read Aurora audit logs, because their rows are unordered and querytape must sort whole"
+            " files"
+        )
     if len(aurora) < len(looked_at):
-        raise InputError("audit logs of Aurora and others cannot be mixed on one tape")
+        raise InputError("Aurora audit logs and other audit logs cannot be mixed on one tape")
     with temporary_folder() as folder:
         plain = [plain_file(name, Path(folder)) for name in names]
         ordered = Path(folder) / "ordered"
@@ -60,12 +64,17 @@ def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return the warnings of statements that the server cut, and of rows that it may still have in its buffer."""
     found = []
     if n := description.get("cut_statements", 0):
-        text = f"{n:,} statements were cut by server_audit_query_log_limit: they are marked and never replayed"
+        text = (
+            f"server_audit_query_log_limit truncated {plural(n, 'statement')}. Truncated statements are marked and"
+            " never"
+            " replayed"
+        )
         found.append({"kind": "cut", "text": text})
     if size := description.get("buffer_bytes", 0):
         text = (
-            f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size): the last"
-            " rows may be missing. SET GLOBAL server_audit_sync_log_file = 1 writes them. Then capture again"
+            f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size), so the last"
+            " rows"
+            " may be missing. Run SET GLOBAL server_audit_sync_log_file = 1 to write them, then capture again"
         )
         found.append({"kind": "buffered", "text": text})
     return found

@@ -35,8 +35,9 @@ def left_out(description: Mapping[str, Any]) -> list[dict[str, str]]:
     found = sampling(description)
     if (length := description.get("longest_statement")) is not None:
         text = (
-            f"the server leaves statements of more than {length:,} bytes out of its slow log ({MAX_LENGTH}):"
-            f" sessions may have holes; SET GLOBAL {MAX_LENGTH} = DEFAULT, and record again"
+            f"the slow log lacks statements of more than {length:,} bytes ({MAX_LENGTH}), so sessions may be"
+            " incomplete."
+            f" Run SET GLOBAL {MAX_LENGTH} = DEFAULT, and capture again"
         )
         found.append({"kind": "long_left_out", "text": text})
     return found
@@ -48,9 +49,12 @@ def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
     if limit <= 1:
         return []
     if description.get("rate_by_query"):
-        text = f"the server logged one query of {limit} (Log_slow_rate_type: query): sessions have holes"
+        text = f"the server logged only 1 of {limit} queries (Log_slow_rate_type: query). Sessions lack events"
         return [{"kind": "query_sampled", "text": text}]
-    text = f"the server logged one session of {limit} (Log_slow_rate_type: session): the load is a part of the real one"
+    text = (
+        f"the server logged only 1 of {limit} sessions (Log_slow_rate_type: session). The tape contains only a part of"
+        " the load"
+    )
     return [{"kind": "session_sampled", "text": text}]
 
 
@@ -59,7 +63,7 @@ def notes(description: Mapping[str, Any]) -> list[str]:
     found = restarts(description)
     version = re.match(r"(\d+)\.(\d+)\..*MariaDB", description.get("server_version") or "")
     if version and (int(version[1]), int(version[2])) >= (13, 1) and "longest_statement" not in description:
-        found.append(f"the server may leave long statements out of its slow log: --source reads its {MAX_LENGTH}")
+        found.append(f"the slow log may lack long statements. Add --source to read the server's {MAX_LENGTH}")
     return found
 
 

@@ -65,7 +65,8 @@ def deal(tape: Path, count: int, out: Path) -> Dealt:
         raise InputError(f"{count:,} tapes: expected 2 to {MAX_TAPES:,}")
     if sessions < count:
         raise InputError(
-            f"{tape}: {sessions:,} sessions cannot be dealt into {count:,} tapes: a session is never split"
+            f"{tape}: expected at least {count:,} sessions for {count:,} tapes, found {sessions:,} (a session is never"
+            " split)"
         )
     new_folder(out)
     try:

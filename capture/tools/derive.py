@@ -15,6 +15,7 @@ import duckdb
 from ...common.duck import write_parquet
 from ...common.errors import InputError
 from ...common.files import write_json
+from ...common.units import plural
 from ...common.version import __version__
 from ...schemas import FLAGS, EventFilter, Folder, columns, count_files, ddl, open_folder
 from ...schemas.event_selection import SelectionTables, define_macros, find_transactions, preparing_sql, selection_sql
@@ -59,7 +60,7 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
         asked, before = select(con, folders, kept)
         if not asked:
             shutil.rmtree(out)
-            raise InputError(f"no event is left of {', '.join(map(str, tapes))}: no tape was written")
+            raise InputError(f"no event of {', '.join(map(str, tapes))} matches the conditions (no tape was written)")
         info["parts"] = write_parts(con, out, "kept_events")
         write_facts(con, out, kept.from_ns)
         if kept == EventFilter():
@@ -73,8 +74,10 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
 
 
 def _note(kept: EventFilter, before: int) -> str:
-    more = f"; of their sessions {before:,} events from before that are carried (SET, USE, prepared statements, ...)"
-    return f"only a part was kept: {kept.sentence()}{more if before else ''}"
+    more = (
+        f". It also contains {plural(before, 'earlier event')} of these sessions (SET, USE, prepared statements, ...)"
+    )
+    return f"the tape contains only selected events ({kept.sentence()}){more if before else ''}"
 
 
 def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: EventFilter) -> tuple[int, int]:
@@ -116,7 +119,7 @@ def open_finished(path: Path) -> Folder:
     """Open a tape. Raises InputError where its capture was killed and it was not completed since."""
     tape = open_folder("tape", path)
     if not tape.finished:
-        raise InputError(f"{path}: not finished: run `querytape inspect {path}` first, which completes it")
+        raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete it")
     return tape
 
 
@@ -124,7 +127,9 @@ def one_measuring_point(folders: Sequence[Folder]) -> None:
     """Raise InputError where durations were taken at different points."""
     points = {str(folder.info.get("measuring_point")) for folder in folders}
     if len(points) > 1:
-        raise InputError(f"durations taken at different points ({', '.join(sorted(points))}) cannot be on one tape")
+        raise InputError(
+            f"cannot combine durations that were measured at different points ({', '.join(sorted(points))})"
+        )
 
 
 def start_info(folders: Sequence[Folder]) -> dict[str, Any]:

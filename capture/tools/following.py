@@ -21,7 +21,7 @@ import duckdb
 from ...common.duck import sql_text, write_parquet
 from ...common.errors import InputError
 from ...common.files import hold, is_held, make_private, remove_folder, write_json
-from ...common.units import utc_time
+from ...common.units import plural, utc_time
 from ...schemas import Folder, open_folder
 from ..finish import finish
 from ..publishing import dropped_warnings
@@ -82,7 +82,7 @@ class Following:
             time.sleep(POLL_S)
             self._look()
         if not self._waiting:
-            raise InputError(f"{self.live}: its capture has ended, and published nothing")
+            raise InputError(f"{self.live}: the capture ended without publishing any events")
         self.begun = {"last_ns": max(part["last_ns"] for part in self._waiting), "events": self._taken}
         self._thread.start()
 
@@ -254,14 +254,14 @@ class Following:
         """Return what is missing behind it."""
         found: list[TapeWarning] = []
         if self.lost:
-            text = f"{self.lost:,} events were dropped by --keep before the reader that followed could take them"
+            text = f"--keep dropped {plural(self.lost, 'event')} that the follower had not yet read"
             found.append({"kind": "lost", "text": text})
         if self.ended == "killed":
-            text = "the capture was killed: its unpublished events are missing from the end of the tape"
+            text = "the capture was killed. Events that it had not yet published are missing from the end of the tape"
             found.append({"kind": "killed", "text": text})
         if self.ended is None or self._waiting:
             until = max((part["last_ns"] for part in self._given), default=0)
-            text = f"its capture was running: events until {utc_time(until)} UTC are missing"
+            text = f"the capture was still running. Events after {utc_time(until)} UTC are missing"
             found.append({"kind": "snapshot", "text": text})
         return found
 

@@ -25,15 +25,16 @@ def gather(folder: Path) -> dict[str, Any]:
     durations were taken at different points.
     """
     if (folder / SET).exists():
-        raise InputError(f"{folder}: it is a set already; to rebuild it, remove its {SET}")
+        raise InputError(f"{folder}: the folder is already a set. Remove {SET} to rebuild the set")
     paths = sorted(path for path in folder.iterdir() if (path / "tape.json").is_file())
     if not paths:
-        raise InputError(f"{folder}: no tape in it: a set is made of a folder of tapes")
+        raise InputError(f"{folder}: expected a folder that contains tapes, found no tape")
     tapes = [open_finished(path) for path in paths]
     one_measuring_point(tapes)
     members = number_on(tapes, are_dealt=False)
     if members[-1].sessions > MAX_SESSION:
-        raise InputError(f"{folder}: {members[-1].sessions:,} sessions in one set, at most {MAX_SESSION:,} are read")
+        found = members[-1].sessions
+        raise InputError(f"{folder}: expected at most {MAX_SESSION:,} sessions in a set, found {found:,}")
     rows = " UNION ALL BY NAME ".join(
         f"SELECT *, {number} AS tape FROM {tape.source('digests')}" for number, tape in enumerate(tapes)
     )

@@ -25,8 +25,8 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
     """Write a tape of the events that can still be read; return its JSON. Raises InputError where there are none."""
     if not (tape / "events").exists() and next(tape.glob("*/tape.json"), None):
         raise InputError(
-            f"{tape} holds tapes: save the tape of it that is damaged, `querytape tape verify {tape}/NAME --salvage"
-            " NEW.tape`, and make a set of the new one and the others with `querytape tape set`"
+            f"{tape} is a folder of tapes. Salvage the damaged tape with `querytape tape verify {tape}/NAME --salvage"
+            " NEW.tape`. Then make a set of the new tape and the other tapes with `querytape tape set`"
         )
     old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))
@@ -36,7 +36,7 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
     readable = list(largest)
     if not readable:
         shutil.rmtree(out)
-        raise InputError(f"{tape}: no part of its events can be read: nothing can be saved")
+        raise InputError(f"{tape}: no file of events can be read, so nothing can be salvaged")
     with open_storage(out, largest=max(largest.values())) as con:
         _make_views(con, tape, readable)
         info = _start_info(con, old) | {"largest_event": max(largest.values())}
@@ -46,7 +46,7 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
         write_json(out / "tape.json", info)
         lost = [part.name for part in parts if part not in readable]
         lost += [name for entry in old.get("parts", []) if not (tape / (name := str(entry.get("file")))).exists()]
-        text = f"saved from a damaged tape; lost: {', '.join(lost) or 'nothing that is known'}"
+        text = f"this tape was salvaged from a damaged tape. Lost files: {', '.join(lost) or 'none known'}"
         return finish(con, out, info, [*old.get("warnings", []), {"kind": "salvaged", "text": text}])
 
 

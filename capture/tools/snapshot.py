@@ -39,7 +39,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
         info = published(tape)
         try:
             if not info["parts"]:
-                raise InputError(f"{tape}: its capture is running and has published nothing yet")
+                raise InputError(f"{tape}: the capture is still running and has not yet published any events")
             _link(tape, out, info)
             break
         except FileNotFoundError:  # dropped since tape.json was read
@@ -48,9 +48,9 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
             shutil.rmtree(out)
             raise
     else:
-        raise InputError(f"{tape}: its capture drops parts (--keep) faster than they can be read")
+        raise InputError(f"{tape}: the capture drops parts (--keep) faster than querytape can read them")
     until = max(part["last_ns"] for part in info["parts"])
-    text = f"its capture was running: events after {utc_time(until)} UTC had not been published"
+    text = f"the capture was still running. Events after {utc_time(until)} UTC are missing"
     info.pop("published", None)
     info.pop("ended")
     info["snapshot_of"] = str(tape.absolute())

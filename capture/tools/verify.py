@@ -17,10 +17,10 @@ from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, open
 from ...schemas.tape_set import SET, TapeSet
 from ..storage import open_storage
 
-FOLLOWS = "it follows from the events"
-OTHER_PARTS = "--salvage makes a tape of the other parts"
-GATHERED_AGAIN = f"remove {SET} and make a set of the tapes that are whole: `querytape tape set`"
-DEALT_AGAIN = f"deal the tape again, `querytape tape deal`; if it is gone, {GATHERED_AGAIN}"
+FOLLOWS = "the events are not affected: --salvage writes a new tape from the events"
+OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
+GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
+DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
@@ -31,7 +31,7 @@ class Damage:
     """Something that is wrong with a tape, and what can be done about it."""
 
     what: str
-    saved: str = "querytape cannot repair it: capture again"
+    saved: str = "querytape cannot repair this damage: capture again"
     lost: bool = False  # events cannot be read: what follows from them cannot be checked
 
 
@@ -46,19 +46,24 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         if info["format_version"] == FORMAT_VERSION:
             check_shape("tape", marker, info)
     except FolderError as error:
-        yield Damage(str(error), "the events themselves may be intact: --salvage makes a tape of them")
+        yield Damage(str(error), "the events may be intact: --salvage writes a new tape from readable events")
         return
     if info["format_version"] != FORMAT_VERSION:
         yield Damage(
-            f"format version {info['format_version']}; this querytape reads {FORMAT_VERSION}",
-            "use the version of querytape that wrote it",
+            f"found format version {info['format_version']}, but this querytape reads {FORMAT_VERSION}",
+            "use the querytape version that wrote the tape",
         )
         return
     if not info.get("finished"):
         if is_held(path):
-            yield Damage("its capture is running", "its published parts can be used: `tape cut`, `inspect`")
+            yield Damage(
+                "the capture is still running",
+                ("`querytape tape cut` and `querytape inspect` can read the published parts"),
+            )
             return
-        yield Damage("its capture did not end", "`querytape inspect` completes it from the parts that were written")
+        yield Damage(
+            "the capture did not finish", "run `querytape inspect` to complete the tape from the written parts"
+        )
     with open_storage(work) as con:
         damaged = [*_parts(con, path, info), *_tables(path, info)]
         yield from damaged
@@ -87,7 +92,10 @@ def _set(path: Path, work: Path) -> Iterator[Damage]:
             damaged = True
             yield replace(damage, what=f"{name}: {damage.what}")
     if not (path / SET).exists():
-        yield Damage(f"{plural(len(inside), 'tape')} and no {SET}", "`querytape tape set` makes a set of them")
+        yield Damage(
+            f"the folder has {plural(len(inside), 'tape')} but no {SET}",
+            "run `querytape tape set` to make a set of the tapes",
+        )
         return
     try:
         info = read_json("set", path / SET)
@@ -101,7 +109,10 @@ def _set(path: Path, work: Path) -> Iterator[Damage]:
         damaged = True
         yield Damage(f"{name} is missing", again, lost=True)
     for name in sorted(set(inside) - listed):
-        yield Damage(f"{name} is not in {SET}: it is not read", "remove it: it is a copy, or belongs to another set")
+        yield Damage(
+            f"{SET} does not list {name}, so this tape is not read",
+            (f"remove {name}, which is a copy or belongs to another set"),
+        )
     if not damaged:
         yield from _what_it_says(path, again)
 
@@ -128,7 +139,9 @@ def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> 
             yield Damage(f"{name} is missing: {listed[name]['rows']:,} events", OTHER_PARTS, lost=True)
         elif entry is None:
             if info.get("finished"):
-                yield Damage(f"{name} is not in tape.json", "remove it: it is a copy, or belongs to another tape")
+                yield Damage(
+                    f"tape.json does not list {name}", (f"remove {name}, which is a copy or belongs to another tape")
+                )
         else:
             yield from _part(con, path / name, name, entry)
 
@@ -147,7 +160,7 @@ def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str
         yield Damage(f"{name} cannot be read: {plain_reason(error)}", OTHER_PARTS, lost=True)
         return
     if rows != entry["rows"]:
-        yield Damage(f"{name}: {rows:,} events, tape.json says {entry['rows']:,}")
+        yield Damage(f"{name}: {rows:,} events, but tape.json lists {entry['rows']:,}")
 
 
 def _changed(file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
@@ -155,9 +168,9 @@ def _changed(file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
     try:
         size = file.lstat().st_size
         if size != entry["bytes"]:
-            yield Damage(f"{name}: {size:,} bytes, tape.json says {entry['bytes']:,}")
+            yield Damage(f"{name}: {size:,} bytes, but tape.json lists {entry['bytes']:,}")
         elif entry.get("sha256") and file.is_file() and sha256_of(file) != entry["sha256"]:
-            yield Damage(f"{name}: its SHA-256 is not the one in tape.json: it was changed after it was written")
+            yield Damage(f"{name}: the SHA-256 differs from tape.json. The file was changed after it was written")
     except OSError as error:
         yield Damage(f"{name} cannot be read: {error.strerror}", lost=True)
 
@@ -182,7 +195,7 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
         f" OVER (PARTITION BY filename ORDER BY file_row_number) AS back FROM {parts}) WHERE back"
     ).fetchall()[0][0]
     if unsorted:
-        yield Damage(f"{unsorted:,} events come before one that began earlier in the same part")
+        yield Damage(f"{plural(unsorted, 'event')} out of order: the previous event of the same part began later")
     holes = con.execute(
         "SELECT count(*) FROM (SELECT session FROM"
         f" {parts} GROUP BY session HAVING {'false' if dropped else 'min(seq) <> 1'}"
@@ -190,8 +203,8 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
     ).fetchall()[0][0]
     if holes:
         yield Damage(
-            f"{plural(holes, 'session')} whose events are not numbered 1, 2, 3, ...: events are missing or doubled",
-            "a replay leaves these sessions out: see --partial-ok",
+            f"{plural(holes, 'session')} with missing or duplicate events (not numbered 1, 2, 3, ...)",
+            "a replay skips sessions with missing or duplicate events (see --partial-ok)",
         )
 
 
@@ -208,7 +221,7 @@ def _counts(con: duckdb.DuckDBPyConnection, path: Path, parts: list[Path], info:
             yield Damage(f"{file.name} cannot be read: {error}", FOLLOWS)
     for name, number in rows.items():
         if counts.get(name) != number:
-            yield Damage(f"{number:,} {name}, tape.json says {counts.get(name)}")
+            yield Damage(f"{number:,} {name}, but tape.json lists {counts.get(name)}")
     by_table = {"sessions": "session", "digests": "digest"}
     for table, key in by_table.items():
         if table not in rows:
@@ -219,4 +232,4 @@ def _counts(con: duckdb.DuckDBPyConnection, path: Path, parts: list[Path], info:
             " WHERE e.n IS DISTINCT FROM t.events"
         ).fetchall()[0][0]
         if other:
-            yield Damage(f"{other:,} rows of {table}.parquet do not agree with the events", FOLLOWS)
+            yield Damage(f"{table}.parquet does not match the events in {plural(other, 'row')}", FOLLOWS)

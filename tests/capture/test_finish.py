@@ -66,5 +66,5 @@ def test_json(tmp_path: Path) -> None:
 
 def test_no_event(tmp_path: Path) -> None:
     """A tape without an event is refused."""
-    with pytest.raises(InputError, match="no event in it"):
+    with pytest.raises(InputError, match="the tape has no events"):
         finished(tmp_path, [])

@@ -28,7 +28,7 @@ def test_a_file(kind: str | None, tmp_path: Path) -> None:
 
 def test_refusals(tmp_path: Path) -> None:
     """Neither files nor a kind, or a kind that does not exist."""
-    with pytest.raises(InputError, match="expected files, or a source that can be read live"):
+    with pytest.raises(InputError, match="expected files to capture, or the kind of a live source"):
         capture([], tmp_path / "x.tape")
-    with pytest.raises(InputError, match="'tarot': expected a kind of source: packets"):
+    with pytest.raises(InputError, match="'tarot': expected one of packets"):
         capture("x", tmp_path / "x.tape", kind="tarot")

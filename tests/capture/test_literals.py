@@ -84,19 +84,19 @@ def test_long_data_and_attributes() -> None:
 def test_bulk() -> None:
     """The first row of a bulk execution, and how many there are."""
     params = b"B\x01\x80\0" + struct.pack("<H", 3) + b"\0" + struct.pack("<i", 7) + b"\x01"
-    assert statement_text(b"SELECT ?", params) == "/* a bulk execution of 2 rows: this is the first */ SELECT 7"
+    assert statement_text(b"SELECT ?", params) == "/* the first of 2 rows of a bulk execution */ SELECT 7"
 
 
 @pytest.mark.parametrize(
     ("flag", "params", "said"),
     [
-        ("redacted", None, "redacted when it was recorded"),
-        ("truncated", None, "not whole"),
-        ("placeholder", None, "an unknown value"),
+        ("redacted", None, "redacted during the capture"),
+        ("truncated", None, "truncated"),
+        ("placeholder", None, "each ? is unknown"),
         ("unbound", b"R\0", "not on the tape"),
         ("use", b"R\0", "unknown"),
-        ("use", b"E\x01", "end too early"),
-        ("use", execution([3, 3], bytes(8)), "its values, in order: 0, 0"),
+        ("use", b"E\x01", "are incomplete"),
+        ("use", execution([3, 3], bytes(8)), "in order: 0, 0"),
     ],
 )
 def test_what_is_not_known_is_said(flag: str, params: bytes | None, said: str) -> None:

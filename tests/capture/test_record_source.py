@@ -35,7 +35,7 @@ def test_files_are_checked_first(tmp_path: Path) -> None:
     for names, words in (
         ([str(tmp_path / "none")], "no such file"),
         ([str(empty)], "the file is empty"),
-        ([str(full), str(full)], "named twice"),
+        ([str(full), str(full)], "given twice"),
     ):
         with pytest.raises(InputError, match=words):
             check_files(names)
@@ -75,7 +75,9 @@ def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:
     """The sentence names the file, the kind, what was expected, and that no tape was written."""
     log = tmp_path / "x.log"
     log.write_text("hello\n" * 100)
-    with pytest.raises(InputError, match=r"x\.log: not a slow log.* expected lines such as .* in 600 bytes \(no tape"):
+    with pytest.raises(
+        InputError, match=r"x\.log: no events in 600 bytes\. Expected a slow log with lines such as .* \(no tape"
+    ):
         capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     assert not (tmp_path / "t.tape").exists()
 
@@ -87,7 +89,9 @@ def test_a_packed_file_without_a_whole_event_is_damaged(kept: int, tmp_path: Pat
     log.write_bytes(
         gzip.compress(write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")]).read_bytes())[:kept]
     )
-    with pytest.raises(InputError, match=r"slow\.log\.gz: no event: the packed file is damaged or cut off \(no tape"):
+    with pytest.raises(
+        InputError, match=r"slow\.log\.gz: no events: the compressed file is damaged or truncated \(no tape"
+    ):
         capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
 
 
@@ -128,9 +132,9 @@ def test_stop_is_named_for_files_only() -> None:
 @pytest.mark.parametrize(
     ("ports", "words"),
     [
-        ((), "on the port (--port 3306)"),
-        ((24103,), "on the port (--port 24103)"),
-        ((1, 2), "on one of the ports (--port 1 --port 2)"),
+        ((), "on the given port (--port 3306)"),
+        ((24103,), "on the given port (--port 24103)"),
+        ((1, 2), "on the given ports (--port 1 --port 2)"),
     ],
 )
 def test_the_ports_that_were_given_are_named(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_all_is_known() -> None:
         "not_shown": [],
     }
     (note,) = notes
-    assert "9 sessions were open on the source; 3 of them are on the tape, with 3 statements" in note
+    assert "sessions open on the source: 9. The tape contains 3 of these sessions, with 3 statements" in note
     assert warnings == []
 
 
@@ -47,10 +47,10 @@ def test_what_is_lacking() -> None:
     info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
     assert any("read after the traffic" in note for note in notes)
-    assert any("open before: user variables, prepared statements" in note for note in notes)
+    assert any("before the capture: user variables, prepared statements" in note for note in notes)
     (warning,) = warnings
-    assert "2 prepared statements whose text the server does not show whole" in warning["text"]
-    assert "what 3 sessions had prepared" in warning["text"]
+    assert "2 prepared statements whose full text the server does not show" in warning["text"]
+    assert "the prepared statements of 3 sessions" in warning["text"]
     slow = describe_state(events(), HandedOver(NINE, {}, given.not_shown), ASKED | {"source": "slowlog"}, MOMENT_NS)
     assert slow[2] == []
     assert is_after({"at": "x"}, MOMENT_NS)

@@ -43,7 +43,7 @@ AUDIT = """\
 20260304 09:15:13,db1,app,10.1.2.3,7,0,DISCONNECT,shop,,0
 """
 LOGS = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}
-PREFIXED = "(?<=not the server's: )sed -E"
+PREFIXED = "(?<=Remove the prefix with: )sed -E"
 SLOWLOG = SOURCES["slowlog"]
 PREFIXES = {
     "CloudWatch": "2026-03-04T09:15:0{n}.000Z ",
@@ -164,7 +164,7 @@ OTHERS = [
     (SLOW.encode("utf-16"), "iconv -f UTF-16"),
     (
         b'<?xml version="1.0" encoding="UTF-8"?>\n<AUDIT>\n<AUDIT_RECORD',
-        "XML are not read: set audit_log_format = JSON",
+        "XML audit logs are not supported. Set audit_log_format = JSON",
     ),
     (b'{\n    "events": [\n {"message": "# Time: 1"}]}', "jq -r '.events"),
     (b'{ "records": [\n {"category": "MySqlSlowLogs"}]}', "jq -c '.records\\[\\]'"),

@@ -34,7 +34,7 @@ def test_a_folder_that_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         check_room(tmp_path)
     monkeypatch.undo()
     (tmp_path / "host.pid").write_text("1")
-    with pytest.raises(InputError, match="a server seems to run on it"):
+    with pytest.raises(InputError, match="a server seems to use it"):
         check_room(tmp_path)
     assert size_of(tmp_path) == 1_000_001
 

@@ -39,7 +39,7 @@ def test_a_server_that_says_nothing() -> None:
     """A connect ends after its time-out, whether nothing comes or the greeting drips."""
     for script in (Client.hold, lambda client: drip(client, greeting() * 9, 0.05)):
         began = time.monotonic()
-        with hostile(script) as server, pytest.raises(TargetError, match="no answer in time"):
+        with hostile(script) as server, pytest.raises(TargetError, match="no reply in time"):
             target(server.port).connect(1)
         assert time.monotonic() - began < SOON_S
 
@@ -62,7 +62,7 @@ def test_a_query_without_an_answer() -> None:
             con = connect(server.port)
             con.answer_within(0.5)
             began = time.monotonic()
-            with pytest.raises(TargetError, match="no answer in time"):
+            with pytest.raises(TargetError, match="no reply in time"):
                 query_or_none(con, "SELECT 1")
             assert time.monotonic() - began < SOON_S
 
@@ -152,7 +152,7 @@ def test_a_password_is_not_sent_in_clear(plugin: bytes) -> None:
 
     for allowed in (False, True):
         with hostile(script) as server:
-            with pytest.raises(TargetError, match="refused without"):
+            with pytest.raises(TargetError, match="This login requires"):
                 target(server.port, tls=Tls(cleartext_password=allowed)).connect(20)
             options = EngineOptions(
                 host="127.0.0.1", port=server.port, user="app", password=SECRET, cleartext=allowed, connect_timeout_s=2

@@ -32,18 +32,18 @@ def contents(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("a.pid", "7", "a server seems to run on it"),
-        ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared: run xtrabackup --prepare"),
-        ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared: run mariadb-backup --prepare"),
+        ("a.pid", "7", "a server seems to use it"),
+        ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run xtrabackup --prepare"),
+        ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run mariadb-backup --prepare"),
         (
             "xtrabackup_checkpoints",
             "backup_type = incremental\nfrom_lsn = 7\n",
             "an incremental backup.*xtrabackup --prep",
         ),
-        ("mariadb_backup_checkpoints", "backup_type=incremental\n", "an incremental backup, .*mariadb-backup --prep"),
-        ("xtrabackup_checkpoints", "backup_type = log-applied\n", "not prepared: run xtrabackup --prepare"),
-        ("shop/t.isl", "/data2/shop/t.ibd", "the table of shop/t.isl lies outside of the folder"),
-        ("ts.isl", "/data2/ts.ibd", "the table of ts.isl lies outside of the folder"),
+        ("mariadb_backup_checkpoints", "backup_type=incremental\n", "an incremental backup .*mariadb-backup --prep"),
+        ("xtrabackup_checkpoints", "backup_type = log-applied\n", "not prepared. Run xtrabackup --prepare"),
+        ("shop/t.isl", "/data2/shop/t.ibd", "the table of shop/t.isl is outside the folder"),
+        ("ts.isl", "/data2/ts.ibd", "the table of ts.isl is outside the folder"),
     ],
 )
 def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: str) -> None:
@@ -67,7 +67,7 @@ def test_a_prepared_backup_of_mariadb(tmp_path: Path, prefix: str) -> None:
     checkpoints.write_text("backup_type = log-applied\nfrom_lsn = 0\nto_lsn = 44848\n")
     check_data(tmp_path)
     checkpoints.write_text("backup_type = full-backuped\nfrom_lsn = 0\nto_lsn = 44848\n")
-    with pytest.raises(InputError, match="not prepared: run mariadb-backup --prepare"):
+    with pytest.raises(InputError, match=r"not prepared\. Run mariadb-backup --prepare"):
         check_data(tmp_path)
     checkpoints.write_text("backup_type = incremental\nfrom_lsn = 7\nto_lsn = 44848\n")
     with pytest.raises(InputError, match=r"incremental .*\(mariadb-backup --prepare --incremental-dir"):
@@ -87,7 +87,7 @@ def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
     check_data(data)  # it is not on this machine
     other.parent.mkdir()
     other.write_bytes(b"rows")
-    with pytest.raises(InputError, match=f"its data dictionary names {other}, which is on this machine"):
+    with pytest.raises(InputError, match=f"the data dictionary names {other}, which exists on this machine"):
         check_data(data)
 
 
@@ -105,13 +105,13 @@ def test_tables_elsewhere_are_refused(server_factory: Callable[..., Server], tmp
         else:
             first.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
         first.stop()
-        with pytest.raises(InputError, match=r"lies outside of the folder|its data dictionary names /tmp/qt-elsewhere"):
+        with pytest.raises(InputError, match=r"is outside the folder|the data dictionary names /tmp/qt-elsewhere"):
             start_server(first.kind, data=first.datadir)
         if modern:
             again = server_factory(kind, {"loose-innodb-directories": ";".join(map(str, places))})
             again.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
             again.stop()
-            with pytest.raises(InputError, match=r"its data dictionary names /tmp/qt-elsewhere-.*/ts.ibd"):
+            with pytest.raises(InputError, match=r"the data dictionary names /tmp/qt-elsewhere-.*/ts.ibd"):
                 start_server(again.kind, data=again.datadir)
     finally:
         for place in places:
@@ -137,7 +137,7 @@ def test_data_that_a_process_holds(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", LOCKER, str(tmp_path / "ibdata1")], stdout=subprocess.PIPE) as locker:
         assert locker.stdout is not None
         locker.stdout.readline()
-        with pytest.raises(InputError, match=f"process {locker.pid} runs on it"):
+        with pytest.raises(InputError, match=f"process {locker.pid} has locked ibdata1"):
             check_data(tmp_path)
         locker.kill()
     check_data(tmp_path)

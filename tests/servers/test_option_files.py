@@ -63,10 +63,10 @@ def test_accounts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "mode", "message"),
     [
-        ("[app]\npassword=x\n", 0o640, "others can read it: chmod 600"),
-        ("[app]\npasswort=x\n", 0o600, r"\[app\] has 'passwort'; expected user and password"),
-        ("password=x\n", 0o600, r"cannot be read as sections \[user\]"),
-        ("[app]\n[app]\n", 0o600, r"cannot be read as sections \[user\]"),
+        ("[app]\npassword=x\n", 0o640, r"other users can read .*\. Run chmod 600"),
+        ("[app]\npasswort=x\n", 0o600, r"\[app\]: expected user or password, found 'passwort'"),
+        ("password=x\n", 0o600, r"expected sections \[user\]"),
+        ("[app]\n[app]\n", 0o600, r"expected sections \[user\]"),
     ],
 )
 def test_refused(tmp_path: Path, text: str, mode: int, message: str) -> None:

@@ -53,16 +53,16 @@ def test_commands_of_a_data_folder() -> None:
 )
 def test_missing(kind: str, way: str) -> None:
     """A missing server is a sentence that says how to get it."""
-    assert missing_sentence(kind).startswith(f"no {kind} server on this machine: ")
+    assert missing_sentence(kind).startswith(f"no {kind} server on this machine. ")
     assert way in missing_sentence(kind)
 
 
 @pytest.mark.parametrize(
     ("manager", "line"),
     [
-        ("apt-get", "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core installs"),
-        ("dnf", "dnf install mariadb-server installs its programs (a service that nobody starts)"),
-        ("pacman", "pacman -S mariadb installs"),
+        ("apt-get", "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core (no"),
+        ("dnf", "dnf install mariadb-server (its service is not started)"),
+        ("pacman", "pacman -S mariadb (its"),
         (None, "apt-get install"),
     ],
 )
@@ -74,7 +74,9 @@ def test_one_line_installs_one(monkeypatch: pytest.MonkeyPatch, manager: str | N
     )
     monkeypatch.setattr("querytape.servers.programs.os.geteuid", lambda: 0 if root else 1000)
     said = missing_sentence("mariadb")
-    assert said.startswith(f"no mariadb server on this machine: {'' if root else 'sudo '}{line}")
+    assert said.startswith(
+        f"no mariadb server on this machine. Install its programs with: {'' if root else 'sudo '}{line}"
+    )
 
 
 def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:

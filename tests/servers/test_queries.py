@@ -22,7 +22,7 @@ def test_rows_and_refusals() -> None:
     assert query_or_none(server({"one": [(1, 2)]}), "SELECT one", 2) == [(1, 2)]
     assert query_or_none(server({"one": []}), "SELECT one", 2) == []
     assert query_or_none(server({}), "SELECT one") is None
-    with pytest.raises(TargetError, match="SELECT one: expected 3 columns, the server answered with 2"):
+    with pytest.raises(TargetError, match="SELECT one: expected 3 columns, found 2"):
         query_or_none(server({"one": [(1, 2)]}), "SELECT one", 3)
 
 

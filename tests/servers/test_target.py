@@ -30,11 +30,11 @@ BAD = [
     ("mysql://app@[::1/shop", "expected mysql://"),
     ("mysql://app@ho]st/shop", "expected mysql://"),
     ("postgres://app@host", "expected mysql://"),
-    ("mysql://app:secret@host", "a password is visible to every user"),
-    ("mysql://app:@host", "a password is visible to every user"),
+    ("mysql://app:secret@host", "every user of this machine can see a password"),
+    ("mysql://app:@host", "every user of this machine can see a password"),
     ("mysql://app@", "expected a host or a socket"),
     ("mysql://app@host:99999", "expected a port"),
-    ("mysql://app@host?ssl=1", "expected nothing but"),
+    ("mysql://app@host?ssl=1", "expected only"),
 ]
 
 
@@ -48,7 +48,7 @@ def test_bad_url(url: str, message: str) -> None:
 
 def test_unknown_host() -> None:
     """A host without an address is named."""
-    with pytest.raises(TargetError, match=r"the host 'nowhere\.invalid' has no address"):
+    with pytest.raises(TargetError, match=r"cannot resolve the host 'nowhere\.invalid'"):
         parse_target("mysql://app@nowhere.invalid", environ={})
 
 
@@ -91,7 +91,7 @@ def test_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_server_there() -> None:
     """A target that refuses connections is told in one line with a hint."""
-    with pytest.raises(TargetError, match=r"cannot connect to app@127\.0\.0\.1:1: .*is it running"):
+    with pytest.raises(TargetError, match=r"cannot connect to app@127\.0\.0\.1:1: .*Check that the server is running"):
         Target("app", "127.0.0.1", "127.0.0.1", 1).connect(2)
 
 

@@ -38,12 +38,12 @@ def test_the_grant_that_shows_it() -> None:
     usage = [("GRANT TRIGGER ON `shop`.* TO `o'x`@`%`",)]
     one = unseen_by("o'x@%", usage, ["shop"])
     assert one
-    assert one.said() == "the account may not see events of shop: GRANT EVENT ON `shop`.* TO 'o''x'@'%'"
+    assert one.said() == "the account may not see events of shop. Run GRANT EVENT ON `shop`.* TO 'o''x'@'%'"
     many = unseen_by("a@10.0.0.1", [("GRANT USAGE ON *.* TO `a`@`10.0.0.1`",)], list("abcde"))
     assert many
     assert many.said() == (
-        "the account may not see triggers and events of a, b, c and 2 more:"
-        " GRANT TRIGGER, EVENT ON *.* TO 'a'@'10.0.0.1'"
+        "the account may not see triggers and events of a, b, c and 2 more."
+        " Run GRANT TRIGGER, EVENT ON *.* TO 'a'@'10.0.0.1'"
     )
     assert unseen_by("a@%", [(ALL,)], ["shop"]) is None
     assert unseen_by("a@%", None, ["shop"]) is None

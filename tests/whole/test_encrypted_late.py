@@ -148,7 +148,7 @@ def test_a_renegotiation_without_keys(mysql: Server, tmp_path: Path) -> None:
     counts = found.description
     assert (counts["decrypted"], counts["decrypted_in_part"], counts["decrypted_to_new_keys"]) == (1, 1, 1)
     (warning,) = SOURCES["packets"].warnings(counts)
-    assert "1 to a renegotiation whose keys are missing" in warning["text"]
+    assert "missing keys of a renegotiation: 1" in warning["text"]
 
 
 def test_a_key_update_in_a_gap(mysql: Server, tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Serve
     try:
         whole = by(parse_target(any_shop.url(), environ={}), "whole")
         found = compared(tapes[1], whole, by(account, "narrow"))
-        told = "the account may not see all tables of shop: GRANT SELECT ON `shop`.* TO 'narrow'@'%'"
+        told = "the account may not see all tables of shop. Run GRANT SELECT ON `shop`.* TO 'narrow'@'%'"
         assert texts(found) == []
         assert told in (found.problem or "")
         seen = compared(tapes[0], whole, by(account, "narrow"))

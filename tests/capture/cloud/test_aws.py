@@ -16,7 +16,7 @@ def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(GoneError, match=r"rds:DownloadDBLogFilePortion: .*DBLogFileNotFoundFault"):
         Cloud().call("rds", "download_db_log_file_portion", DBInstanceIdentifier="x", LogFileName="none")
     aws.denied.add("DescribeDBLogFiles")
-    with pytest.raises(RefusedError, match="may not rds:DescribeDBLogFiles: allow it in its policy"):
+    with pytest.raises(RefusedError, match=r"may not call rds:DescribeDBLogFiles\. Allow the action in its IAM policy"):
         list(Cloud().pages("rds", "describe_db_log_files", "DescribeDBLogFiles", DBInstanceIdentifier="x"))
     with pytest.raises(RefusedError, match=r"boto3: .*nobody"):
         Cloud(profile="nobody")
@@ -71,7 +71,7 @@ def test_a_cluster(aws: Aws) -> None:
     assert [(group.is_default, group.of_cluster) for group in found.groups] == [(True, False), (False, True)]
     assert found.groups[1].name == "au-group"
     assert found.groups[1].others == ("au-2",)
-    with pytest.raises(InputError, match=r"it is a cluster: name one of its instances \(au-1, au-2\)"):
+    with pytest.raises(InputError, match=r"is a cluster\. Give the name of one of its instances: au-1, au-2"):
         look_at(Cloud(), "au")
 
 
@@ -81,5 +81,5 @@ def test_what_is_none(aws: Aws) -> None:
     with pytest.raises(InputError, match="nothing: no such DB instance"):
         look_at(Cloud(), "nothing")
     aws.instance("pg", "default.postgres16", "postgres")
-    with pytest.raises(InputError, match="its engine is 'postgres'"):
+    with pytest.raises(InputError, match="found the engine 'postgres'"):
         look_at(Cloud(), "pg")

@@ -80,7 +80,7 @@ def test_what_is_gone_is_named(aws: Aws) -> None:
 
     aws.before_portion = lambda name: remove(name) if name != NAME else None
     assert "".join(log.pull()) == ""
-    assert log.holes[1] == f"{NAME}.2026-11-22.08 was removed before its end was read"
+    assert log.holes[1] == f"{NAME}.2026-11-22.08 was removed before querytape read its end"
 
 
 def test_another_files_rest_is_not_taken_for_ours(aws: Aws) -> None:
@@ -243,12 +243,12 @@ def test_a_file_that_is_removed_is_named(aws: Aws) -> None:
     gone = server.name(3)
     (aws.folder / gone).unlink()
     list(log.pull())
-    assert log.holes == [f"{gone} was removed before its end was read"]
+    assert log.holes == [f"{gone} was removed before querytape read its end"]
     new = "audit/audit.log.3.2026-11-22-09-00.0"
     write(aws, audit_row(server.now, 5), new)
     aws.before_portion = lambda name: (aws.folder / new).unlink(missing_ok=True)
     list(log.pull())
-    assert log.holes[1:] == [f"{new} was removed before its end was read"]
+    assert log.holes[1:] == [f"{new} was removed before querytape read its end"]
 
 
 def test_a_file_that_was_there_and_grows(aws: Aws) -> None:

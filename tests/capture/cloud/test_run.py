@@ -97,7 +97,7 @@ def test_the_tape_is_that_of_the_whole_file(aws: Aws, tmp_path: Path) -> None:
             turn(aws, f"2026-11-22.{n:02d}")
         time.sleep(0.15)
     stop(aws, process, PORTION, signal.SIGTERM)
-    assert "the parameter group shop is as before" in ended(process)
+    assert "restored the parameter group shop" in ended(process)
     assert aws.values() == before
     assert state(tmp_path) == []
     (tmp_path / "whole.log").write_text(whole)
@@ -136,7 +136,7 @@ def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
     assert aws.values() != before
     again = run_here("capture", "rds", "shop-1", "--dry-run")
     assert again.code == 1
-    assert "run `querytape capture rds shop-1 --restore` first" in again.err
+    assert "Run `querytape capture rds shop-1 --restore` first" in again.err
     assert run_here("capture", "rds", "shop-1", "--restore").code == 0
     assert aws.values() == before
     assert state(tmp_path) == []
@@ -167,7 +167,9 @@ def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
     tape = str(tmp_path / "c.tape")
     denied = run_here("capture", "rds", "shop-1", "-o", tape, "--duration", "30s", "--poll", "100ms")
     assert denied.code == 4
-    assert "NOT ALL OF THE INPUT IS ON THE TAPE: the log could not be pulled to its end" in denied.out.splitlines()[1]
+    assert (
+        "NOT ALL OF THE INPUT IS ON THE TAPE: querytape could not read the log to its end" in denied.out.splitlines()[1]
+    )
     assert aws.values() == before
 
 
@@ -237,7 +239,7 @@ def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
     ended(process)
     assert aws.values() == before
     assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(5, 15)]
-    assert "5 statements were cut" in (tmp_path / "r.tape" / "tape.json").read_text()
+    assert "truncated 5 statements" in (tmp_path / "r.tape" / "tape.json").read_text()
 
 
 @pytest.mark.long

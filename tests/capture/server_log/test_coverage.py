@@ -27,10 +27,12 @@ def test_measured() -> None:
     coverage = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=False)
     assert coverage == Coverage("performance_schema", 200, 100, 1, 50)
     assert coverage.share == 0.5
-    assert coverage.sentence().startswith("the log holds 50 % of the statements executed in that time (100 of 200, by")
+    assert coverage.sentence().startswith(
+        "the log contains 50 % of the statements that the server executed during the capture (100 of 200, counted by"
+    )
     (warning,) = coverage.warnings("file")
-    assert "1 pooled sessions have been silent (50 statements)" in warning["text"]
-    assert all(way in warning["text"] for way in ("capture packets", "recycle", "--read general"))
+    assert "logged nothing because of their old long_query_time: 1 (50 statements)" in warning["text"]
+    assert all(way in warning["text"] for way in ("capture packets", "restart", "--read general"))
     assert "--read general" not in coverage.warnings("general")[0]["text"]
     with_errors = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=True)
     assert with_errors is not None

@@ -59,12 +59,12 @@ def test_a_table_elsewhere() -> None:
 def test_lines() -> None:
     """The plan shows each change with the value of now, and what will not be logged."""
     lines = plan_logging(TARGET, FAR, RecordOptions()).lines()
-    assert lines[0] == "8.0.31 on db1; the log is read from mysql.slow_log"
+    assert lines[0] == "8.0.31 on db1: querytape reads the log from mysql.slow_log"
     assert "  SET GLOBAL slow_query_log = 'ON'   (now 'OFF')" in lines
-    assert any(line.startswith("  3 connections are open") for line in lines)
+    assert any(line.startswith("  open connections: 3") for line in lines)
     general = plan_logging(TARGET, FAR, RecordOptions(method="general")).lines()
-    assert "  the general log has no durations, rows or errors" in general
-    assert "  no change is needed: everything is logged already" in general
+    assert "  the general log contains no durations, row counts or errors" in general
+    assert "  no change is needed: the server already logs every statement" in general
 
 
 def test_options() -> None:
@@ -86,22 +86,22 @@ def notes(method: str = "file", **variables: str) -> str:
 
 def test_how_much_and_where() -> None:
     """The bound, the place and whether it stays, the rate."""
-    assert "at most about 8,590 MB (--max-disk) are written, to /q.log, which is removed at the end" in notes()
-    assert "0.60 MB/s at this server's mean of 2,000 statements a second" in notes()
-    assert "mysql.slow_log, where its rows stay" in notes("table")
-    assert "mysql.general_log, where its rows stay" in notes("general")
+    assert "at most about 8,590 MB (--max-disk) to /q.log, and removes this file at the end" in notes()
+    assert "0.60 MB/s at this server's average of 2,000 statements per second" in notes()
+    assert "mysql.slow_log, and leaves the rows in this table" in notes("table")
+    assert "mysql.general_log, and leaves the rows in this table" in notes("general")
 
 
 def test_what_stays_behind() -> None:
     """Off before: harmless; on: held off; Percona Server's control: kept; general log: nothing stays."""
-    assert "they then write nothing" in notes()
+    assert "they write nothing" in notes()
     on = notes(slow_query_log="ON")
     assert "own slow log (/var/log/own.log) is on" in on
-    assert "stays off until they are gone" in on
+    assert "stays off until these sessions are gone" in on
     percona = notes(**{"slow_query_log": "ON", GLOBAL_CONTROL: ""})
-    assert "stays 'all' until they are gone" in percona
-    assert "connections are open" not in percona
-    assert "3 connections are open" in on
+    assert "stays 'all' until then" in percona
+    assert "open connections" not in percona
+    assert "open connections: 3" in on
     assert "long_query_time" not in notes("general")
 
 
@@ -136,7 +136,7 @@ def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tm
     for method in ("general", "table"):
         for text in (*lacking(server, tmp_path, user, method).needed, *lacking(server, tmp_path, user, method).useful):
             assert f"'{user}'@" in text
-            grant = text[text.index("GRANT") :].partition(";")[0]
+            grant = text[text.index("GRANT") :].partition(". ")[0]
             server.execute(grant)
     assert lacking(server, tmp_path, user) == lacking(server, tmp_path, user, "general") == Rights((), ())
     assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before

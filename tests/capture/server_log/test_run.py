@@ -107,7 +107,7 @@ def test_a_new_connections_statements_are_on_the_tape(
     drive(server)
     said = ended(process)
     assert f"SET GLOBAL {'general_log' if method == 'general' else 'long_query_time'}" in said
-    assert "the time is over" in said
+    assert "the capture reached its --duration" in said
     found = driven(tmp_path / "s.tape")
     assert len(found) == STATEMENTS
     assert len({session for session, _ in found}) == 1
@@ -184,7 +184,7 @@ def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[
     log.write_text(head + "".join(entries))
     after = Counted("performance_schema", 105 + executed, 0, {1: 10, 3: 20, 4: 10}, True, 10)
     saved = RestoreFile("mysql://a@h/", "id", "t", CHANGES, str(log), first_id=10)
-    course = Course("the time is over", before=BEFORE, after=after)
+    course = Course("the capture reached its --duration", before=BEFORE, after=after)
     done = Recorded(log, "slowlog", course, frozenset({1, 2}), saved=saved, span=Span(10, 30), left=Left())
     return done, LoggingPlan(Facts("8.0.31"), "file", CHANGES, log, (), tmp_path / "r")
 
@@ -207,12 +207,14 @@ def test_partial(tmp_path: Path) -> None:
     info, _ = tape_of(done, plan, tmp_path / "t", Settings(server={}))
     assert info["coverage"]["silent_sessions"] == 1
     (warning,) = [w for w in info["warnings"] if w["kind"] == "coverage"]
-    assert warning["text"].startswith("the log holds 25 % of the statements executed in that time (1 of 4")
+    assert warning["text"].startswith(
+        "the log contains 25 % of the statements that the server executed during the capture (1 of 4"
+    )
 
 
 def test_nothing_but_its_own(tmp_path: Path) -> None:
     """No tape of the tool's own statements: a sentence with what the server executed in that time."""
     done, plan = recorded(tmp_path, {1: 0.1, 2: 0.1}, executed=9800)
-    with pytest.raises(InputError, match=r"no tape was written.*holds 0 % .*\(0 of 9,800.*capture packets"):
+    with pytest.raises(InputError, match=r"no tape was written.*contains 0 % .*\(0 of 9,800.*capture packets"):
         tape_of(done, plan, tmp_path / "t", Settings(server={}))
     assert not (tmp_path / "t").exists()

@@ -153,7 +153,7 @@ def test_a_raw_binary_log_is_named(tmp_path: Path) -> None:
     """What to do is said; no tape is written."""
     path = tmp_path / "binlog.000001"
     path.write_bytes(b"\xfebin" + bytes(500))
-    with pytest.raises(InputError, match="run mysqlbinlog on it"):
+    with pytest.raises(InputError, match="Run mysqlbinlog on the file"):
         capture_source(KIND, [str(path)], tmp_path / "t.tape", Settings())
     assert not (tmp_path / "t.tape").exists()
 

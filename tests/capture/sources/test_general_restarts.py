@@ -161,5 +161,5 @@ def test_the_summary_names_the_starts(tmp_path: Path) -> None:
         log.connect(3)
     (tmp_path / "g.log").write_text(log.text)
     done = run_here("capture", "general", str(tmp_path / "g.log"), "-o", str(tmp_path / "g.tape"))
-    assert "the server was restarted 2 times; open sessions ended at each start" in done.out + done.err
+    assert "the server restarted 2 times. Each restart ended the open sessions" in done.out + done.err
     assert SOURCES["general"].notes({"restarts": 0}) == []

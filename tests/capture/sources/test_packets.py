@@ -272,7 +272,7 @@ def test_tls_is_counted_and_never_guessed(tmp_path: Path) -> None:
     assert said(found) == SHOP
     assert (described["encrypted"], described["connections"], problems) == (1, 2, [])
     info = capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
-    assert info["warnings"][0]["text"].startswith("1 of 2 connections are encrypted")
+    assert info["warnings"][0]["text"].startswith("encrypted connections that are not on the tape: 1 of 2")
 
 
 def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_the_x_protocol_is_named(port: int, midway: bool, old: bool, tmp_path: P
     found, problems, description = events(path, (port,))
     assert (found, problems, description["x_protocol"]) == ([], ["x_protocol"], 1)
     done = run_here("capture", "packets", "--port", str(port), str(path), "-o", str(tmp_path / "o.tape"))
-    assert "1 connection of the X protocol not on the tape" in done.err
+    assert "the tape lacks 1 connection of the X protocol" in done.err
 
 
 def test_the_x_protocol_in_mid_stream_makes_no_events(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_what_was_passed_over_is_said(tmp_path: Path) -> None:
     done = run_here("capture", "packets", str(tmp_path / "all.pcap"), "-o", str(tmp_path / "o.tape"))
     assert done.code == 0
     assert "packets skipped: 1 not TCP, " in done.out
-    assert "TCP of other ports (ports 3307, 3308, 33060, 80)" in done.out
+    assert "TCP on other ports (ports 3307, 3308, 33060, 80)" in done.out
     assert "ports that look like MySQL: add --port 3307 --port 3308" in done.out
-    assert "ports that speak the X protocol, which is not read: 33060" in done.out
+    assert "ports with the X protocol, which is not supported: 33060" in done.out
 
 
 def pcapng(

@@ -61,7 +61,7 @@ def test_what_cannot_be_looked_into_is_named(name: str, frame: bytes, tmp_path: 
     """Encrypted tunnels are counted by their name."""
     read_frames(tmp_path / "a.pcap", [frame])
     done = run_here("capture", "packets", str(tmp_path / "a.pcap"), "-o", str(tmp_path / "o.tape"))
-    assert f"packets skipped: 1 not TCP, 1 of them {name}, which is not read" in done.err
+    assert f"packets skipped: 1 not TCP; packets of unsupported protocols: 1 of {name}" in done.err
 
 
 @pytest.mark.parametrize("size", [8, 24, 512, 1480])

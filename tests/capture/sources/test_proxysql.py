@@ -293,7 +293,7 @@ def test_sampled_is_said(tmp_path: Path) -> None:
     assert info["warnings"] == [
         {
             "kind": "query_sampled",
-            "text": "ProxySQL logged one event of 10 (mysql-eventslog_rate_limit): sessions have holes",
+            "text": "ProxySQL logged only 1 of 10 events (mysql-eventslog_rate_limit). Sessions lack events",
         }
     ]
     assert (

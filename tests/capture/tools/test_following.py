@@ -83,7 +83,7 @@ def test_a_capture_that_published_nothing(tmp_path: Path) -> None:
     tape.mkdir()
     wait_until(tape.exists, "it is there")
     (tape / "tape.json").write_text('{"format_version": 1, "finished": false, "parts": []}')
-    with pytest.raises(InputError, match="published nothing"), follow(tape, tmp_path / "own.tape"):
+    with pytest.raises(InputError, match="without publishing any events"), follow(tape, tmp_path / "own.tape"):
         pass
     assert not (tmp_path / "own.tape").exists()
 

@@ -74,10 +74,10 @@ def test_warnings_name_their_tape(folder: Path) -> None:
 def test_what_cannot_be_a_set(folder: Path, tmp_path: Path) -> None:
     """No tape, a set already, a tape that is unfinished or measured elsewhere: a sentence, and no set.json."""
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="no tape in it"):
+    with pytest.raises(InputError, match="found no tape"):
         gather(tmp_path / "none")
     make_tape(folder / "wire.tape", [{"statement": "SELECT 1"}], measuring_point="wire")
-    with pytest.raises(InputError, match="durations taken at different points"):
+    with pytest.raises(InputError, match="durations that were measured at different points"):
         gather(folder)
     make_tape(folder / "half.tape", [{"statement": "SELECT 1"}], finished=False)
     with pytest.raises(InputError, match="not finished"):
@@ -88,7 +88,7 @@ def test_what_cannot_be_a_set(folder: Path, tmp_path: Path) -> None:
 def test_a_set_is_made_once(folder: Path) -> None:
     """Made again it says what to do; a tape that was changed since is refused, and how to go on."""
     gather(folder)
-    with pytest.raises(InputError, match="it is a set already"):
+    with pytest.raises(InputError, match="is already a set"):
         gather(folder)
     derive([folder / "web1.tape"], folder / "new.tape", EventFilter(classes=("read",)))
     (folder / "web1.tape").rename(folder.parent / "old.tape")

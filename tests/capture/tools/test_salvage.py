@@ -51,6 +51,6 @@ def test_nothing_can_be_saved_of_nothing(tmp_path: Path) -> None:
     tape = make_tape(tmp_path, "a")
     for part in (tape / "events").iterdir():
         part.write_bytes(b"gone")
-    with pytest.raises(InputError, match="nothing can be saved"):
+    with pytest.raises(InputError, match="nothing can be salvaged"):
         salvage(tape, tmp_path / "s.tape")
     assert not (tmp_path / "s.tape").exists()

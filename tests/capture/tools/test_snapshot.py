@@ -30,9 +30,9 @@ def test_a_tape_under_way_is_inspected_and_cut(tmp_path: Path) -> None:
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
     capture.write(first + second[:190])
     capture.wait_for(50)
-    with pytest.raises(InputError, match="its capture is running"):
+    with pytest.raises(InputError, match="the capture is still running"):
         recover(tape)
-    assert [damage.what for damage in verify(tape, tmp_path)] == ["its capture is running"]
+    assert [damage.what for damage in verify(tape, tmp_path)] == ["the capture is still running"]
     info = snapshot(tape, tmp_path / "now.tape")
     assert (info["counts"]["events"], info["finished"]) == (50, True)
     assert [warning["kind"] for warning in info["warnings"]] == ["snapshot"]
@@ -94,6 +94,6 @@ def test_nothing_published(tmp_path: Path) -> None:
     tape = tmp_path / "t.tape"
     (tape / "events").mkdir(parents=True)
     (tape / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False, "parts": [], "files": []}))
-    with hold(tape), pytest.raises(InputError, match="published nothing yet"):
+    with hold(tape), pytest.raises(InputError, match="not yet published any events"):
         snapshot(tape, tmp_path / "now.tape")
     assert not (tmp_path / "now.tape").exists()

@@ -39,7 +39,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert damages(tape, tmp_path) == []
     part.write_bytes(whole[:-40])
     said = damages(tape, tmp_path)
-    assert "bytes, tape.json says" in said[0]
+    assert "bytes, but tape.json lists" in said[0]
     assert "cannot be read" in said[1]
     part.unlink()
     assert damages(tape, tmp_path) == ["events/part-00000.parquet is missing: 27 events"]
@@ -48,11 +48,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
         con.execute(f"COPY (FROM '{part}' WHERE seq <> 4) TO '{tape}/holes' (FORMAT parquet)")
     (tape / "holes").rename(part)
     said = damages(tape, tmp_path)
-    assert any("3 sessions whose events are not numbered" in text for text in said)
-    assert any("24 events, tape.json says 27" in text for text in said)
+    assert any("3 sessions with missing or duplicate events" in text for text in said)
+    assert any("24 events, but tape.json lists 27" in text for text in said)
     part.write_bytes(whole)
     change(tape, "format_version", 99)
-    assert damages(tape, tmp_path) == ["format version 99; this querytape reads 1"]
+    assert damages(tape, tmp_path) == ["found format version 99, but this querytape reads 1"]
 
 
 def test_verify_command(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_verify_command(tmp_path: Path) -> None:
     change(tape, "finished", False)
     done = run_here("tape", "verify", str(tape))
     assert done.code == 1
-    assert "its capture did not end" in done.out
+    assert "the capture did not finish" in done.out
 
 
 def made_set(tmp_path: Path, dealt: bool) -> Path:
@@ -92,7 +92,7 @@ SET_DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no set.json": (lambda path: (path / "set.json").unlink(), "3 tapes and no set.json"),
     "set.json is cut": (lambda path: os.truncate(path / "set.json", 10), "expected a set's JSON"),
     "no digests": (lambda path: (path / "digests.parquet").unlink(), "digests.parquet: cannot be read"),
-    "other digests": (lambda path: flip(path / "digests.parquet"), "SHA-256 is not the one"),
+    "other digests": (lambda path: flip(path / "digests.parquet"), "the SHA-256 differs"),
 }
 
 

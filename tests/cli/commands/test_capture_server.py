@@ -9,7 +9,7 @@ from querytape.servers.sandbox import Server
 
 def test_a_password_in_the_url_is_refused_with_where_it_belongs() -> None:
     found = CliRunner().invoke(server_command, ["mysql://root:secret@127.0.0.1/", "--dry-run"], standalone_mode=False)
-    assert "a password is visible to every user" in str(found.exception)
+    assert "every user of this machine can see a password" in str(found.exception)
 
 
 @pytest.mark.server

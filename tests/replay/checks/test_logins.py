@@ -37,7 +37,7 @@ def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(serv
     tape = tape_of(tmp_path)
     for accounts, match in (
         ({"app": Account("secured", None)}, "secured@.*1045 .*--ssl-mode REQUIRED"),
-        ({"x": Account("root", None), "app": Account("secret", "no")}, "secret@.*1045 .*give the password"),
+        ({"x": Account("root", None), "app": Account("secret", "no")}, "secret@.*1045 .*Set the password"),
     ):
         with pytest.raises(TargetError, match=match):
             replay(tape, given(server, tmp_path, OFF, accounts))
@@ -46,7 +46,7 @@ def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(serv
         summary = replay(tape, given(server, tmp_path, REQUIRED, {"app": Account("secured", None)}))
         assert summary.complete
     else:  # it was started without certificates
-        with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED asks for TLS"):
+        with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED requires TLS"):
             replay(tape, given(server, tmp_path, REQUIRED))
 
 

@@ -425,7 +425,7 @@ def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: 
     facts = {"account": "app@%", "grants": grants}
     found = [line for line in lines(rules=rules, facts=facts, target_is_disposable=True) if "triggers" in line]
     named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
-    grant = "the account may not see triggers of shop: GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
+    grant = "the account may not see triggers of shop. Run GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
     is_blind = option is not None and "USAGE" in grants[0]
     assert found == ([f"warning: {named} cannot know what triggers write: {grant}"] if is_blind else [])
 
