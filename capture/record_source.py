@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ..common.errors import InputError, NativeFault
+from ..common.errors import InputError, NativeFault, NoEventError
 from ..common.files import hold, size_now
 from ..common.signals import stop_on_signals
 from ..common.units import plural
@@ -207,7 +207,7 @@ def check_events(
         packed = "compressed file is" if damaged == 1 else f"{damaged:,} compressed files are"
         raise InputError(f"{', '.join(names)}: no events: the {packed} damaged or truncated (no tape was written)")
     reasons = [*(warning["text"] for warning in kind.warnings(info["input"])), *kind.notes(info["input"])]
-    raise InputError("; ".join([no_event_sentence(kind, names, stats, source.settings), *reasons]))
+    raise NoEventError("; ".join([no_event_sentence(kind, names, stats, source.settings), *reasons]))
 
 
 def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats, settings: Settings) -> str:

@@ -14,6 +14,10 @@ class InputError(QuerytapeError):
     """A log, tape, run or option is not what it is used as."""
 
 
+class NoEventError(InputError):
+    """The input of a capture has no events."""
+
+
 class OptionError(InputError):
     """An option says what cannot be: wrong usage, exit code 2."""
 

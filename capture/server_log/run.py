@@ -17,7 +17,7 @@ import duckdb
 import pymysql
 from pymysql.connections import Connection
 
-from ...common.errors import InputError, RefusedError, TargetError
+from ...common.errors import NoEventError, RefusedError, TargetError
 from ...common.files import size_now
 from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
@@ -311,10 +311,11 @@ def tape_of(
     whole = replace(settings, extra={"changed": changed}, not_threads=tuple(sorted(recorded.own)), judge=judge)
     try:
         info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, whole)
-    except InputError as error:
+    except NoEventError as error:
         coverage = coverage_of(None, recorded, plan)
+        empty = "the server logged no statement during the capture (no tape was written)"
         told = "; ".join(warning["text"] for warning in coverage.warnings(plan.method)) if coverage else ""
-        raise InputError(": ".join(filter(None, (str(error), told, recorded.course.renewal.sentence())))) from error
+        raise NoEventError(": ".join(filter(None, (empty, told, recorded.course.renewal.sentence())))) from error
     return info, frozenset(seen)
 
 
