@@ -76,7 +76,7 @@ def test_an_unusable_address_is_a_sentence(tmp_path: Path) -> None:
             ("no.such.host.invalid", 0),
             ("x" * 300, 0),
         ):
-            with pytest.raises(InputError, match="port 0 takes a free one"):
+            with pytest.raises(InputError, match="use port 0 for a free port"):
                 bound(host, port)
 
 

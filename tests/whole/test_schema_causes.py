@@ -71,7 +71,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
         f"CREATE TABLE made ({ID}, a INT AS (id + 2))",
         ["INSERT INTO made (id) VALUES (5)", "SELECT id FROM made"],
         ["SELECT a FROM made WHERE id = 5", "SELECT * FROM made"],
-        "column made.a: generated as",
+        "column made.a: generation expression",
     ),
     "types": (
         f"CREATE TABLE types ({ID}, a DECIMAL(10, 4))",

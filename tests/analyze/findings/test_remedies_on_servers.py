@@ -257,7 +257,7 @@ def test_settings_of_collations(server_factory: ServerFactory) -> None:
     assert said["variable"].remedy.startswith(
         "SET GLOBAL default_collation_for_utf8mb4 = 'utf8mb4_general_ci' on B, or "
     )
-    assert said["using"].remedy.startswith("name the collation: COLLATE in the statement")
+    assert said["using"].remedy.startswith("add COLLATE to the statement")
 
 
 @pytest.mark.long
