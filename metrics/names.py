@@ -198,7 +198,7 @@ TARGET = (
 COVERAGE = Name(
     "querytape_capture_coverage_ratio",
     GAUGE,
-    "Share of executed statements that the log contains, 0 to 1. capture server sets it when the tape is complete.",
+    "Share of executed statements in the log, 0 to 1. The command capture server sets it when the tape is complete.",
 )
 CAPTURE = (
     _capture(

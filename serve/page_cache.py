@@ -129,7 +129,9 @@ async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) 
         problem = json.loads(head)["problem"]
     except ValueError:
         return Made(
-            b"", f"the page cannot be built: its process ended with {process.returncode}, so the data may be damaged"
+            b"",
+            f"the page cannot be built: its process ended with exit code {process.returncode}, so the data may be"
+            " damaged",
         )
     return Made(b"".join(pieces), problem)
 

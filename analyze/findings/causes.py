@@ -22,7 +22,7 @@ from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
-FAILS = "fails with an error that this can cause|fail with errors that this can cause"
+FAILS = "fails with an error that this difference can cause|fail with errors that this difference can cause"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 VALUES = frozenset("?'\"0123456789")  # how a value begins
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")

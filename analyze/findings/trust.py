@@ -26,8 +26,8 @@ WAITED_SHARE = 0.05
 OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
 ASLEEP = "only sleep"
 _NUMBERS = re.compile(r"\d[\d.,]*")
-FULL = "the servers or other programs caused this, because no CPU core was idle"
-UNSEEN = "the servers or other programs caused this, but the CPU use of other programs is unknown"
+FULL = "no CPU core was idle, so other programs may be the cause"
+UNSEEN = "other programs with unknown CPU use may be the cause"
 PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the proxy", "client": "in the client"}
 
 

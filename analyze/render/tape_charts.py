@@ -10,7 +10,7 @@ from .chart_specs import COLOURS, HEIGHT, WIDTH, Chart, heat_map, line_chart
 
 NS_PER_MS = 1e6
 Column = Literal["reads", "writes", "sessions", "running", "connects", "errors"]
-TIME = ("s from the start", "s")
+TIME = ("seconds from the start", "s")
 
 
 def tape_charts(summary: TapeSummary) -> list[Chart]:

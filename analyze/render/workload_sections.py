@@ -129,13 +129,13 @@ def _wait(row: WorkloadWaitsRow) -> Entry:
 
 SECTIONS = {
     "columns": Section(
-        "Columns by time of their statements",
+        "Columns by total time of the statements that use them",
         ("column", "role", "digests", "events", "time"),
         _column,
         (44, None),
     ),
     "signatures": Section(
-        "Transactions by time of their statements",
+        "Transactions by total time of their statements",
         ("number", "rolled back", "time", "p50 length", "longest"),
         _signature,
     ),
@@ -157,7 +157,7 @@ SECTIONS = {
         (None, None),
     ),
     "not_committed": Section(
-        "Uncommitted writes, never committed digests first",
+        "Uncommitted writes (digests without any commit first)",
         ("events", "committed", "rolled back", "deadlock", "left open"),
         _not_committed,
     ),

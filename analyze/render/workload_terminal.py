@@ -65,9 +65,11 @@ def show_unused_indexes(use: IndexReport, seconds: float, console: Console) -> N
     counted = (
         f"{use['basis']} shows no use since the server started ({since})"
         if use["basis"]
-        else "the server did not count their uses"
+        else "the server did not count index uses"
     )
-    console.print(f"  no statement of this tape ({seconds:,.1f} s) uses their first column, and {counted}")
+    console.print(
+        f"  no statement of this tape ({seconds:,.1f} s) uses the first column of these indexes, and {counted}"
+    )
     for text in use["unknown"]:
         console.print(f"  [yellow]unknown:[/] {escape(printable(text))}")
     table = new_table("index", "columns", "needed for", left=3)

@@ -55,7 +55,7 @@ def test_small_things() -> None:
 def test_each_answer_of_a_history() -> None:
     """Too few nights, everything changed, a digest is slower, one is faster, nothing: one answer and its tone."""
     change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
-    slower = {**change, "stake": 5e6, "with_it": ["another tape"], "slower": True}
+    slower = {**change, "stake": 5e6, "with_it": ["a different tape"], "slower": True}
     faster = {**change, "stake": -5e6, "with_it": [], "slower": False}
     told: Any = {
         "nights": [],

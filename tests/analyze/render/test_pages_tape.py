@@ -75,7 +75,7 @@ def test_the_workload_is_there(tmp_path: Path) -> None:
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *[event(3, "UPDATE t SET a = 1 WHERE id = 4711")] * 2]
     for samples in (False, True):
         page = page_of(tmp_path / f"{samples}.tape", events, samples)
-        assert "Transactions by time of their statements" in page
+        assert "Transactions by total time of their statements" in page
         rows = page.partition("Rows written or locked most often")[2].partition("</table>")[0]
         assert ("id = 4711" in rows) == samples
         assert "id = no. 1" in rows or samples
