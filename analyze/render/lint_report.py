@@ -108,7 +108,7 @@ def _answer(result: LintResult) -> str:
         return f"[bold yellow]Check first: {_number(changes, 'digest')} may return different results.[/]"
     if result.target.known is not None:
         return f"[bold yellow]Inconclusive: the rules end at {result.target.known}.[/] Replay the tape to find out."
-    return "[bold green]Yes: no rule matches.[/] Replay the tape to be sure."
+    return "[bold green]No rule matches this traffic.[/] Replay the tape to be sure."
 
 
 def _finding(result: LintResult, finding: Finding, console: Console, top: int) -> None:

@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
         f"CREATE TABLE places ({ID}, b INT, a INT)",
         ["INSERT INTO places VALUES (1, 2, 3)", "SELECT id FROM places"],
         ["SELECT a FROM places WHERE id = 1"],
-        "column places.a: place in the table 2 in A, 3 in B",
+        "column places.a: position in the table 2 in A, 3 in B",
     ),
     "engines": (
         f"CREATE TABLE engines ({ID}) ENGINE=InnoDB",

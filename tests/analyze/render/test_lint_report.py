@@ -37,7 +37,7 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
 
 def test_a_report_without_findings_promises_no_more_than_rules_can(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
-    assert "Yes: no rule matches. Replay the tape to be sure." in text
+    assert "No rule matches this traffic. Replay the tape to be sure." in text
     assert "no durations" in text
 
 
