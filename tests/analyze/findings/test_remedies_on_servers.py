@@ -152,13 +152,13 @@ CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple
         (
             "SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4)",
             1267,
-            (("", "COLLATE in the statement"), ("default-collation", "Add COLLATE.")),
+            (("", "add COLLATE to the statement"), ("default-collation", "Add COLLATE,")),
             (("SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4) COLLATE utf8mb4_general_ci", ()),),
         ),
         (
             "SELECT 1 FROM shop.texts WHERE c = CAST(l AS CHAR)",
             1267,
-            (("", "SET NAMES ... COLLATE if it has no USING"),),
+            (("", "SET NAMES ... COLLATE if the statement has no USING"),),
             (
                 (
                     "SELECT 1 FROM shop.texts WHERE c = CAST(l AS CHAR)",
