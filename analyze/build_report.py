@@ -129,12 +129,12 @@ def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path
 def check(tape: Folder, run: Folder) -> None:
     """Raise InputError where a run is empty or not of this tape."""
     if not run.files("outcomes"):
-        raise InputError(f"{run.path}: the run is empty: it was stopped before anything was written")
+        raise InputError(f"{run.path}: the run is empty, because the replay stopped before it wrote any data")
     played, events = run.run_info.get("tape") or {}, (tape.tape_info.get("counts") or {}).get("events")
     if played.get("events") not in (None, events):
         raise InputError(
-            f"{run.path} is a run of another tape ({played.get('path')}, {played.get('events'):,} events; {tape.path}"
-            f" has {events:,})"
+            f"{run.path} is a run of another tape: {played.get('path')} with {played.get('events'):,} events, but"
+            f" {tape.path} has {events:,}"
         )
 
 

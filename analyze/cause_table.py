@@ -18,7 +18,7 @@ TOPICS = ("answers", "optimizer", "durability", "memory", "limits")
 READS = ("optimizer", "memory")  # what matters where reads changed their time
 WRITES = ("durability",)
 COUNTER_WEIGHT = 0.4  # a logarithm: half as many again
-AS_A = "set B as in A"
+AS_A = "make B match A"
 
 
 class Line(NamedTuple):

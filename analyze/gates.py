@@ -73,24 +73,24 @@ GATES: dict[str, Gate] = {
     "unstable": Gate("digests whose interval crosses the margin", _verdicts(UNSTABLE)),
     "inconclusive": Gate("digests without a verdict", _verdicts(INCONCLUSIVE)),
     "new_errors": Gate(
-        "events that fail only in B, or with another error than in A",
+        "events that fail only in B, or with a different error in B",
         _errors(*NEW_ERRORS),
     ),
-    "failed_on_both": Gate("of these, events that also fail in A but succeeded on the tape", _errors(ON_BOTH)),
+    "failed_on_both": Gate("new_errors that also fail in A but succeeded on the tape", _errors(ON_BOTH)),
     "gone_errors": Gate("events that no longer fail", _errors("gone")),
     "different_results": Gate(
-        "events with a different result that the statement does not explain",
+        "events with different results for unknown reasons",
         lambda report: _events(unexplained(report)),
     ),
-    "stalls": Gate("stalls of the run that is judged", _stalls),
+    "stalls": Gate("stalls of B (or of the only run)", _stalls),
     "problems": Gate(
-        "problems that limit the report",
+        "findings of severity problem",
         lambda report: sum(1 for finding in report.trust if finding.severity is Severity.PROBLEM),
     ),
     "p50_ratio": Gate("median service time, B over A", _ratio("service_p50_ns")),
-    "p95_ratio": Gate("p95 of service time, B over A", _ratio("service_p95_ns")),
-    "p99_ratio": Gate("p99 of service time, B over A", _ratio("service_p99_ns")),
-    "throughput_ratio": Gate("statements a second, B over A", _ratio("per_second")),
+    "p95_ratio": Gate("p95 service time, B over A", _ratio("service_p95_ns")),
+    "p99_ratio": Gate("p99 service time, B over A", _ratio("service_p99_ns")),
+    "throughput_ratio": Gate("statements per second, B over A", _ratio("per_second")),
 }
 
 
@@ -129,7 +129,7 @@ def _parse(expression: str) -> ast.expr:
     try:
         return ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise OptionError(f"--fail-on: expected an expression as in 'slower > 0', found {expression!r}") from error
+        raise OptionError(f"--fail-on: expected an expression such as 'slower > 0', found {expression!r}") from error
 
 
 def _evaluate(node: ast.expr, known: dict[str, float], whole: str) -> Any:
@@ -147,7 +147,7 @@ def _evaluate(node: ast.expr, known: dict[str, float], whole: str) -> Any:
         return known[node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return node.value
-    raise OptionError(f"--fail-on: {ast.unparse(node)!r} is not allowed in {whole!r}; names are {', '.join(GATES)}")
+    raise OptionError(f"--fail-on: {ast.unparse(node)!r} is not allowed in {whole!r}; use the names {', '.join(GATES)}")
 
 
 def _comparison(op: ast.cmpop, whole: str) -> Callable[[Any, Any], bool]:

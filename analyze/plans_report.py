@@ -76,7 +76,7 @@ def check_tape(folder: Folder, tape: Folder) -> None:
     """Raise InputError where a plans folder is of another tape."""
     known = (folder.plans_info.get("tape") or {}).get("id")
     if known is not None and known != tape_id(tape.info):
-        raise InputError(f"{folder.path}: the plans are of another tape than {tape.path}")
+        raise InputError(f"{folder.path}: the plans belong to another tape, not to {tape.path}")
 
 
 def servers_of(folder: Folder) -> dict[str, ServerInfo]:
@@ -137,10 +137,10 @@ def _limits(folder: Folder) -> list[str]:
     found = list(info.get("problems") or ())
     if without := info.get("without_samples"):
         found.append(
-            f"of {plural(without, 'digest')} no statement could be explained: none is whole, passwords"
-            " were redacted, or it was prepared and its values are not in the text"
+            f"{plural(without, 'digest')} could not be explained: their statements are truncated, redacted, or"
+            " prepared without values"
         )
     if not_asked := info.get("not_asked"):
         were = "was" if not_asked == 1 else "were"
-        found.append(f"{plural(not_asked, 'digest')} {were} not asked on both servers")
+        found.append(f"{plural(not_asked, 'digest')} {were} not explained on both servers")
     return found

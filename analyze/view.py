@@ -42,15 +42,15 @@ class Tone(StrEnum):
 
 VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, INCONCLUSIVE: Tone.SOFT}
 MAX_COUNTERS = 12  # that are shown at once
-ROUNDS_SAID = "Relative latency: service times of a round divided by those of A's first, over all statements."
+ROUNDS_SAID = "Relative latency: service time of a round divided by that of A's first round, over all statements."
 TIMES_SAID = (
-    "Service time: from sending a statement to the last byte of its answer. Response time: from when it was due, so it"
-    " includes waiting for an earlier answer. Quantiles are of statements answered without an error; p99.9 where ten"
-    " events are beyond it."
+    "Service time: from sending a statement to the last byte of its reply. Response time: from the due time to the last"
+    " byte, including the wait for an earlier reply. Quantiles cover statements without errors. p99.9 needs ten events"
+    " above it."
 )
 VALUES_SAID = {
     True: "Literal values are shown (--samples).",
-    False: "This file has no literal values; --samples shows them.",
+    False: "Literal values are hidden (use --samples to show them).",
 }
 ANSWER_TONES = {YES: Tone.GOOD, NO: Tone.BAD}
 
@@ -95,7 +95,7 @@ class Differences:
         """The most important difference, or how many the version explains."""
         if self.shown:
             return self.shown[0].text
-        return f"in {count(len(self.of_version))} that only the version causes"
+        return f"in {plural(len(self.of_version), 'point')} caused only by the version"
 
     @property
     def others(self) -> str:
@@ -263,13 +263,13 @@ def view_of(report: Report) -> View:
             )
             for row in report.answers["lateness"]
         ),
-        lateness_answer="--pace none: no event has a due time, so none is late.",
+        lateness_answer="With --pace none, events have no due time and no lateness.",
         errors_answer=_errors_answer(report),
         plans=tuple(_plans(report)),
         works=tuple(_works(report)),
         write_work=work_text(writes, "write") if (writes := work_of_writes(report)) else "",
         plans_answer=_plans_answer(report),
-        counters_said=f"{count(hidden)} more counters with smaller differences",
+        counters_said=f"{plural(hidden, 'more counter')} with smaller differences",
         variables=tuple(row for row in report.variables if row.get("topic") is not None),
         other_variables=tuple(row for row in report.variables if row.get("topic") is None),
         others_said=_others_said(report),
@@ -284,8 +284,8 @@ def _errors_answer(report: Report) -> str:
     if report.compares or not report.answers["error_counts"]:
         return "No statement failed."
     return (
-        f"{count(failed)} statements failed. The tape does not know which statements failed originally, so no error can"
-        " be called new."
+        f"{plural(failed, 'statement')} failed. The tape does not record which statements failed originally, so no"
+        " error counts as new."
     )
 
 
@@ -306,14 +306,14 @@ def _plans_answer(report: Report) -> str:
     if any(True for _ in _plans(report)):
         return ""
     if report.query_plans:
-        return "No query plan of the costliest statements differs."
+        return "The most expensive statements have the same query plans."
     return "No query plans were recorded (--query-plans)."
 
 
 def _others_said(report: Report) -> str:
     others = sum(1 for row in report.variables if row.get("topic") is None)
-    more = "more" if others < len(report.variables) else ""
-    return f"{count(others)} {more} that seldom change how statements run"
+    noun = "more variable" if others < len(report.variables) else "variable"
+    return f"{plural(others, noun)} with little effect on statements"
 
 
 def _verdicts(report: Report) -> Iterator[tuple[str, int, Tone | None]]:
@@ -345,7 +345,7 @@ def _part(part: Part) -> PartLine:
     if part.explained:
         shares.append(f"{count(part.explained)} with a known reason")
     if part.name in OF_TIME:
-        gained = "saved" if part.name == CHEAPER else "gained in sum"
+        gained = "saved" if part.name == CHEAPER else "saved in total"
         shares.append(f"{duration(abs(part.lost_ns))} {'lost' if part.lost_ns > 0 else gained}")
     lost = duration(part.lost_ns) if part.name in OF_TIME else "-"
     return PartLine(
@@ -354,7 +354,7 @@ def _part(part: Part) -> PartLine:
         part.said(),
         f"{plural(part.digests, 'digest')}, {plural(part.events, 'event')}",
         "; ".join(shares),
-        f"{count(part.inconclusive)} more inconclusive" if part.inconclusive else "",
+        f"{plural(part.inconclusive, 'more digest')} inconclusive" if part.inconclusive else "",
         (name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time or "-", lost),
     )
 
@@ -375,8 +375,8 @@ def _task(task: Task) -> TaskLine:
 def _margin(report: Report) -> str:
     margin = report.settings.margin
     return (
-        "Statements of B compared with A. A statement is called slower or faster only if the difference exceeds"
-        f" {margin.ratio * 100:g} % and {duration(margin.ns)} and is unlikely by chance among so many statements."
+        "Statements of B are compared with A. A statement is slower or faster only if the difference exceeds"
+        f" {margin.ratio * 100:g} % and {duration(margin.ns)} and is statistically significant."
     )
 
 
@@ -397,7 +397,7 @@ def _checked(report: Report) -> str:
 def _results_answer(report: Report) -> str:
     (compared,), reference = report.answers["compared"], "A" if report.compares else "the tape"
     if compared["rows"]:
-        return f"all results are as in {reference} ({_checked(report)})"
+        return f"all results match {reference} ({_checked(report)})"
     return f"{reference} has no results to compare with"
 
 

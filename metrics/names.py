@@ -100,67 +100,67 @@ REPLAY = (
     _replay(
         "running",
         GAUGE,
-        "1 from the run's zero to its last answer, 0 before and after.",
+        "1 from the start of the run to its last reply, 0 at other times.",
         lambda m: float(m.stats.zero_real_ns != 0 and m.stats.state != State.DONE),
     ),
-    _replay("planned_events", GAUGE, "Events that are to be sent.", lambda m: m.planned),
+    _replay("planned_events", GAUGE, "Planned events.", lambda m: m.planned),
     _replay(
         "statements",
         COUNTER,
-        "Events that were sent and have their answer or error, by class: read, write or other.",
+        "Completed events, including failed events, by class (read, write, other).",
         lambda m: {"read": m.stats.reads, "write": m.stats.writes, "other": m.stats.others},
         "class",
     ),
     _replay(
         "errors",
         COUNTER,
-        "Events that failed, by the error's number; other: numbers after the first 256.",
+        "Failed events by error number. Numbers after the first 256 count as other.",
         _errors,
         "number",
     ),
     _replay(
         "waiting_events",
         GAUGE,
-        "Events in queues: due later, overdue, or being answered.",
+        "Events in queues: not due yet, overdue, or waiting for the reply.",
         lambda m: max(m.stats.fed - m.stats.executed - m.stats.not_sent, 0),
     ),
     _replay(
-        "queue_bytes", GAUGE, "Memory of waiting events (--queue-memory bounds it).", lambda m: m.stats.queued_bytes
+        "queue_bytes", GAUGE, "Memory of waiting events, limited by --queue-memory.", lambda m: m.stats.queued_bytes
     ),
     _replay(
         "schedule_position_seconds",
         GAUGE,
-        "Time since the run's zero; absent before it.",
+        "Time since the start of the run. Absent before the start.",
         lambda m: m.stats.now_ns / 1e9 if m.stats.zero_real_ns else None,
     ),
     _replay(
         "schedule_end_seconds",
         GAUGE,
-        "When the last event that was fed is due, from the run's zero, at the speed of the plan.",
+        "Due time of the last queued event, from the start of the run, at the planned speed.",
         lambda m: m.meters.last_due_ns / 1e9 if m.paced else None,
     ),
     _replay(
         "service_seconds",
         HISTOGRAM,
-        "From sending to the end of the answer, by class: read, write or other.",
+        "Service time, from sending to the end of the reply, by class (read, write, other).",
         lambda m: m.meters.service,
         "class",
     ),
     _replay(
         "lateness_seconds",
         HISTOGRAM,
-        "Sent less due, of each event that was sent; nothing at --pace none.",
+        "Lateness of sent events: send time minus due time. Empty with --pace none.",
         lambda m: m.meters.late if m.paced else None,
     ),
     _replay(
         "delay_seconds",
         HISTOGRAM,
-        "The parts of the lateness by cause, of the events that each cause held back (tool: of all): session,"
-        " order, connect, feeder or tool. Their sums add up to that of the lateness.",
+        "Lateness by cause: session, order, connect, feeder or tool. Each cause counts the events that it delayed"
+        " (tool: all events). The sums add up to the sum of the lateness.",
         lambda m: m.meters.delay if m.paced else None,
         "cause",
     ),
-    _replay("open_sessions", GAUGE, "Sessions that are connected now.", lambda m: m.stats.sessions_open),
+    _replay("open_sessions", GAUGE, "Connected sessions.", lambda m: m.stats.sessions_open),
     *(
         _replay(counter.metric, COUNTER, counter.help, attrgetter(f"stats.{name}"))
         for name, counter in COUNTERS.items()
@@ -169,7 +169,7 @@ REPLAY = (
     _replay(
         "order_wait_seconds",
         COUNTER,
-        "Time of all waits for other sessions' commits.",
+        "Total time of waits for commits of other sessions.",
         lambda m: m.stats.order_wait_ns / 1e9,
     ),
     _replay(
@@ -183,14 +183,14 @@ TARGET = (
     Name(
         "querytape_target_events",
         COUNTER,
-        "Counters of SHOW GLOBAL STATUS of the target, as --sample reads them, by MySQL's own names.",
+        "Counters in SHOW GLOBAL STATUS of the target, by MySQL name, read by --sample.",
         ("variable",),
         _status(TARGET_COUNTERS),
     ),
     Name(
         "querytape_target_state",
         GAUGE,
-        "Values of SHOW GLOBAL STATUS of the target that go up and down, by MySQL's own names.",
+        "Gauges in SHOW GLOBAL STATUS of the target, by MySQL name, read by --sample.",
         ("variable",),
         _status(TARGET_GAUGES),
     ),
@@ -198,23 +198,28 @@ TARGET = (
 COVERAGE = Name(
     "querytape_capture_coverage_ratio",
     GAUGE,
-    "Of what the server executed, how much is in the log, 0 to 1: capture server, once the tape is made.",
+    "Share of executed statements in the log, 0 to 1. The command capture server sets it when the tape is complete.",
 )
 CAPTURE = (
     _capture(
-        "running", GAUGE, "1 while the source is read, 0 after its last part.", lambda m: float(not m.stats.finished)
+        "running",
+        GAUGE,
+        "1 while the capture reads its source, 0 after the end.",
+        lambda m: float(not m.stats.finished),
     ),
-    _capture("events", COUNTER, "Events that were read.", lambda m: m.stats.events),
-    _capture("sessions", COUNTER, "Sessions that were seen.", lambda m: m.stats.sessions),
+    _capture("events", COUNTER, "Captured events.", lambda m: m.stats.events),
+    _capture("sessions", COUNTER, "Captured sessions.", lambda m: m.stats.sessions),
     _capture(
         "problems",
         COUNTER,
-        "Places that were not understood, and seconds with lost packets.",
+        "Unparsed places of the input, plus seconds with lost packets.",
         lambda m: m.stats.problems,
     ),
-    _capture("not_understood_bytes", COUNTER, "Bytes that no event was made of.", lambda m: m.stats.not_understood),
-    _capture("read_bytes", COUNTER, "Bytes that were read, as the files have them.", lambda m: m.stats.bytes_read),
-    _capture("input_bytes", GAUGE, "Bytes that there are to read; absent if the input has no end.", lambda m: m.total),
+    _capture("not_understood_bytes", COUNTER, "Unparsed bytes of the input.", lambda m: m.stats.not_understood),
+    _capture(
+        "read_bytes", COUNTER, "Bytes read from the input files, before decompression.", lambda m: m.stats.bytes_read
+    ),
+    _capture("input_bytes", GAUGE, "Size of the input in bytes. Absent for endless input.", lambda m: m.total),
     _capture(
         "last_event_timestamp_seconds",
         GAUGE,
@@ -224,13 +229,13 @@ CAPTURE = (
     _capture(
         "received_packets",
         COUNTER,
-        "Packets that the kernel gave; live captures alone.",
+        "Packets delivered by the kernel. Only for live captures.",
         lambda m: m.described.get("packets_received"),
     ),
     _capture(
         "dropped_packets",
         COUNTER,
-        "Packets that were lost, by who lost them: kernel, interface or ring; live captures alone.",
+        "Lost packets by place of the loss (kernel, interface, ring). Only for live captures.",
         _dropped,
         "by",
     ),

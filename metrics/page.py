@@ -93,7 +93,7 @@ class Page:
             self._server = _Server(family, address, registry)
         except (OSError, UnicodeError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise InputError(f"--metrics {where}: {reason}; port 0 takes a free one") from error
+            raise InputError(f"--metrics {where}: {reason}; use port 0 for a free port") from error
         self.port = self._server.server_port
         self.url = f"http://{address_text(host, self.port)}/metrics"
         self.is_local = str(address[0]).startswith("127.") or address[0] == "::1"

@@ -34,12 +34,12 @@ def read_token(path: Path) -> str:
         mode = Path(f"/proc/self/fd/{file.fileno()}").stat().st_mode
         raw = file.read(MAX_TOKEN + 1)
     if mode & 0o077:
-        raise InputError(f"{path}: others can read it: expected 0600 (chmod 600 {path})")
+        raise InputError(f"{path}: other users can read the token: expected mode 0600 (chmod 600 {path})")
     token = raw.decode("ascii", "replace").strip()
     if not MIN_TOKEN <= len(token) <= MAX_TOKEN or not all("!" <= character <= "~" for character in token):
         raise InputError(
-            f"{path}: expected one line of {MIN_TOKEN} to {MAX_TOKEN} letters and digits, such as"
-            " `openssl rand -hex 32` prints"
+            f"{path}: expected one line of {MIN_TOKEN} to {MAX_TOKEN} letters and digits, for"
+            " example the output of `openssl rand -hex 32`"
         )
     return token
 

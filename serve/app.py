@@ -40,7 +40,7 @@ class Readers:
         if path == "/session" or path.startswith("/static/") or self._site.access.may_read(request):
             await self._app(scope, receive, send)
         elif path.endswith("/ticks"):
-            await JSONResponse({"error": "the token is needed"}, 401)(scope, receive, send)
+            await JSONResponse({"error": "the token is required"}, 401)(scope, receive, send)
         else:
             await shown(request, "login.html.j2", 401)(scope, receive, send)
 
@@ -94,6 +94,6 @@ async def refused(request: Request, error: Exception) -> Response:
 
 async def broken(request: Request, error: Exception) -> Response:
     """Show that a fault of ours came; uvicorn writes what it is on standard error."""
-    answer = said(request, "An error of querytape. Its standard error has the details.", 500)
+    answer = said(request, "Internal error of querytape serve. Its standard error contains the details.", 500)
     answer.headers.update(ALWAYS)  # it is made outside of the middleware
     return answer

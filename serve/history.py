@@ -208,12 +208,12 @@ def _with(before: Night, after: Night) -> Iterator[str]:
     """Yield what else is other in a night than in the one before it."""
     for letter, old, new in zip("AB", before.versions, after.versions, strict=True):
         if old != new:
-            yield f"{letter}: {old or 'unknown'}, then {new or 'unknown'}"
+            yield f"version of {letter} {old or 'unknown'} -> {new or 'unknown'}"
     if before.tape != after.tape:
-        yield "another tape"
+        yield "a different tape"
     rows = different_variables(before.variables, after.variables)
     for row in rows[:MAX_SAID]:
-        yield printable(f"{row['name']} of B: {row['a']}, then {row['b']}", 160)
+        yield printable(f"{row['name']} of B {row['a']} -> {row['b']}", 160)
     if len(rows) > MAX_SAID:
         yield f"{len(rows) - MAX_SAID} more settings of B"
 
@@ -223,13 +223,13 @@ def read_night(folder: Path) -> Night:
     night = Night(folder.name)
     try:
         if folder.is_symlink():
-            raise FolderError("a symbolic link: links are not followed here")
+            raise FolderError("a symbolic link (querytape serve does not follow links)")
         if (folder / NIGHT_FILE).exists():
             night.complete = True
             code = _number(_json(folder / NIGHT_FILE, MAX_NIGHT_FILE).get("exit_code"))
             night.exit_code = None if code is None else int(code)
         if not (folder / REPORT_FILE).exists():
-            raise FolderError("it has no report.json" if night.complete else "it did not come to its end")
+            raise FolderError("report.json is missing" if night.complete else "the night did not finish")
         _fill(night, _json(folder / REPORT_FILE, MAX_REPORT))
     except FolderError as error:
         night.problem = printable(str(error).replace(f"{folder.parent}/", ""), 300)
@@ -242,7 +242,7 @@ def _json(path: Path, most: int) -> dict[str, Any]:
         if not isinstance(values, dict):
             raise ValueError("no object")
     except (ValueError, RecursionError) as error:
-        raise FolderError(f"{path.name}: not what compare --nightly writes") from error
+        raise FolderError(f"{path.name}: not a valid file of compare --nightly") from error
     return values
 
 

@@ -45,7 +45,7 @@ class TickReader:
             self._pieces, self._whole = [read_ticks([single])], True
         elif not self._whole and parts.is_dir():
             if parts.is_symlink():
-                raise FolderError(f"{parts}: a symbolic link: links are not followed here")
+                raise FolderError(f"{parts}: a symbolic link (querytape serve does not follow links)")
             new = sorted(each for each in parts.glob("part-*.parquet") if each.name not in self._seen)
             if new:
                 try:
@@ -67,7 +67,7 @@ def read_ticks(files: Sequence[Path]) -> Ticks:
     """Return the ticks of Parquet files. Raises FolderError where they are none."""
     for file in files:
         if file.is_symlink():
-            raise FolderError(f"{file}: a symbolic link: links are not followed here")
+            raise FolderError(f"{file}: a symbolic link (querytape serve does not follow links)")
     listed = ", ".join(f'"{name}"::DOUBLE AS "{name}"' for name in COLUMNS)
     try:
         with small_database() as con:

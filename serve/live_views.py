@@ -20,14 +20,14 @@ from .rows import line_of, url_of
 from .shelf import RUN, Entry
 from .viewed_runs import ask_of
 
-TIME = ("s from the start", "s")
+TIME = ("seconds from the start", "s")
 # Name, title, unit and lines of each chart; the first four are the report's own.
 CHARTS = (
     ("throughput", "Throughput, statements/s", "statements/s", ("all",)),
     ("p95", "Service time, p95, ms", "ms", ("p95",)),
-    ("errors", "Errors a second", "errors/s", ("errors",)),
-    ("late", "Lateness, p99, ms: sent later than due, all causes", "ms", ("late",)),
-    ("sessions", "Sessions open", "sessions", ("open",)),
+    ("errors", "Errors per second", "errors/s", ("errors",)),
+    ("late", "Lateness, p99, ms (all causes)", "ms", ("late",)),
+    ("sessions", "Open sessions", "sessions", ("open",)),
     ("queue", "Memory of waiting events, MB", "MB", ("queue",)),
 )
 
@@ -117,14 +117,14 @@ async def control(request: Request) -> Response:
     """Pause the run, let it go on, give it another speed, or stop it: only from whoever has the token."""
     site = site_of(request)
     if not site.access.may_change(request):
-        return JSONResponse({"error": "the token is needed"}, 403)
+        return JSONResponse({"error": "the token is required"}, 403)
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         return JSONResponse({"error": "expected application/json"}, 415)
     try:
         asked = json.loads(await request.body())
         act, factor = (asked["do"], str(asked.get("factor", ""))) if isinstance(asked, dict) else ("", "")
     except (ValueError, KeyError, RecursionError):
-        return JSONResponse({"error": "expected an object with `do`"}, 400)
+        return JSONResponse({"error": "expected a JSON object with the key `do`"}, 400)
 
     def ask() -> str:
         entry, info = run_of(site, request.path_params["name"])

@@ -63,7 +63,7 @@ def sweep(folder: Path) -> str:
             raise ValueError("no levels")
         title = f"{Path(str(said['tape'])).name} on {said['target']}"
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FolderError(f"{folder.name}/sweep.json: not what a sweep writes") from error
+        raise FolderError(f"{folder.name}/sweep.json: not a valid file of a sweep") from error
     return sweep_page(title, levels)
 
 
@@ -88,7 +88,7 @@ def answer(order: Order, memory: str) -> tuple[str | None, str]:
     except duckdb.Error as error:
         return plain_reason(error), ""
     except MemoryError:
-        return "there is not enough memory for it", ""
+        return "not enough memory to build the page", ""
 
 
 def leave_with_server(own: Path) -> None:

@@ -15,7 +15,7 @@ from ..analyze import FAILED_GATE
 from ..analyze.render.chart_library import Channel, Spec
 from ..analyze.render.chart_specs import COLOURS, HEIGHT, WIDTH
 from ..analyze.render.templating import script_json
-from ..common.units import count, duration, ratio
+from ..common.units import duration, plural, ratio
 from .history import History, PlainChange, PlainNight
 from .orders import order_of
 from .own_pages import shown, site_of
@@ -108,8 +108,8 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
     """Return what a history shows; `urls`: of the nights."""
     drawn = {each["digest"]: each["text"] for each in told["digests"] if each["digest"]}
     return NightsView(
-        f"{len(told['nights'])} nights, {told['known']} with a report. Ratios are B's time over A's in the same"
-        " night, so effects of the machine on both cancel out.",
+        f"{plural(len(told['nights']), 'night')}, {told['known']} with a report. Each ratio is B's time divided by A's"
+        " time in the same night, so effects of the machine on both cancel out.",
         list(_answers(told, urls)),
         bool(told["known"]),
         [
@@ -122,11 +122,12 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
             )
             for each in told["digests"]
         ],
-        f"{count(told['more'])} more changes are not shown." if told["more"] else "",
+        f"Not shown: {plural(told['more'], 'more change')}." if told["more"] else "",
         list(drawn.items())[:MAX_CHARTS],
-        f"Changes are found with E-Divisive (Matteson and James 2014; a permutation test, p at most {told['level']};"
-        f" less than 10 % is none). {told['followed']} digests were followed: about one in {int(1 / told['level'])}"
-        " that did not change may be named by chance. A change appears after about three nights.",
+        "Changes are detected with E-Divisive (Matteson and James 2014), a permutation test with p at most"
+        f" {told['level']}. Changes below 10 % are ignored. Followed: {plural(told['followed'], 'digest')}. About one"
+        f" in {int(1 / told['level'])} unchanged digests may be listed by chance. A change appears after about three"
+        " nights.",
         [_night(night, urls) for night in reversed(told["nights"])],
     )
 
@@ -135,17 +136,15 @@ def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
     """Yield the answer: of all statements together, else of the digest that costs most, else that nothing changed."""
     still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
     if told["known"] < told["least"]:
-        text = f"that takes {told['least']} nights with a report, there are {told['known']}."
-        yield AnswerLine("unknown", [Piece(f"Changes are not significant yet: {text}")])
+        text = f"{told['known']} of {told['least']} required nights have a report."
+        yield AnswerLine("unknown", [Piece(f"Changes cannot be significant yet: {text}")])
     elif told["whole"]:
         for each in reversed(told["whole"]):
             begin = Piece(f"All statements together became {_word(each)} ")
             yield AnswerLine("no" if each["slower"] else "yes", [begin, *_pieces(each, urls)], _with_it(each))
     elif still:
         are = "digest is" if len(still) == 1 else "digests are"
-        begin = Piece(
-            f"All statements together did not change, but {len(still)} {are} slower than before. What costs most: "
-        )
+        begin = Piece(f"The total time did not change, but {len(still)} {are} slower than before. Most expensive: ")
         pieces = [begin, Piece(still[0]["text"], mark="code"), Piece(" "), *_pieces(still[0], urls)]
         yield AnswerLine("no", pieces, _with_it(still[0]))
     elif told["digests"]:
@@ -171,15 +170,15 @@ def _pieces(change: PlainChange, urls: Mapping[str, str]) -> list[Piece]:
         Piece(change["at"], urls[change["at"]]),
         Piece(": B takes "),
         Piece(ratio(change["after"]), mark=_tone(change)),
-        Piece(f" of A's time, {ratio(change['before'])} before"),
-        *([Piece("; until "), Piece(until, urls[until])] if until else []),
+        Piece(f" of A's time ({ratio(change['before'])} before)"),
+        *([Piece(", until "), Piece(until, urls[until])] if until else []),
         Piece(" "),
         Piece(f"(p {change['p']:.3f})", mark="soft"),
     ]
 
 
 def _with_it(change: PlainChange) -> str:
-    return f"With this night: {'; '.join(change['with_it'])}." if change["with_it"] else ""
+    return f"Also changed in this night: {'; '.join(change['with_it'])}." if change["with_it"] else ""
 
 
 def _night(night: PlainNight, urls: Mapping[str, str]) -> NightLine:

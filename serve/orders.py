@@ -47,26 +47,26 @@ def order_of(shelf: Shelf, entry: Entry) -> Order:
     """Return the order for the page of something in the folder. Raises FolderError and InputError with the reason."""
     made = {TAPE: _tape, RUN: _run, COMPARISON: _comparison, SWEEP: _sweep, NIGHTS: _nights}.get(entry.kind)
     if made is None:
-        raise FolderError(f"{entry.name}: there is no such page of a {entry.kind}")
+        raise FolderError(f"{entry.name}: a {entry.kind} has no such page")
     return made(shelf, entry)
 
 
 def _tape(shelf: Shelf, entry: Entry) -> Order:
     refuse_links(entry.path)
     if entry.under_way:
-        raise FolderError(f"{entry.name}: its capture is running: its page is there when it has ended")
+        raise FolderError(f"{entry.name}: the capture is running: the page is available after the capture")
     if not shelf.info(entry).get("finished"):
         raise FolderError(
-            f"{entry.name}: its capture was killed: run `querytape inspect {entry.name}` once, which completes it"
+            f"{entry.name}: the capture was killed: run `querytape inspect {entry.name}` once to complete the tape"
         )
     return Order(TAPE, str(entry.path), stamp=stamp_of(entry.marker))
 
 
 def _run(shelf: Shelf, entry: Entry) -> Order:
     if entry.under_way:
-        raise FolderError(f"{entry.name}: the replay is under way: the report is available after the replay")
+        raise FolderError(f"{entry.name}: the replay is running: the report is available after the replay")
     if not shelf.info(entry).get("finished"):
-        raise FolderError(f"{entry.name}: the replay was killed before its end: there is no accounting to report")
+        raise FolderError(f"{entry.name}: the replay was killed, so it has no accounting to report")
     return _report(shelf, [entry.path], [])
 
 
@@ -103,7 +103,7 @@ def _report(
 ) -> Order:
     for folder in (*a, *b, *([plans] if plans else [])):
         if folder.is_symlink():
-            raise FolderError(f"{folder.name}: a symbolic link: links are not followed here")
+            raise FolderError(f"{folder.name}: a symbolic link (querytape serve does not follow links)")
         refuse_links(folder)
     said = tape_said(a[0])
     tape = shelf.tape_of(str(plan.tape) if plan else str(said.get("path") or ""), said.get("id"))

@@ -60,7 +60,7 @@ class PageCache:
             return made
         if order not in self._making:
             if len(self._making) >= MAX_WAITING:
-                raise FolderError("too many pages are being made: try again in a moment")
+                raise FolderError("the server is building too many pages: try again later")
             self._making[order] = time.monotonic(), asyncio.create_task(self._make(order))
         since, task = self._making[order]
         done, _ = await asyncio.wait({task}, timeout=wait_s)
@@ -106,7 +106,7 @@ async def run_maker(order: Order, limits: Limits) -> Made:
         async with asyncio.timeout(limits.page_s):
             return await _talk(process, order, limits.memory)
     except TimeoutError:
-        return Made(b"", f"it took more than {limits.page_s:,.0f} s to make this page, and was ended")
+        return Made(b"", f"the server stopped building the page after {limits.page_s:,.0f} s")
     finally:
         await _end(process)
 
@@ -123,12 +123,16 @@ async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) 
         pieces.append(piece)
         size += len(piece)
         if size > MAX_PAGE:
-            return Made(b"", f"this page has more than {MAX_PAGE >> 20} MiB")
+            return Made(b"", f"the page is larger than {MAX_PAGE >> 20} MiB")
     await process.wait()  # before anybody sends it a signal: it has to be reaped by whoever watches it
     try:
         problem = json.loads(head)["problem"]
     except ValueError:
-        return Made(b"", f"the page cannot be built: its process ended with {process.returncode}; the data are damaged")
+        return Made(
+            b"",
+            f"the page cannot be built: its process ended with exit code {process.returncode}, so the data may be"
+            " damaged",
+        )
     return Made(b"".join(pieces), problem)
 
 

@@ -101,10 +101,12 @@ def plain(shelf: Shelf, error: Exception | str) -> str:
 def _tape(shelf: Shelf, entry: Entry, name: str) -> Line:
     url = url_of(TAPE, entry.name)
     if entry.under_way:
-        return Line(TAPE, name, url, "is captured", LIVE, "the page is available after the capture")
+        return Line(TAPE, name, url, "capturing", LIVE, "the page is available after the capture")
     info = shelf.info(entry)
     if not info.get("finished"):
-        return Line(TAPE, name, url, "cut off", BAD, "its capture was killed: `querytape inspect` completes it")
+        return Line(
+            TAPE, name, url, "cut off", BAD, "the capture was killed: run `querytape inspect` to complete the tape"
+        )
     said = section(info, "tape") if entry.marker.name == SET else info
     counts = section(said, "counts")
     parts = [plural(n, word) for word in ("event", "session") if (n := _number(counts, f"{word}s")) is not None]
@@ -127,7 +129,7 @@ def _run(shelf: Shelf, entry: Entry, name: str) -> Line:
     if entry.under_way:
         return Line(RUN, name, url_of("live", entry.name), "under way", LIVE, of, when)
     if not info.get("finished"):
-        return Line(RUN, name, url_of("live", entry.name), "cut off", BAD, f"{of}: killed before its end", when)
+        return Line(RUN, name, url_of("live", entry.name), "cut off", BAD, f"{of}: the replay was killed", when)
     partial = info.get("partial")
     parts = [of]
     if (n := _number(section(info, "accounting"), "executed")) is not None:
@@ -184,6 +186,6 @@ def _when(info: dict[str, Any]) -> str:
 def sentences(found: Found) -> Iterator[str]:
     """Yield what the list does not show."""
     if found.more:
-        yield "There is more in this folder than this list shows: serve a folder further in."
+        yield "The folder contains more entries than this list. Serve one of its subfolders to see the others."
     if found.unreadable:
-        yield f"{plural(found.unreadable, 'folder')} with a name that is not UTF-8 cannot be shown."
+        yield f"Not shown: {plural(found.unreadable, 'folder')} with a name that is not UTF-8."

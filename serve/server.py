@@ -102,7 +102,7 @@ def bound(host: str, port: int) -> socket.socket:
         return listening
     except (OSError, UnicodeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InputError(f"--address {address_text(host, port)}: {reason}; port 0 takes a free one") from error
+        raise InputError(f"--address {address_text(host, port)}: {reason}; use port 0 for a free port") from error
 
 
 def names_of(host: str, options: Options) -> list[str]:
@@ -112,8 +112,8 @@ def names_of(host: str, options: Options) -> list[str]:
         return named(*LOCAL_NAMES, host, *options.names)
     if address.is_unspecified and not options.names:
         raise InputError(
-            f"--address {host} is every address of this machine: say with --name by which name or address browsers"
-            " call it; any other is refused"
+            f"--address {host} listens on every address of this machine: use --name to set the host names of the"
+            " browser requests that the server accepts"
         )
     given = () if address.is_unspecified else (host, options.address[0])
     return named(*given, *options.names)
@@ -132,10 +132,12 @@ def greeting(shelf: Shelf, access: Access, host: str, port: int, options: Option
     if options.token_file is None:
         lines.append(f"token: {access.token}")
     if access.reads_need_token:
-        lines.append("the token is needed to read the pages, and to pause, stop or change the speed of a replay")
+        lines.append("the token is required to read the pages, and to pause, stop or change the speed of a replay")
     else:
-        lines.append("who has an account on this machine can read the pages (--token-to-read: only with the token);")
-        lines.append("the token is needed to pause, stop or change the speed of a replay")
+        lines.append("every account on this machine can read the pages (--token-to-read requires the token)")
+        lines.append("the token is required to pause, stop or change the speed of a replay")
     if not ipaddress.ip_address(host.partition("%")[0]).is_loopback and options.certificate is None:
-        lines.append("WARNING: without --certificate who can listen on the network reads pages and token")
+        lines.append(
+            "WARNING: without --certificate, anyone who can read the network traffic sees the pages and the token"
+        )
     return lines

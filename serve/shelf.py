@@ -81,7 +81,7 @@ class Shelf:
         path = self.inside(name)
         kind, marker = kind_of(path)
         if kind is None:
-            raise NotThere(f"{name}: no tape, run, comparison, sweep or nightly folder")
+            raise NotThere(f"{name}: not a tape, run, comparison, sweep or nightly folder")
         return Entry(kind, name, path, marker)
 
     def inside(self, name: str) -> Path:
@@ -91,16 +91,16 @@ class Shelf:
         path = self.root
         for part in name.split("/"):
             if not part or part.startswith(".") or "\0" in part or not is_utf8(part):
-                raise NotThere(f"{name}: there is nothing of that name")
+                raise NotThere(f"{name}: not found")
             path = path / part
             try:
                 mode = path.lstat().st_mode
             except OSError as error:
-                raise NotThere(f"{name}: there is nothing of that name") from error
+                raise NotThere(f"{name}: not found") from error
             if stat.S_ISLNK(mode):
-                raise FolderError(f"{name}: a symbolic link: links are not followed here")
+                raise FolderError(f"{name}: a symbolic link (querytape serve does not follow links)")
             if not stat.S_ISDIR(mode):
-                raise NotThere(f"{name}: there is nothing of that name")
+                raise NotThere(f"{name}: not found")
         return path
 
     def info(self, entry: Entry) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Shelf:
                 if entry.kind == TAPE and self._id(entry) == wanted:
                     return entry.path
         raise FolderError(
-            f"its tape, {Path(path).name or path}, is not in the folder that is served: put it (or a copy) there"
+            f"the tape {Path(path).name or path} is not in the served folder: move or copy the tape there"
         )
 
     def _id(self, entry: Entry) -> str | None:
@@ -194,9 +194,11 @@ def refuse_links(folder: Path) -> None:
         for name in (*folders, *files):
             seen += 1
             if seen > MAX_FILES:
-                raise FolderError(f"{folder.name}: more than {MAX_FILES:,} files in it")
+                raise FolderError(f"{folder.name}: the folder has more than {MAX_FILES:,} files")
             if (Path(path) / name).is_symlink():
-                raise FolderError(f"{folder.name}: {name[:80]} in it is a symbolic link: links are not followed here")
+                raise FolderError(
+                    f"{folder.name}: {name[:80]} is a symbolic link (querytape serve does not follow links)"
+                )
 
 
 def read_text(path: Path, most: int) -> str:

@@ -38,7 +38,7 @@ def ask_of(watched: Watched, run: Path, info: dict[str, Any], act: str, factor: 
         raise InputError("the replay has ended")
     if act == "stop":
         times = request_stop(run)
-        return "stopping: waiting for the last answers" if times == 1 else "stopping: connections are cut"
+        return "stopping: waiting for the last replies" if times == 1 else "stopping: closing the connections"
     if act == "pause":
         if state.word != "paused":
             watched.before[run] = state.speed

@@ -81,7 +81,7 @@ async def begin_session(request: Request) -> Response:
     access = site_of(request).access
     if not is_same_origin(request) or not access.has_token(request):
         await asyncio.sleep(WRONG_TOKEN_S)
-        return JSONResponse({"error": "this is not the token"}, 403)
+        return JSONResponse({"error": "wrong token"}, 403)
     value, session = access.begin()
     answer = JSONResponse({"word": session.word})
     answer.set_cookie(COOKIE, value, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ...common.units import plural
 from ...schemas import PROPERTIES
 from ..cause_table import COUNTER_WEIGHT, Line, is_above, lines_by
 from ..database import AnalysisDatabase
@@ -21,7 +22,7 @@ from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
-FAILS = "fails with an error that it decides about|fail with errors that it decides about"
+FAILS = "fails with an error that this difference can cause|fail with errors that this difference can cause"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 VALUES = frozenset("?'\"0123456789")  # how a value begins
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
@@ -360,8 +361,8 @@ def reason_text(difference: ServerDifference) -> str:
     known = (line.cause for line in lines_by(difference) if not line.errnos)
     doing = (difference.doing or next(known, FAILS)).split("|")
     said = [
-        f"{n:,} statement{'' if n == 1 else 's'} that {what} {doing[n != 1]}"
-        for n, what in ((len(difference.changed), "changed"), (len(difference.inconclusive), "may be slower"))
+        f"{plural(n, f'{what} statement')} {doing[n != 1]}"
+        for n, what in ((len(difference.changed), "changed"), (len(difference.inconclusive), "possibly slower"))
         if n
     ]
     return f"{difference.text}: {'; '.join(said)}" if said else difference.text

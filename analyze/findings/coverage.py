@@ -28,9 +28,9 @@ def missing_sentences(report: Report) -> list[str]:
     sentences = _not_asked(report)
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
-        sentences.append(f"{_percent(share)} of the events for {side} were not sent ({reasons})")
+        sentences.append(f"{_percent(share)} of the events were not sent to {side} ({reasons})")
     if report.compares and _fails_as_production_did_not(report):
-        sentences.append(f"both sides answer differently than production: {_succeeded_text(report)}")
+        sentences.append(f"both sides differ from production: {_succeeded_text(report)}")
     failed = _failed(report)
     if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
         sentences.append(_unknown_text(report))
@@ -58,7 +58,7 @@ def _to_one_side(report: Report) -> Iterator[str]:
         if left > MAX_MISSING * executed[letter]:
             reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in alone.most_common(REASONS_SHOWN))
             share = _percent(left / executed[letter])
-            yield f"{share} of the events for {letter.upper()} were excluded for {other.upper()} ({reasons})"
+            yield f"{share} of the events sent to {letter.upper()} were excluded for {other.upper()} ({reasons})"
 
 
 def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
@@ -80,8 +80,8 @@ def _failed_in_a(report: Report) -> Iterator[str]:
     if sent and failed > MAX_MISSING * sent:
         errno = max(rows, key=lambda row: int(row["events"]))["before"]
         yield (
-            f"{_percent(failed / sent)} of the sent events failed only in A (error {errno} most often): there is"
-            " no time of A to compare with"
+            f"{_percent(failed / sent)} of the sent events failed only in A (mostly error {errno}), so their times"
+            " cannot be compared"
         )
 
 
@@ -94,7 +94,7 @@ def _not_asked(report: Report) -> list[str]:
     rows = sorted(quick.get("not_asked", {}).items(), key=lambda item: -int(item[1].get("tape_ns", 0)))
     reasons = ", ".join(reason for reason, _ in rows[:REASONS_SHOWN])
     known = "time" if quick.get("asked", {}).get("tape_ns") else "statements"
-    return [f"{_percent(share)} of the tape's {known} was not sent by --quick ({reasons}): replay the tape to find out"]
+    return [f"--quick did not send {_percent(share)} of the tape's {known} ({reasons}), so replay the whole tape"]
 
 
 def few_failed(report: Report) -> list[str]:
@@ -107,7 +107,7 @@ def coverage(report: Report) -> Iterator[Finding]:
     for share, reasons, side in _not_sent(report):
         if share:
             severity = Severity.PROBLEM if share > MAX_MISSING else Severity.WARNING
-            yield Finding(severity, f"Run {side}: {_percent(share)} of the events were not sent: {reasons}.")
+            yield Finding(severity, f"Run {side} did not send {_percent(share)} of the events ({reasons}).")
     failed = _failed(report)
     texts: dict[Literal["succeeded", "unknown"], Callable[[Report], str]] = {
         "succeeded": _succeeded_text,
@@ -121,8 +121,8 @@ def coverage(report: Report) -> Iterator[Finding]:
             severe = _fails_as_production_did_not(report)
         yield Finding(
             Severity.PROBLEM if severe else Severity.INFORMATION,
-            f"{_capital(text(report))}: these statements have no verdict."
-            f" The first is session {failed['first_session']}, event {failed['first_seq']}.",
+            f"{_capital(text(report))}, so these statements have no verdict."
+            f" The first failed event is session {failed['first_session']}, event {failed['first_seq']}.",
         )
 
 
@@ -162,8 +162,8 @@ def _succeeded_text(report: Report) -> str:
     failed = _failed(report)
     digests = len(by_digest(report.answers["errors"], ON_BOTH if report.compares else "new"))
     return (
-        f"{plural(failed['succeeded'], 'event')} of {plural(digests, 'digest')} failed {_where(report)} (error"
-        f" {failed['succeeded_errno']} most often) and had succeeded on the tape"
+        f"{plural(failed['succeeded'], 'event')} of {plural(digests, 'digest')} failed {_where(report)} (mostly"
+        f" error {failed['succeeded_errno']}) but succeeded on the tape"
     )
 
 
@@ -171,8 +171,8 @@ def _unknown_text(report: Report) -> str:
     failed = _failed(report)
     share = _percent(failed["unknown"] / failed["sent"])
     return (
-        f"{share} of the sent events failed {_where(report)} (error {failed['unknown_errno']} most often), and"
-        " whether it failed on the tape is unknown"
+        f"{share} of the sent events failed {_where(report)} (mostly error {failed['unknown_errno']}), and the tape"
+        " does not record whether they failed originally"
     )
 
 
@@ -193,5 +193,5 @@ def reason_words(reason: str | None) -> str:
     if reason is None:
         return ""
     if reason.startswith("danger:"):
-        return f"act on the server itself, without --allow-statement {reason.partition(':')[2]}"
+        return f"statements that affect the whole server, without --allow-statement {reason.partition(':')[2]}"
     return REASONS[reason].words if reason in REASONS else reason

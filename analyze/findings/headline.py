@@ -63,25 +63,31 @@ def headline(report: Report) -> Headline | None:
         share = 100 * unknown / total
         return Headline(
             UNKNOWN,
-            f"Inconclusive: {share:.0f} % of the time belongs to statements with too few or too unsteady executions.",
+            f"Inconclusive: statements with too few or too variable executions take {share:.0f} % of the time.",
             ("Run more rounds, or record a longer tape.", *_largest_slowdown(report)),
         )
     margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
     inconclusive = report.count(UNSTABLE) + report.count(INCONCLUSIVE)
     left = (
-        f", {inconclusive} inconclusive ({100 * unknown / total:.0f} % of the time)" if inconclusive and total else ""
+        f", {inconclusive} {_are(inconclusive)} inconclusive ({100 * unknown / total:.0f} % of the time)"
+        if inconclusive and total
+        else ""
     )
     return Headline(
         YES,
         f"Yes: none of {plural(len(report.digests), 'digest')} is slower by more than {margin.ratio:.0%} and"
         f" {duration(margin.ns)}, and none has new errors.",
         (
-            f"{same} {'is' if same == 1 else 'are'} the same, {faster} faster{left}.",
+            f"{plural(same, 'digest')} {_are(same)} the same, {faster} {_are(faster)} faster{left}.",
             *few_failed(report),
             *few_unproven(report),
             *_largest_slowdown(report),
         ),
     )
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def few_unproven(report: Report) -> list[str]:
@@ -160,17 +166,17 @@ class Part:
 
     def said(self) -> str:
         """Return it in a few words."""
-        inconclusive = f"{plural(self.inconclusive, 'digest')} inconclusive" if self.inconclusive else ""
+        inconclusive = f"{plural(self.inconclusive, 'inconclusive digest')}" if self.inconclusive else ""
         if not self.events:
-            return f"nothing{' certain; ' if inconclusive else ''}{inconclusive}"
+            return f"no digest with a verdict, {inconclusive}" if inconclusive else "nothing"
         words = [f"{plural(self.digests, 'digest')}, {plural(self.events, 'event')}"]
         words.append(f"{share(self.events_share)} of the traffic")
         if self.time_share is not None:
             words.append(f"{share(self.time_share)} of the time")
         if self.explained:
-            words.append(f"{self.explained:,} of the events with a known reason")
+            words.append(f"{self.explained:,} with a known reason")
         if self.lost_ns:
-            gained = "saved" if self.name == CHEAPER else "gained in sum"
+            gained = "saved" if self.name == CHEAPER else "saved in total"
             words.append(f"{duration(abs(self.lost_ns))} {'lost' if self.lost_ns > 0 else gained}")
         return "; ".join(filter(None, (", ".join(words), inconclusive)))
 
@@ -179,7 +185,7 @@ def question(report: Report) -> str:
     """Return what is answered, with the names of both servers."""
     if report.settings.ddl:
         said = "; ".join(printable(text, DDL_SHOWN) for text in report.settings.ddl)
-        return f"Is this DDL worth it? {said} (A: before it, B: after it)"
+        return f"Is this DDL worth it? {said} (A: before the DDL, B: after the DDL)"
     a, b = (_server(letter, rounds[0].target) for letter, rounds in report.sides.items())
     return f"May this traffic move from {a} to {b}?"
 
@@ -279,7 +285,7 @@ def answer_on_ddl(report: Report) -> Headline:
     parts = {part.name: part for part in parts_of(report)}
     cheaper, dearer = parts[CHEAPER], [parts[name] for name in (DEARER_WRITES, DEARER_READS)]
     balance = _balance(cheaper, dearer)
-    inconclusive = f"; {plural(cheaper.inconclusive, 'digest')} inconclusive" if cheaper.inconclusive else ""
+    inconclusive = f", {plural(cheaper.inconclusive, 'inconclusive digest')}" if cheaper.inconclusive else ""
     missing = missing_sentences(report)
     note = _sentences([f"{balance}{inconclusive}"])
     if against := _against_ddl(report):
@@ -290,15 +296,19 @@ def answer_on_ddl(report: Report) -> Headline:
     if missing:
         return Headline(UNKNOWN, f"Inconclusive: {missing[0]}.", (*_sentences(missing[1:]), *note))
     if not cheaper.digests and not any(part.digests for part in dearer) and _unknown(report):
-        return Headline(UNKNOWN, "Inconclusive: most of the time has no verdict.", (*note, "Run more rounds."))
+        return Headline(
+            UNKNOWN, "Inconclusive: the digests without a verdict take most of the time.", (*note, "Run more rounds.")
+        )
     return Headline(NO, f"No, not for this traffic: {balance}{inconclusive}.")
 
 
 def _balance(cheaper: Part, dearer: list[Part]) -> str:
     """Return what got cheaper and what got dearer, with the time saved and lost, in a few words."""
-    words = [_said(cheaper, f"{plural(cheaper.digests, 'digest')} got cheaper", "saved") or "nothing got cheaper"]
+    words = [_said(cheaper, f"{plural(cheaper.digests, 'digest')} got cheaper", "saved") or "no digest got cheaper"]
     for part, kind in zip(dearer, ("write", "read"), strict=True):
-        words.append(_said(part, f"{plural(part.digests, kind)} got dearer", "lost") or f"no {kind} got dearer")
+        words.append(
+            _said(part, f"{plural(part.digests, kind)} got more expensive", "lost") or f"no {kind} got more expensive"
+        )
     return ", ".join(words)
 
 
@@ -316,7 +326,9 @@ def _against_ddl(report: Report) -> list[str]:
         else []
     )
     return said + (
-        [f"{plural(len(other), 'digest')} {'returns' if len(other) == 1 else 'return'} something else"] if other else []
+        [f"{plural(len(other), 'digest')} {'returns' if len(other) == 1 else 'return'} different results"]
+        if other
+        else []
     )
 
 

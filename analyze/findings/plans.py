@@ -69,8 +69,8 @@ SINGLE_ROW = frozenset({"const", "eq_ref", "system"})
 NOT_ASKED = "not asked: "
 # What an error means here, besides its number.
 MEANINGS = {
-    "1792": " (it calls what writes, and the session is read-only)",
-    "2013": " (it took too long and was killed, or the connection was lost)",
+    "1792": " (the statement writes, but the session is read-only)",
+    "2013": " (the statement was killed at its time limit, or the connection was lost)",
 }
 
 
@@ -313,7 +313,7 @@ def _of_tables(a: Plan, b: Plan) -> list[Change]:
     ]
     orders = [[access.table for access in plan.accesses if access.table in old_of.keys() & new_of] for plan in (a, b)]
     if orders[0] != orders[1]:
-        found.append(Change(ORDER, f"tables are read in a different order: {', '.join(orders[1])}"))
+        found.append(Change(ORDER, f"B reads the tables in a different order: {', '.join(orders[1])}"))
     return found
 
 

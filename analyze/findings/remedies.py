@@ -34,12 +34,12 @@ from .results import PERHAPS
 from .servers import WRITERS
 
 MESSAGE_SHOWN = 200
-BOTH_SIDES = "(also in A; production answered it)"
-PRICE = "the cost of the DDL: compare it with the savings"
+BOTH_SIDES = "(also in A, but not in production)"
+PRICE = "compare this cost of the DDL with its savings"
 AGAIN = "and compare again"
 MORE_WORK = {
-    "execution": "B does more for the same plan: compare versions, buffer pools and data",
-    "write": "B does more for each write: compare the settings of durability, and triggers",
+    "execution": "compare versions, buffer pools and data, because B does more work for the same plan",
+    "write": "compare durability settings and triggers, because B does more work for each write",
 }
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
 BY_DATA = frozenset({None, "asks_server", "ties", "concat_unsorted", "server_writes", *PERHAPS})
@@ -71,7 +71,7 @@ def cause_of(
     line = of_error(errno)
     if line is None:
         said = f": {printable(message, MESSAGE_SHOWN)}" if message else ""
-        return Cause(f"error {errno}{said}", "show the statement with report --show")
+        return Cause(f"error {errno}{said}", "use report --show to see the statement")
     if "lint" in line.where and (rule := first_rule(rules, statement)):
         return of_rule(rule)
     for token in line.by:
@@ -163,27 +163,26 @@ class Task:
 
     def said(self) -> str:
         """Return it as one sentence."""
-        what = {BREAKS: "error", ELSE: "other result", SLOW: "event"}[self.part]
+        what = {BREAKS: "error", ELSE: "different result", SLOW: "event"}[self.part]
         lost = ""
         if self.part == SLOW and self.lost_ns < 0:
-            lost = f", {duration(-self.lost_ns)} gained in sum"
+            lost = f", {duration(-self.lost_ns)} saved in total"
         elif self.part == SLOW:
-            lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} an event)"
+            lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} per event)"
         counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}" if self.digests else ""
         if self.following:
             after = sum(self.digests[digest] for digest in self.following)
-            counts += f", {after:,} of them because another one had failed before"
+            counts += f", {after:,} of them after an earlier error"
         if self.sessions:
             refused = (
                 f"{plural(self.sessions, 'session')} without a connection, {plural(self.not_sent, 'event')} not sent"
             )
             counts += f", {refused}" if counts else refused
         if self.results:
-            verb = "follows" if sum(self.results.values()) == 1 else "follow"
-            others = plural(sum(self.results.values()), "other result")
-            counts += f", {others} of {plural(len(self.results), 'digest')} {verb} from it"
+            others = plural(sum(self.results.values()), "different result")
+            counts += f"{', followed by' if counts else ''} {others} of {plural(len(self.results), 'digest')}".lstrip()
         if self.inconclusive:
-            counts += ", their times are inconclusive"
+            counts += ", with inconclusive times"
         return f"{counts}: {self.cause}; {self.remedy}"
 
 
@@ -351,15 +350,15 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
     """Return what may have made a digest slower: a difference of the servers, or of the plans."""
     if entry["note"]:
         return Cause(
-            "most events take longer, but a few took much longer in A", "look at the distribution of both sides"
+            "most events take longer, but a few took much longer in A", "compare the distributions of both sides"
         )
     agree = class_of_plans(report, entry["digest"]) in AGREE
     remedy = (
-        "their plans agree; to count the work of each execution: querytape plans --analyze 2s"
+        "use querytape plans --analyze 2s to count the work of each execution (the plans agree)"
         if agree
-        else "see their plans: querytape plans asks both servers for them"
+        else "use querytape plans to compare the plans of both servers"
     )
-    return _difference_as_cause(report, entry) or Cause("no difference explains it", remedy)
+    return _difference_as_cause(report, entry) or Cause("no known difference explains the slowdown", remedy)
 
 
 def _add_counters(report: Report, task: Task) -> None:
@@ -386,5 +385,5 @@ def _difference_as_cause(report: Report, entry: DigestEntry) -> Cause | None:
         return None
     first = plans["changes"][0]
     if plans["class"] == FAILS:
-        return Cause(first, "EXPLAIN the statement on both servers; see its errors")
+        return Cause(first, "EXPLAIN the statement on both servers, and compare the errors")
     return Cause(f"another query plan ({first})", "check the plans, statistics, indexes and hints of both sides")

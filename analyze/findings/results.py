@@ -50,7 +50,7 @@ def unproven_sentences(report: Report) -> tuple[list[str], bool]:
         events, why = found[code], RESULT_REASONS[code]
         verb = "returns" if len(events) == 1 else "return"
         sentences.append(
-            f"{plural(len(events), 'digest')} {verb} something else ({plural(events.total(), 'event')}),"
-            f" {why.words}: {why.unproven}"
+            f"{plural(len(events), 'digest')} {verb} different results ({plural(events.total(), 'event')}):"
+            f" {why.words}; {why.unproven}"
         )
     return sentences, many

@@ -44,35 +44,35 @@ OF_EVENTS: tuple[Literal["does", "every", "unit"], ...] = ("does", "every", "uni
 # What each fact is called in a sentence.
 WORDS = {
     "type": "type",
-    "nullable": "may be NULL",
+    "nullable": "nullable",
     "default": "default",
     "extra": "extra",
     "charset": "character set",
     "collation": "collation",
-    "expression": "generated as",
-    "position": "place in the table",
+    "expression": "generation expression",
+    "position": "position in the table",
     "engine": "engine",
     "row_format": "row format",
-    "rows": "rows, as estimated",
+    "rows": "estimated rows",
     "next_id": "next AUTO_INCREMENT value",
     "columns": "columns",
     "parameters": "parameters",
-    "types": "types of the parameters",
-    "modes": "modes of the parameters",
+    "types": "parameter types",
+    "modes": "parameter modes",
     "prefix": "prefix lengths",
     "order": "order",
     "not_unique": "not unique",
     "visible": "visible to the optimizer",
     "cardinality": "cardinality",
-    "to_table": "refers to",
-    "to_columns": "refers to the columns",
+    "to_table": "referenced table",
+    "to_columns": "referenced columns",
     "on_update": "ON UPDATE",
     "on_delete": "ON DELETE",
     "enforced": "enforced",
     "method": "partitioned by",
     "partitions": "partitions",
-    "bounds": "bounds of partitions",
-    "updated": "statistics were last updated",
+    "bounds": "partition bounds",
+    "updated": "last update of statistics",
     "on": "runs on",
     "does": "does",
     "is": "is a",
@@ -305,7 +305,8 @@ def _flags(a: str, b: str) -> tuple[str, bool]:
         parts = [f"{name} is {sides[0][name]} in A, {sides[1][name]} in B" for name in both]
         return f"optimizer_switch: {'; '.join(parts)}", False
     only = sum(name not in sides[1] for name in sides[0]) + sum(name not in sides[0] for name in sides[1])
-    return (f"optimizer_switch: {only} switches exist in one version only" if only else ""), True
+    said = "1 switch exists" if only == 1 else f"{only} switches exist"
+    return (f"optimizer_switch: {said} only in one version" if only else ""), True
 
 
 def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
@@ -314,7 +315,7 @@ def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
         sides = [[part for part in text.split(",") if part] for text in (a, b)]
         same = set(sides[0]) & set(sides[1])
         if len(same) > 1:
-            only = [", ".join(part for part in side if part not in same) or "nothing more" for side in sides]
+            only = [", ".join(part for part in side if part not in same) or "no others" for side in sides]
             return f"{only[0]}", f"{only[1]} (and {len(same):,} as in A)"
     return _value_text(a), _value_text(b)
 
@@ -530,11 +531,11 @@ def _differs(row: SchemaDifferencesRow) -> str:
     if fact == "visible":
         return f"index {row['name']} on {row['tbl']} is invisible to the optimizer in {'A' if a == 'NO' else 'B'}"
     if fact == "not_unique":
-        return f"index {row['name']} on {row['tbl']} is unique in {'A' if a == '0' else 'B'} alone"
+        return f"index {row['name']} on {row['tbl']} is unique only in {'A' if a == '0' else 'B'}"
     if fact == "definition" or (fact == "does" and row["kind"] == "routine"):
         return f"{kind} {_object(row)}: the definitions differ"
     if fact == "updated":
-        return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
+        return f"table {row['tbl']}: last update of statistics {_shown(a)} in A, {_shown(b)} in B (UTC)"
     if fact in ("rows", "cardinality") and a and b and a.isdigit() and b.isdigit():
         a, b = count(int(a)), count(int(b))
     where = f" on {row['tbl']}" if row["kind"] in NAMED_ON_TABLE else ""

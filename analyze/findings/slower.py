@@ -279,8 +279,8 @@ def cache_sentence(report: Report) -> str | None:
     ]
     if not said:
         return None
-    remedy = "querytape compare --no-query-cache compares without it"
-    return f"{'; '.join(said)}: these are times of the cache, not of the queries. {remedy}."
+    remedy = "Use querytape compare --no-query-cache to compare without the cache"
+    return f"{' and '.join(said)}. The times of these SELECTs are times of the cache, not of the queries. {remedy}."
 
 
 def _percent(share: float) -> str:
@@ -302,16 +302,16 @@ def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
     )
     if not (slower and pair["lost_ns"] < 0) and not (faster and pair["lost_ns"] > 0):
         return None
-    longer = f"{plural(pair['longer'], 'event')} took longer in B ({duration(pair['longer_ns'])} in all)"
-    shorter = f"{plural(pair['shorter'], 'event')} took less ({duration(pair['shorter_ns'])})"
-    total = f"{duration(abs(pair['lost_ns']))} {'less' if slower else 'more'} in sum"
-    return f"yet {total}: {longer}, {shorter}{_cache(report)}"
+    longer = f"{plural(pair['longer'], 'event')} took longer in B (by {duration(pair['longer_ns'])} in total)"
+    shorter = f"{plural(pair['shorter'], 'event')} took less time (by {duration(pair['shorter_ns'])})"
+    total = f"{duration(abs(pair['lost_ns']))} {'less' if slower else 'more'} in total"
+    return f"but {total}: {longer}, {shorter}{_cache(report)}"
 
 
 def _cache(report: Report) -> str:
     """Return that a query cache may be the reason, where one answered a good part."""
     sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
-    return f"; the query cache of {' and '.join(sides)} answered some of them" if sides else ""
+    return f"; the query cache of {' and '.join(sides)} answered some events" if sides else ""
 
 
 def observations(relative_latency: list[RelativeLatencyRow], stalls: list[StallsRow]) -> list[Observation]:
@@ -359,8 +359,8 @@ def _warm_up(parts: list[RelativeLatencyRow]) -> list[str]:
     cold = sum(row["part"] * row["span_ns"] / PARTS < until for row in parts)
     slower = _slower_before([row["relative_latency"] for row in parts], cold) - 1
     return [
-        f"warmed up for {duration(until)}: statements were {slower:.0%} slower than afterwards."
-        f" --exclude-warmup {max(1, round(until / 1e9))}s excludes this."
+        f"warmed up for {duration(until)}: statements were {slower:.0%} slower than later."
+        f" Use --exclude-warmup {max(1, round(until / 1e9))}s to exclude this time."
     ]
 
 
@@ -371,17 +371,17 @@ def _steadiness(parts: list[RelativeLatencyRow]) -> list[str]:
     change = exp(last - middle)
     if max(change, 1 / change) < NOTICEABLE:
         return []
-    more = f"{change - 1:.0%} longer" if change > 1 else f"{1 - change:.0%} less time"
-    return [f"was not steady: statements took {more} at its end than in its middle."]
+    more = f"{change - 1:.0%} more time" if change > 1 else f"{1 - change:.0%} less time"
+    return [f"was not steady: statements took {more} at the end of the run than in the middle."]
 
 
 def _stalls(rows: list[StallsRow]) -> str:
     lengths = [row["long_ns"] for row in rows]
-    text = f"had {count(len(rows))} stall{'s' if len(rows) > 1 else ''}, {duration(sum(lengths))} in all"
+    text = f"had {count(len(rows))} stall{'s' if len(rows) > 1 else ''}, {duration(sum(lengths))} in total"
     if len(rows) > 1:
         text += f", the longest {duration(max(lengths))}"
     if period := period_s(rows):
-        text += f"; about every {period:.1f} s"
+        text += f", about every {period:.1f} s"
     return f"{text}."
 
 

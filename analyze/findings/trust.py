@@ -26,8 +26,8 @@ WAITED_SHARE = 0.05
 OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
 ASLEEP = "only sleep"
 _NUMBERS = re.compile(r"\d[\d.,]*")
-FULL = "by the servers or by other programs: no processor was idle"
-UNSEEN = "by the servers or by other programs that are not visible from here"
+FULL = "no CPU core was idle, so other programs may be the cause"
+UNSEEN = "other programs with unknown CPU use may be the cause"
 PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the proxy", "client": "in the client"}
 
 
@@ -54,20 +54,20 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
     info = run.run_info
     if not info.get("finished"):
         yield Finding(
-            Severity.PROBLEM, f"Run {name} was killed: it has no accounting, and ends with the last written data."
+            Severity.PROBLEM, f"Run {name} was killed. It has no accounting and ends with the last written data."
         )
     if info.get("partial"):
         yield Finding(Severity.PROBLEM, f"Run {name} is partial: {info['partial']}.")
     if not (info.get("accounting") or {}).get("balanced", True):
         yield Finding(
-            Severity.PROBLEM, f"The accounting of run {name} does not balance: events of the tape are unaccounted for."
+            Severity.PROBLEM, f"The accounting of run {name} does not balance, because it lacks events of the tape."
         )
     if text := other_data(name, info):
         yield Finding(Severity.WARNING, text)
     if step := clock_step_s(info.get("clock_pairs") or []):
         yield Finding(
             Severity.WARNING,
-            f"The wall clock stepped by {step:+.1f} s during run {name}; measured times are not affected.",
+            f"The wall clock stepped by {step:+.1f} s during run {name}. Measured times are not affected.",
         )
 
 
@@ -85,8 +85,8 @@ def _one_run(report: Report) -> Iterator[Finding]:
     where = where_measured(report.tape.tape_info)
     yield Finding(
         Severity.INFORMATION,
-        f"There is one run. The tape's durations were measured {where}, the run's in the client: they cannot be"
-        " compared with each other. Give a second run to compare.",
+        f"The report has only one run. Tape durations were measured {where}, and run durations in the client, so they"
+        " cannot be compared. Add a second run to compare.",
     )
 
 
@@ -101,17 +101,17 @@ def _comparison(report: Report) -> Iterator[Finding]:
         values = {letter: _given(rounds, name) for letter, rounds in report.sides.items()}
         if len({value for given in values.values() for value in given}) > 1:
             listed = ", ".join(f"{letter.upper()}: {' and '.join(given)}" for letter, given in values.items())
-            yield Finding(Severity.WARNING, f"The runs differ in --{name} ({listed}): so do their loads.")
+            yield Finding(Severity.WARNING, f"The runs differ in --{name} ({listed}), so their loads differ.")
     if report.rounds < MIN_ROUNDS:
         yield Finding(
             Severity.INFORMATION,
-            "Each side ran once or twice: the intervals do not include differences from one server start to the next."
-            " To measure it, run querytape compare with --rounds 5.",
+            "Each side has fewer than 3 rounds, so the intervals exclude the variation between server starts."
+            " Use querytape compare with --rounds 5 to include it.",
         )
     if report.unpaired_rounds:
         yield Finding(
             Severity.INFORMATION,
-            f"{report.unpaired_rounds} rounds have no partner on the other side and are excluded.",
+            f"Excluded from the report: {plural(report.unpaired_rounds, 'round')} without a partner on the other side.",
         )
 
 
@@ -122,7 +122,7 @@ def why_no_claim(report: Report) -> str | None:
         if accounting and not accounting.get("balanced", True):
             return f"the accounting of run {name} does not balance"
         if run.run_info.get("measuring_point", "client") != "client":
-            return "the runs were not measured in the same place"
+            return "the runs were measured at different places"
     return None
 
 
@@ -142,8 +142,8 @@ def baseline(report: Report) -> str:
     ]
     spread = max(levels, default=1) / min(levels, default=1) - 1
     ratios = [ratio for entry in report.digests if (shift := entry["shift"]) and (ratio := shift["detectable"])]
-    seen = f"; a change of {median_high(ratios) - 1:.0%} would be found in half of the statements" if ratios else ""
-    return f"A's own rounds differ from each other by {spread:.1%}{seen}."
+    seen = f" In half of the statements, a change of {median_high(ratios) - 1:.0%} is detectable." if ratios else ""
+    return f"The rounds of A differ by up to {spread:.1%}.{seen}"
 
 
 def lateness(report: Report) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ def lateness(report: Report) -> Iterator[Finding]:
         shares = _listed({letter: f"{100 * share:.0f} %" for letter, share in waited.items()})
         yield Finding(
             Severity.WARNING,
-            f"{shares} of the statements waited for the previous answer of their session, because the server is slower"
+            f"{shares} of the statements waited for the previous reply in their session, because the server is slower"
             " than the original. Only response times include this wait.",
         )
 
@@ -173,14 +173,18 @@ def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Findi
     if worst <= LATE_NS and not said and not hides:
         return
     severity = Severity.WARNING if worst > LATE_NS or said else Severity.INFORMATION
-    more = f", more than the smallest difference with a verdict ({duration(least)})" if hides and least else ""
-    why = " Threads that only sleep woke up equally late: other programs used that machine." if _asleep(said) else ""
+    more = f" This delay exceeds the smallest difference with a verdict ({duration(least)})." if hides and least else ""
+    why = (
+        " Threads that only sleep woke up just as late, so other programs used the machine of the replayer."
+        if _asleep(said)
+        else ""
+    )
     sides = _listed({letter: duration(ns) for letter, ns in late.items()})
     yield Finding(
         severity,
-        f"The replayer itself sent one statement in a hundred at least {sides} late{more}.{why} Service times are"
+        f"The replayer sent the latest 1 % of statements at least {sides} late.{more}{why} Service times are"
         " correct, because they begin when a statement is sent. Response times include the delay. Reduce the load"
-        " on the replayer's machine, or replay from a larger one.",
+        " on the machine of the replayer, or use a larger machine.",
     )
 
 
@@ -219,7 +223,7 @@ def limits_of_replayer(report: Report) -> Iterator[Finding]:
             alike.setdefault(_NUMBERS.sub("#", text), []).append((name, text))
     for group in alike.values():
         names = [name for name, _ in group]
-        more = " (the first of them is shown)" if len({text for _, text in group}) > 1 else ""
+        more = " (numbers of the first run)" if len({text for _, text in group}) > 1 else ""
         yield Finding(Severity.WARNING, f"Run{'s' if len(names) > 1 else ''} {', '.join(names)}: {group[0][1]}{more}.")
 
 
@@ -229,7 +233,7 @@ def conditions(report: Report) -> Conditions:
     return Conditions(
         no_claim=why_no_claim(report),
         disturbed=found.said if found.disturbed else None,
-        unseen=UNSEEN if not found.seen else f"{FULL}, {found.said}" if found.crowded else None,
+        unseen=UNSEEN if not found.seen else f"{FULL} ({found.said})" if found.crowded else None,
         rounds=report.rounds,
     )
 
@@ -241,32 +245,32 @@ def interference(report: Report) -> Iterator[Finding]:
         slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
         yield Finding(
             Severity.WARNING,
-            f"Other programs used the processors unequally: {found.said}. Of {found.blocks} blocks of time, {slower}"
-            f" cannot prove slower and {faster} cannot prove faster. {what_would_tell(report)}",
+            f"Other programs disturbed one side more: {found.said}. Of {found.blocks} time blocks, the test for slower"
+            f" excludes {slower} and the test for faster excludes {faster}. {what_would_tell(report)}",
         )
     elif found.crowded:
         yield Finding(
             Severity.WARNING,
-            f"Other programs left no processor idle: {found.said}. A change that all statements share gets no"
-            f" verdict in fewer than {MIN_ROUNDS} rounds. {what_would_tell(report)}",
+            f"Other programs left no CPU core idle: {found.said}. With fewer than {MIN_ROUNDS} rounds, a change that"
+            f" all statements share gets no verdict. {what_would_tell(report)}",
         )
     if not found.seen and not report.settings.undisturbed:
         yield Finding(
             Severity.INFORMATION,
-            "The use of the targets' machines by other programs is unknown. A change that all statements share gets"
-            f" no verdict in fewer than {MIN_ROUNDS} rounds. Replay with --host-metrics ssh://... to measure it,"
-            " or report with --undisturbed if there was none.",
+            f"The CPU use of other programs on the target hosts is unknown. With fewer than {MIN_ROUNDS} rounds, a"
+            " change that all statements share gets no verdict. Measure the CPU use with --host-metrics ssh://...,"
+            " or use report --undisturbed if no other programs ran.",
         )
 
 
 def what_would_tell(report: Report) -> str:
     """Return a sentence with the command that would tell."""
     if report.settings.ddl:
-        return f"On a quiet machine, or with --rounds {max(2 * report.rounds, 5)}, repeat the same `querytape try`."
+        return f"Repeat the same `querytape try` on a quiet machine, or with --rounds {max(2 * report.rounds, 5)}."
     targets = " ".join(f"--target {side}={_url(rounds[0])}" for side, rounds in report.sides.items())
     rounds = max(2 * report.rounds, 5)
     return (
-        f"Repeat it on quiet machines or with more rounds: querytape compare {report.tape.path} {targets}"
+        f"Repeat the comparison on quiet machines or with more rounds: querytape compare {report.tape.path} {targets}"
         f" --rounds {rounds} -o again.compare"
     )
 
@@ -303,7 +307,7 @@ def _url(run: Folder) -> str:
 def other_data(name: str, info: RunInfo) -> str | None:
     """Return a sentence on a run, by its run.json; None where its data is the tape's as far as anyone knows."""
     reasons = list(_reasons(info))
-    return f"The data of run {name} may differ from the tape's: {'; '.join(reasons)}." if reasons else None
+    return f"The data of run {name} may differ from the original data: {'; '.join(reasons)}." if reasons else None
 
 
 def _reasons(info: RunInfo) -> Iterator[str]:
@@ -312,14 +316,14 @@ def _reasons(info: RunInfo) -> Iterator[str]:
     if ids := plan.get("ids_unknown"):
         yield f"the tape lacks the ids of {plural(ids, 'INSERT')}, so the target generated them"
     if failed := counts.get("overrides_failed"):
-        yield f"the target refused {plural(failed, 'clock')} or ids of the tape"
+        yield f"the target rejected a timestamp or id of the tape {plural(failed, 'time')}"
     if broken := counts.get("order_broken"):
         waits = max(counts.get("order_waits") or 0, broken)
-        yield f"{count(broken)} of {plural(int(waits), 'wait')} for the order of commits {_was(int(broken))} broken"
+        yield f"--order-bound ended {count(broken)} of {plural(int(waits), 'wait')} for the commit order"
     if ended := prepared.get("rolled_back"):
-        yield f"{plural(len(ended), 'XA transaction')} without an end {_was(len(ended))} rolled back"
+        yield f"{plural(len(ended), 'unfinished XA transaction')} {_was(len(ended))} rolled back"
     if left := prepared.get("left"):
-        yield f"{plural(len(left), 'XA transaction')} without an end {_was(len(left))} left on the target"
+        yield f"{plural(len(left), 'unfinished XA transaction')} {_was(len(left))} left on the target"
 
 
 def _was(n: int) -> str:

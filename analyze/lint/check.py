@@ -81,7 +81,7 @@ def lint_tape(path: Path, target: Version, source: Version | None = None, memory
     source = source or tape_version(tape.tape_info.get("server_version"))
     rules = applicable(source, target)
     if not rules:
-        raise QuerytapeError(f"there is no rule on the way from {source} to {target}")
+        raise QuerytapeError(f"no lint rule covers the upgrade from {source} to {target}")
     database = open_analysis(memory)
     try:
         tape.attach(database.con, "tape")

@@ -81,7 +81,7 @@ def parse_version(text: str) -> Version:
     """Read `mysql-8.4`, `mysql-9.x` or `mariadb-11.8`. Raises VersionError."""
     match = re.fullmatch(r"(mysql|mariadb)-(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?", text.strip().lower())
     if match is None:
-        raise VersionError(f"{text!r} invalid version: expected mysql-8.4, mysql-9.x or mariadb-11.8")
+        raise VersionError(f"invalid version {text!r}: expected mysql-8.4, mysql-9.x or mariadb-11.8")
     numbers = [NEWEST if part in (None, "x") else int(part) for part in match.groups()[1:]]
     return Version(match[1], tuple(numbers[:2] if match[4] is None else numbers))
 
@@ -148,7 +148,7 @@ def _mode_rule(mode: str) -> Rule:
         pattern=rf"\bsql_mode\b[^;]*\b{mode.lower()}\b",
         unless="",
         example=f"SET SESSION sql_mode = '{mode}'",
-        advice=f"The SQL mode {mode} does not exist. Leave it out.",
+        advice=f"MySQL 8.0 removed the SQL mode {mode}. Remove it from sql_mode.",
         manual="MySQL 8.0, 1.3 What Is New in MySQL 8.0: Features Removed",
     )
 

@@ -42,7 +42,7 @@ def counted(step: Step, aggregate: Aggregate, digests: str) -> str:
     value = _value(aggregate)
     for _, name in step.keys:
         if name in OWN:
-            raise ValueError(f"{step.name}: counts have a column called {name}")
+            raise ValueError(f"{step.name}: the key column {name} is reserved for counts")
     wanted = _and(_spread(step, digests), aggregate.where, f"({value}) IS NOT NULL")
     return _query(step, [f"bin_of({value}) AS value_bin, count(*) AS n"], wanted)
 

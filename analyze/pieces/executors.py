@@ -116,7 +116,7 @@ def local_processes(processes: int) -> Iterator[Run]:
 def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
     """Give a worker one job, and wait for its answer. Raises what went wrong there."""
     if worker.stdin is None or worker.stdout is None:
-        raise ValueError("a worker has pipes")
+        raise ValueError("the worker process has no pipes")
     try:
         worker.stdin.write(json.dumps(asdict(job)) + "\n")
         worker.stdin.flush()
@@ -124,7 +124,7 @@ def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
         pass
     answer = worker.stdout.readline()
     if not answer:
-        raise duckdb.Error("a process of the report ended before its work was done")
+        raise duckdb.Error("a worker process of the report ended unexpectedly")
     failed = json.loads(answer)
     if failed is not None:
         raise getattr(duckdb, failed["error"], duckdb.Error)(failed["text"])

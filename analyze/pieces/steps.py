@@ -124,7 +124,7 @@ def _aggregate(item: str) -> Aggregate:
         close = _closing(rest, len(" FILTER ("))
         where, rest = rest[len(" FILTER (") : close], rest[close + 1 :]
     if not re.fullmatch(r"(::\w+)?", rest):
-        raise ValueError(f"expected nothing after the aggregate: {item}")
+        raise ValueError(f"unexpected text after the aggregate: {item}")
     return Aggregate(name, match[1], arguments, where, rest)
 
 
@@ -149,7 +149,7 @@ def _closing(text: str, start: int) -> int:
         if depth == 0:
             return place
         place += len(token)
-    raise ValueError(f"a bracket is not closed: {text}")
+    raise ValueError(f"missing closing bracket: {text}")
 
 
 def _split(text: str, mark: str) -> list[str]:

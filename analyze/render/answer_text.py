@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
+from ...common.units import plural
 from ..view import Differences, TaskLine, Tone, View
 from .text_table import TEXT_WIDTH, new_table, safe
 
@@ -22,9 +23,9 @@ def show_servers(differences: Differences, console: Console) -> None:
     for said in differences.shown[:MAX_DIFFERENCES]:
         console.print(f"  [{COLOURS[said.tone]}]{safe(said.text, MAX_DIFFERENCE)}[/]")
     hidden = max(len(differences.shown) - MAX_DIFFERENCES, 0) + differences.more
-    more = [f"{hidden:,} more: --html or --json show them"] if hidden else []
+    more = [f"{hidden:,} more (use --html or --json)"] if hidden else []
     if differences.of_version:
-        more.append(f"{len(differences.of_version):,} caused only by the version")
+        more.append(f"{plural(len(differences.of_version), 'difference')} caused only by the version")
     if more:
         console.print(f"  [dim]... {'; '.join(more)}[/]")
     if differences.problem:
@@ -52,7 +53,7 @@ def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
         text = texts.get(task.shown[0], "") if task.shown else ""
         console.print(f"   [dim]{safe(text, TEXT_WIDTH)}[/]", no_wrap=True)
     if len(view.tasks) > MAX_TASKS:
-        console.print(f"[dim]... {len(view.tasks) - MAX_TASKS:,} more: --html or --json show them[/]")
+        console.print(f"[dim]... {len(view.tasks) - MAX_TASKS:,} more (use --html or --json)[/]")
 
 
 def _chosen(tasks: Sequence[TaskLine]) -> list[tuple[int, TaskLine]]:

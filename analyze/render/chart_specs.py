@@ -29,7 +29,7 @@ TIMELINE: tuple[tuple[str, str, TimelineColumn, str, float], ...] = (
     ("median", "Service time, median", "p50_ns", "ms", 1e6),
     ("p95", "Service time, p95", "p95_ns", "ms", 1e6),
     ("p99", "Service time, p99", "p99_ns", "ms", 1e6),
-    ("concurrency", "Statements in the server", "busy", "on average", 1.0),
+    ("concurrency", "Statements in progress", "busy", "on average", 1.0),
     ("errors", "Errors", "errors", "per bin", 1.0),
 )
 SERIES_UNITS = {"cpu": ("%", 1.0), "disk": ("MB/s", 1e6), "net ": ("MB/s", 1e6), "thre": ("threads", 1.0)}
@@ -126,7 +126,7 @@ def _who(report: Report, run: str, number: int) -> Point:
 
 def _over_time(report: Report, rows: list[Point], unit: str) -> Spec:
     """Return a chart of rows {x (s), y, line, run}: a line for each run, in the colour of its side."""
-    spec = line_chart(rows, ("s from the start", "s"), unit, [letter.upper() for letter in report.sides])
+    spec = line_chart(rows, ("seconds from the start", "s"), unit, [letter.upper() for letter in report.sides])
     spec["mark"]["strokeWidth"] = 1 if report.rounds > 1 else 1.6
     spec["params"] = [{"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}]
     spec["encoding"]["detail"] = {"field": "run"}
@@ -188,7 +188,7 @@ def heat_map(rows: list[Point]) -> Spec:
         "data": {"values": rows},
         "mark": {"type": "rect"},
         "encoding": {
-            "x": {"field": "x", "type": "quantitative", "title": "s from the start"},
+            "x": {"field": "x", "type": "quantitative", "title": "seconds from the start"},
             "x2": {"field": "x2"},
             "y": {"field": "y", "type": "quantitative", "scale": {"type": "log"}, "title": "ms"},
             "y2": {"field": "y2"},

@@ -80,7 +80,9 @@ def show_errors(report: Report, console: Console, top: int) -> None:
         if not report.compares:
             events = sum(row["events"] for row in report.answers["error_counts"])
             known = "errno" in report.tape.tape_info.get("known_columns", [])
-            reason = "as on the tape" if known else "the tape does not know which statements failed originally"
+            reason = (
+                "the same as on the tape" if known else "the tape does not record which statements failed originally"
+            )
             print_title(console, "Errors", f"  {events:,} ({reason})")
         return
     heads = "".join(f"{name:>{CELL_WIDTH}}" for name in rows[0].failed)
@@ -93,6 +95,6 @@ def show_errors(report: Report, console: Console, top: int) -> None:
         console.print(f"[{style}]{escape(f'{name:{NAME_WIDTH}}')}[/]{cells}", no_wrap=True, crop=False)
         for line in [*wrapped(row.error.partition(" ")[2], "  "), *wrapped(row.statement, "  ")]:
             console.print(f"[dim]{escape(line)}[/]", no_wrap=True, overflow="ignore", crop=False)
-        console.print(f"[dim]    first: {row.first}; with its values: --show {row.digest}[/]", no_wrap=True)
+        console.print(f"[dim]    first: {row.first}; show its values with --show {row.digest}[/]", no_wrap=True)
     if len(rows) > top:
-        console.print(f"[dim]... {len(rows) - top:,} more: --top N, --html or --json show them[/]")
+        console.print(f"[dim]... {len(rows) - top:,} more (use --top N, --html or --json)[/]")

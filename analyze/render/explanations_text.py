@@ -25,7 +25,7 @@ def show_explanations(report: Report, console: Console) -> None:
     """Print a section of its own, if there is anything to say."""
     lines = [*plan_lines(report), *work_lines(report), *counter_lines(report), *variable_lines(report)]
     if lines:
-        print_title(console, "What may explain it")
+        print_title(console, "Possible explanations")
     for line in lines:
         console.print(escape(line), no_wrap=True, overflow="ignore", crop=False)
 
@@ -45,19 +45,19 @@ def plan_lines(report: Report) -> Iterator[str]:
         for change in changes:
             yield from wrapped(printable(change), "      ")
     if len(changed) > MAX_PLANS:
-        yield f"    and {len(changed) - MAX_PLANS:,} more statements: --html or --json show them"
+        yield f"    and {len(changed) - MAX_PLANS:,} more statements (use --html or --json)"
 
 
 def work_lines(report: Report) -> Iterator[str]:
     """Yield each statement whose plans agree and whose counters do not, and what the servers count for each write."""
     reads = [(entry, works) for entry in report.digests if (works := work_of(report.query_plans.get(entry["digest"])))]
     if reads:
-        yield "  Query plans that agree, and counters that do not:"
+        yield "  Statements with the same plans but different counters:"
     for entry, works in reads[:MAX_PLANS]:
         yield f"    {printable(entry['text'], TEXT_WIDTH - 4)}"
         yield from wrapped(work_text(works), "      ")
     if len(reads) > MAX_PLANS:
-        yield f"    and {len(reads) - MAX_PLANS:,} more statements: --html or --json show them"
+        yield f"    and {len(reads) - MAX_PLANS:,} more statements (use --html or --json)"
     if works := work_of_writes(report):
         yield from wrapped(f"Counters of writes: {work_text(works, 'write')}", "  ")
 
@@ -67,11 +67,11 @@ def counter_lines(report: Report) -> Iterator[str]:
     rows = [row for row in report.answers["counters"] if abs(row["weight"]) > COUNTER_WEIGHT]
     if not report.compares or not rows:
         return
-    yield "  Counters of the servers, for each 1,000 statements:"
+    yield "  Server counters per 1,000 statements:"
     for row in rows[:MAX_COUNTERS]:
         yield f"    {printable(row['name']):<38} {count(row['a']):>12} in A {count(row['b']):>12} in B"
     if len(rows) > MAX_COUNTERS:
-        yield f"    and {len(rows) - MAX_COUNTERS:,} more: --html or --json show them"
+        yield f"    and {len(rows) - MAX_COUNTERS:,} more (use --html or --json)"
 
 
 def variable_lines(report: Report) -> Iterator[str]:
@@ -79,13 +79,13 @@ def variable_lines(report: Report) -> Iterator[str]:
     shown = telling_variables(report.variables)[:MAX_VARIABLES]
     if not report.variables:
         return
-    yield "  Variables of the servers that differ:"
+    yield "  Server variables that differ:"
     for row in shown:
         a, b = value_texts(row["a"], row["b"])
         yield from wrapped(f"{row['name']}: {a} in A, {b} in B", "    ")
     more = len(report.variables) - len(shown)
     if more:
-        yield f"    {'and ' if shown else ''}{more:,} {'more' if shown else 'in all'}: --html or --json show them"
+        yield f"    {'and ' if shown else ''}{more:,} {'more' if shown else 'in total'} (use --html or --json)"
 
 
 def telling_variables(rows: list[Variable]) -> list[Variable]:

@@ -18,8 +18,8 @@ DigestColumn = Literal["digest", "events", "duration_ns", "normalized"]
 DIGEST_COLUMNS: tuple[DigestColumn, ...] = get_args(DigestColumn)
 TITLES = {
     "fails": ("Fails", "red"),
-    "changes": ("May give something else", "yellow"),
-    "deprecated": ("Deprecated: works, and will not for ever", "dim"),
+    "changes": ("May return different results", "yellow"),
+    "deprecated": ("Deprecated: still works", "dim"),
 }
 
 
@@ -48,26 +48,24 @@ def limits(result: LintResult) -> list[str]:
     found = []
     if result.source is None:
         found.append(
-            "The tape does not contain its server's version, so every rule was applied. Give it with --from mysql-5.7."
+            "The tape does not contain the version of its server, so every rule was applied. Set the version with"
+            " --from, for example --from mysql-5.7."
         )
     for version in (result.target, result.source):
         if version is not None and version.known is not None:
             found.append(
-                f"The rules know {version.known} and older: changes from there to {version} are not looked at."
+                f"The rules end at {version.known}. Changes between {version.known} and {version} are not checked."
             )
     if result.not_read:
-        found.append(f"{result.not_read:,} digests have no sample: their text could not be looked at.")
+        found.append(f"Not checked: {_number(result.not_read, 'digest')} without a sample.")
     if result.cut:
-        found.append(f"{result.cut:,} samples are cut: only their beginning was looked at.")
+        found.append(f"Checked only at the beginning: {_number(result.cut, 'truncated sample')}.")
     if result.outcome_unknown:
-        which = (
-            "" if result.outcome_unknown == result.statements else f" of {_number(result.outcome_unknown, 'statement')}"
-        )
-        found.append(
-            f"The tape does not know{which} whether they failed there, so failed ones are counted here as well."
-        )
+        every = result.outcome_unknown == result.statements
+        which = "the statements" if every else _number(result.outcome_unknown, "statement")
+        found.append(f"The tape does not record whether {which} failed, so failed statements are counted as well.")
     if result.time_ns is None:
-        found.append("The tape has no durations: shares are of statements, not of time.")
+        found.append("The tape has no durations, so shares are shares of statements instead of time.")
     return found
 
 
@@ -105,18 +103,18 @@ def lint_json(result: LintResult) -> str:
 def _answer(result: LintResult) -> str:
     fails, changes = result.count("fails"), result.count("changes")
     if fails:
-        return f"[bold red]Not as it is: {_number(fails, 'digest')} will fail there.[/]"
+        return f"[bold red]No: {_number(fails, 'digest')} will fail on {result.target}.[/]"
     if changes:
-        return f"[bold yellow]Look first: {_number(changes, 'digest')} may give something else there.[/]"
+        return f"[bold yellow]Check first: {_number(changes, 'digest')} may return different results.[/]"
     if result.target.known is not None:
         return f"[bold yellow]Inconclusive: the rules end at {result.target.known}.[/] Replay the tape to find out."
-    return "[bold green]No rule speaks against it.[/] Replay the tape to be sure."
+    return "[bold green]No rule matches this traffic.[/] Replay the tape to be sure."
 
 
 def _finding(result: LintResult, finding: Finding, console: Console, top: int) -> None:
     digests = f"{len(finding.digests):,} digest{'s' if len(finding.digests) > 1 else ''}"
     console.print(
-        f"  [bold]{finding.rule.name}[/]  {digests}, {count(finding.events)} statements, {_share(result, finding)}"
+        f"  [bold]{finding.rule.name}[/]  {digests}, {_number(finding.events, 'statement')}, {_share(result, finding)}"
     )
     _wrapped(console, finding.rule.advice, "    ")
     _wrapped(console, finding.rule.manual, "    ", "dim")
@@ -125,7 +123,7 @@ def _finding(result: LintResult, finding: Finding, console: Console, top: int) -
         console.print(f"    {row['digest']} {count(row['events'])}x{time}", no_wrap=True)
         console.print(f"      [dim]{escape(printable(row['normalized'], TEXT_WIDTH - 4))}[/]", no_wrap=True)
     if len(finding.digests) > top:
-        console.print(f"    ... and {len(finding.digests) - top:,} more; --json has all")
+        console.print(f"    ... {len(finding.digests) - top:,} more (use --json)")
 
 
 def _wrapped(console: Console, text: str, indent: str, style: str | None = None) -> None:

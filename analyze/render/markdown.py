@@ -67,8 +67,13 @@ def _to_do(report: Report, view: View) -> list[str]:
 def _digests(report: Report) -> list[str]:
     shown = [entry for entry in report.digests if entry["verdict"] != SAME][:MAX_ROWS]
     if not shown:
-        return ["", "Every statement is the same."]
-    lines = ["", "## Statements that changed, or may have", "", "| verdict | statement | n | p50 A | p50 B | lost |"]
+        return ["", "No statement changed."]
+    lines = [
+        "",
+        "## Statements that changed or may have changed",
+        "",
+        "| verdict | statement | n | p50 A | p50 B | lost |",
+    ]
     return [
         *lines,
         "|---|---|--:|--:|--:|--:|",

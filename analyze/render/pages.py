@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from ...common.text import printable_lines
-from ...common.units import count, duration, whole_percents
+from ...common.units import count, duration, plural, whole_percents
 from ...common.version import __version__
 from ..findings.plans import FAILS, SCAN, accesses
 from ..findings.servers import value_texts
@@ -179,7 +179,7 @@ def _more_differences(servers: Servers) -> str:
     hidden, folded = max(len(servers.shown) - MAX_DIFFERENCES, 0), len(servers.folded)
     if not hidden and not folded:
         return ""
-    return f"{count(hidden + servers.more)} more differences, {count(folded)} that only the version causes"
+    return f"{plural(hidden + servers.more, 'more difference')}, {count(folded)} caused only by the version"
 
 
 def _whole(plan: PlanSide) -> str:

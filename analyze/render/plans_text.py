@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from ...common.text import printable
-from ...common.units import count
+from ...common.units import count, plural
 from ...schemas.json_shapes import ServerInfo
 from ..database import Row
 from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
@@ -46,14 +46,15 @@ def headline_of(report: PlansReport) -> str:
         same = "plan of 1 digest is" if known == 1 else f"plans of {count(known)} digests are"
         return f"The {same} the same{_unknown(every - known)}."
     share = sum(entry["share"] for entry in changed)
+    have = "has a different plan" if len(changed) == 1 else "have different plans"
     return (
-        f"{count(len(changed))} of {count(every)} digests have other plans in B, with {share:.0%} of the tape's"
-        f" time{_unknown(every - known)}."
+        f"{count(len(changed))} of {plural(every, 'digest')} {have}"
+        f" in B ({share:.0%} of the tape's time){_unknown(every - known)}."
     )
 
 
 def _unknown(digests: int) -> str:
-    return f"; {count(digests)} are inconclusive" if digests else ""
+    return f", {count(digests)} {'is' if digests == 1 else 'are'} inconclusive" if digests else ""
 
 
 def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
@@ -68,7 +69,7 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
     for text in report.limits:
         console.print(f"[yellow]warning:[/] {safe(text, 400)}")
     if report.changed:
-        print_title(console, "Statements with other plans, by the tape's time")
+        print_title(console, "Statements with different plans, by time on the tape")
     for entry in report.changed[:top]:
         style = "red" if entry["class"] in (FAILS, SCAN) else "yellow"
         console.print(
@@ -88,7 +89,7 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
 
 def _show_hidden(hidden: int, console: Console) -> None:
     if hidden > 0:
-        console.print(f"[dim]... {hidden:,} more: --top N, --html or --json show them[/]")
+        console.print(f"[dim]... {hidden:,} more (use --top N, --html or --json)[/]")
 
 
 def numbers_of(entry: DigestPlans) -> list[str]:
@@ -153,7 +154,7 @@ def plans_markdown(report: PlansReport) -> str:
         code = printable(entry["text"], 90).replace("`", "'").replace("|", "\\|")
         lines += ["", f"- `{code}`: {_text(text)}"]
     same = report.counts.get(SAME, 0)
-    return "\n".join([*lines, "", f"{count(same)} digests have the same plans."]) + "\n"
+    return "\n".join([*lines, "", f"Same plans: {plural(same, 'digest')}."]) + "\n"
 
 
 def _text(value: object) -> str:

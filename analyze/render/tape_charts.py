@@ -10,7 +10,7 @@ from .chart_specs import COLOURS, HEIGHT, WIDTH, Chart, heat_map, line_chart
 
 NS_PER_MS = 1e6
 Column = Literal["reads", "writes", "sessions", "running", "connects", "errors"]
-TIME = ("s from the start", "s")
+TIME = ("seconds from the start", "s")
 
 
 def tape_charts(summary: TapeSummary) -> list[Chart]:
@@ -18,19 +18,19 @@ def tape_charts(summary: TapeSummary) -> list[Chart]:
     seconds = summary.bin_ns / NS_PER_SECOND
     over_time = summary.pictures["over_time"]
     charts = [
-        Chart("arrivals", "Statements a second", _lines(summary, ("reads", "writes"), seconds)),
-        Chart("sessions", "Sessions open, on average", _lines(summary, ("sessions",))),
+        Chart("arrivals", "Statements per second", _lines(summary, ("reads", "writes"), seconds)),
+        Chart("sessions", "Open sessions, average", _lines(summary, ("sessions",))),
     ]
     if any(row["running"] for row in over_time):
-        charts.append(Chart("running", "Statements running at once, on average", _lines(summary, ("running",))))
+        charts.append(Chart("running", "Running statements, average", _lines(summary, ("running",))))
     if summary.pictures["heat"]:
         charts.append(Chart("heat", "Durations over time, ms", _heat(summary, seconds)))
     if summary.pictures["think_times"]:
         charts.append(Chart("think", "Think times between statements, ms", _think_times(summary)))
     if any(row["connects"] for row in over_time):
-        charts.append(Chart("connects", "Connects a second", _lines(summary, ("connects",), seconds)))
+        charts.append(Chart("connects", "Connects per second", _lines(summary, ("connects",), seconds)))
     if any(row["errors"] for row in over_time):
-        charts.append(Chart("errors", "Failed statements a second", _lines(summary, ("errors",), seconds)))
+        charts.append(Chart("errors", "Failed statements per second", _lines(summary, ("errors",), seconds)))
     return charts
 
 

@@ -4,7 +4,7 @@
 from rich.console import Console
 from rich.markup import escape
 
-from ...common.units import count, duration, whole_percents
+from ...common.units import count, duration, plural, whole_percents
 from ..findings.trust import where_measured
 from ..tape_summary import TapeDifference, TapeSummary
 from .tape_text import limits, name_of, rhythm_lines, seconds_of, size_lines, size_text, source_of
@@ -40,7 +40,7 @@ def _head(summary: TapeSummary, console: Console) -> None:
 
 def _classes(summary: TapeSummary, console: Console) -> None:
     time = f"time {where_measured(summary.tape.tape_info)}"
-    print_title(console, "Classes of statements, and other commands")
+    print_title(console, "Statement classes and other commands")
     table = new_table("class", "events", "share", time, "digests")
     classes = summary.answers["classes"]
     others = [row for row in summary.answers["commands"] if row["without_class"]]
@@ -64,7 +64,7 @@ def _tables(summary: TapeSummary, console: Console) -> None:
     rows = summary.answers["tables"]
     if not rows:
         return
-    print_title(console, "Tables that statements name")
+    print_title(console, "Tables in statements")
     table = new_table("table", "reads", "writes", "time")
     for row in rows[:MAX_ROWS]:
         name = safe(row["name"], 40)
@@ -73,7 +73,7 @@ def _tables(summary: TapeSummary, console: Console) -> None:
 
 
 def _digests(summary: TapeSummary, console: Console, top: int) -> None:
-    print_title(console, f"Statements, by total time {where_measured(summary.tape.tape_info)}")
+    print_title(console, f"Statements by total time {where_measured(summary.tape.tape_info)}")
     statements = StatementList(console, NAME_WIDTH, 11)
     statements.head(("events", "time", "p50", "p95", "max"))
     for row in summary.answers["digests"][:top]:
@@ -90,8 +90,8 @@ def show_tape_difference(changed: TapeDifference, console: Console, top: int) ->
         )
     gone = sum(1 for row in changed.digests if not row["events_b"])
     new = sum(1 for row in changed.digests if not row["events_a"])
-    console.print(f"{new:,} digests are new on B, {gone:,} are gone")
-    print_title(console, "Statements an hour, the largest changes first")
+    console.print(f"Only on B: {plural(new, 'digest')}. Only on A: {plural(gone, 'digest')}.")
+    print_title(console, "Statements per hour, largest changes first")
     statements = StatementList(console, NAME_WIDTH, 12)
     statements.head(("A", "B", "mean A", "mean B"))
     for row in changed.digests[:top]:

@@ -52,7 +52,7 @@ def size_lines(summary: TapeSummary) -> list[str]:
     info, (totals,), (together,) = summary.tape.tape_info, summary.answers["totals"], summary.answers["concurrency"]
     return [
         f"{size_text(totals)} in {seconds_of(totals):,.1f} s ({count(totals['per_second'])}/s)",
-        f"at once: sessions: at most {count(together['max_sessions'])}; statements: at most"
+        f"concurrent sessions: at most {count(together['max_sessions'])}; concurrent statements: at most"
         f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average",
         f"durations ({where_measured(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
         f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}",
@@ -65,26 +65,26 @@ def rhythm_lines(summary: TapeSummary) -> list[str]:
     (arrivals,), (transactions,), (sizes,) = answers["arrivals"], answers["transactions"], answers["sizes"]
     lines = [
         f"statements/s: median {count(arrivals['median_per_second'])}, at most"
-        f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random: 1)"
+        f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random arrivals: 1)"
     ]
     if arrivals["think_times"] and (think := arrivals["think_ns"]):
         middle, high = think
         lines.append(f"think time between statements: p50 {duration(middle)}, p95 {duration(high)}")
     if arrivals["connects_per_second"]:
         lines.append(
-            f"connects a second: {average(arrivals['connects_per_second'], 1)} on average, at most"
-            f" {count(arrivals['max_connects_per_second'])}; open before: {count(arrivals['connects_not_seen'])}"
+            f"connects per second: {average(arrivals['connects_per_second'], 1)} on average, at most"
+            f" {count(arrivals['max_connects_per_second'])}; already connected: {count(arrivals['connects_not_seen'])}"
         )
     statements, span = transactions["statements"], transactions["span_ns"]
     if transactions["transactions"] and statements and span:
         lines.append(
-            f"{count(transactions['transactions'])} transactions, {count(transactions['rolled_back'])} rolled back;"
-            f" statements: p50 {statements[0]}, p95 {statements[1]}; time: p50"
-            f" {duration(span[0])}, p95 {duration(span[1])}"
+            f"{plural(transactions['transactions'], 'transaction')}, {count(transactions['rolled_back'])} rolled back"
+            f" (statements: p50 {statements[0]}, p95 {statements[1]}; time: p50"
+            f" {duration(span[0])}, p95 {duration(span[1])})"
         )
     if sizes["statement_bytes"]:
         lines.append(
-            f"{count(sizes['reads'])} reads, {count(sizes['writes'])} writes; statement size: median"
+            f"{plural(sizes['reads'], 'read')}, {plural(sizes['writes'], 'write')}; statement size: median"
             f" {count(sizes['statement_bytes'][0])} bytes, at most {count(sizes['max_statement_bytes'])}"
         )
     return lines
@@ -93,31 +93,33 @@ def rhythm_lines(summary: TapeSummary) -> list[str]:
 def limits(summary: TapeSummary) -> list[Limit]:
     """Return what the tape does not know, and what is not on it."""
     info, (totals,) = summary.tape.tape_info, summary.answers["totals"]
-    found = _known(totals) if totals["events"] else [Limit("no event is on it", "an empty tape:")]
+    found = _known(totals) if totals["events"] else [Limit("the tape has no events", "empty tape:")]
     if held := info.get("coverage"):
         found.append(
             Limit(
-                f"the log holds {percent(min(held['logged'], held['executed']), held['executed'])} of the"
-                f" {count(held['executed'])} statements that the server executed in that time"
-                f" (by {printable(str(held['basis']))})"
+                f"the log contains {percent(min(held['logged'], held['executed']), held['executed'])} of the"
+                f" {count(held['executed'])} statements that the server executed in this period"
+                f" (counted by {printable(str(held['basis']))})"
             )
         )
     found += [Limit(printable(str(warning["text"])), "partial tape:") for warning in info.get("warnings", [])]
     if info.get("problems"):
         kinds = printable(", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items()))
-        found.append(Limit(f"{kinds}; inspect --problems shows where", "not understood:"))
+        found.append(Limit(f"{kinds} (inspect --problems lists them)", "not parsed:"))
     if unknown := not_parsed(summary.workload):
         found.append(Limit("", unknown))
     if totals["redacted"]:
-        found.append(Limit(f"{totals['redacted']:,} statements carried passwords or keys: redacted, never replayed"))
+        found.append(
+            Limit(f"redacted and not replayable: {plural(totals['redacted'], 'statement')} with passwords or keys")
+        )
     return found
 
 
 def _known(totals: TapeTotalsRow) -> list[Limit]:
     """Return what the tape knows of times and failures."""
     fine = (totals["precision_ns"] or 0) <= MICROSECONDS
-    failures = "it is not known which statements failed: this log has no error numbers"
+    failures = "failed statements are unknown, because this log has no error numbers"
     if totals["errors_known"]:
-        failures = f"{count(totals['errors'])} statements failed"
-    precision = "microseconds" if fine else "seconds; only the order is known inside them"
+        failures = f"{plural(totals['errors'], 'statement')} failed"
+    precision = "microseconds" if fine else "seconds (within a second, only the order is known)"
     return [Limit(f"precision of times: {precision}"), Limit(failures)]

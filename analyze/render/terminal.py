@@ -31,7 +31,7 @@ SHOWN_TOTALS = (
     "response_p99_ns",
 )
 NAME_WIDTH, CELL_WIDTH = 22, 9
-NOT_DUE = "nothing was due (--pace none)"
+NOT_DUE = "no lateness, because --pace none has no due times"
 TEXT_NAME_WIDTH = 48
 
 
@@ -78,7 +78,7 @@ def _rounds(report: Report, view: View, console: Console) -> None:
     """Show how the rounds differ: A against itself first."""
     if report.rounds < 2:
         return
-    print_title(console, "Rounds; latency relative to A's first")
+    print_title(console, "Rounds, with latency relative to the first round of A")
     table = new_table("round", "A", "B", "A q/s", "B q/s", "A p99", "B p99")
     rows: dict[tuple[str, int], RoundsRow | RoundsPart] = {
         (row["run"], row["round"]): row for row in report.answers["rounds"]
@@ -105,11 +105,13 @@ def _totals(report: Report, console: Console) -> None:
 def _digests(report: Report, console: Console, top: int) -> None:
     statements = StatementList(console, NAME_WIDTH, CELL_WIDTH)
     if report.compares:
-        print_title(console, "Statements, by time lost or gained in B")
+        print_title(console, "Statements by time lost or gained in B")
         statements.head(("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost"))
     else:
-        print_title(console, "Statements, by total time in the run")
-        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.tape_info)}: for information.[/]")
+        print_title(console, "Statements by total time in the run")
+        console.print(
+            f"[dim]Times of the tape were measured {where_measured(report.tape.tape_info)} (for information).[/]"
+        )
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
     texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)
@@ -139,7 +141,7 @@ def _says_why(entry: DigestEntry) -> bool:
 def _hidden(console: Console, rows: int) -> None:
     """Say how many rows are not shown, and what shows them."""
     if rows > 0:
-        console.print(f"[dim]... {rows:,} more: --top N, --html or --json show them[/]")
+        console.print(f"[dim]... {rows:,} more (use --top N, --html or --json)[/]")
 
 
 def _compared(entry: DigestEntry) -> tuple[str, list[str]]:
@@ -183,7 +185,7 @@ def _server_times(report: Report, console: Console, top: int) -> None:
     if not rows:
         return
     places = [place for place in ("tape", "a", "b") if any(row[f"{place}_n"] is not None for row in rows)]
-    print_title(console, "In the server, by its own slow log", " (not comparable with the times above)")
+    print_title(console, "Times from the slow logs of the servers", " (not comparable with the times above)")
     statements = StatementList(console, NAME_WIDTH, CELL_WIDTH)
     names = [place if place == "tape" else place.upper() for place in places]
     statements.head([f"{quantile} {name}" for quantile in ("p50", "p95") for name in names])
@@ -204,7 +206,7 @@ def _accounting(report: Report, view: View, console: Console) -> None:
         ]
         late = [line for line in view.lateness if line.letter == letter]
         causes = [f"{line.cause} {duration(line.p99_ns)}" for line in late if line.p99_ns > 0]
-        text = f"lateness of the latest 1 % at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
+        text = f"p99 lateness: {', '.join(causes) or 'none'}" if late else NOT_DUE
         for shown in wrapped(f"{letter}: {', '.join(parts)}", "  "):
             console.print(safe(shown), no_wrap=True, crop=False)
         for shown in wrapped(text, "     "):

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-from ...common.units import count, duration
+from ...common.units import count, duration, plural
 from ..database import Row
 from ..tape_rows import (
     Workload,
@@ -64,8 +64,8 @@ def not_parsed(workload: Workload) -> str | None:
     for row in workload["parsed"]:
         if row["what"] == "failed":
             return (
-                f"{count(row['digests'])} digests ({count(row['events'])} events, {duration(row['duration_ns'])}) could"
-                " not be parsed: their columns and joins are unknown"
+                f"{plural(row['digests'], 'digest')} ({plural(row['events'], 'event')}, {duration(row['duration_ns'])})"
+                " could not be parsed, so their columns and joins are unknown"
             )
     return None
 
@@ -79,7 +79,7 @@ def _column(row: WorkloadColumnsRow) -> Entry:
 def _signature(row: WorkloadSignaturesRow) -> Entry:
     times = [duration(row[name]) for name in ("duration_ns", "p50_span_ns", "max_span_ns")]
     statements = [_step(step) for step in row["statements"]]
-    locks = [f"locks in this order: {', '.join(row['locks'])}"] if row["locks"] else []
+    locks = [f"lock order: {', '.join(row['locks'])}"] if row["locks"] else []
     cells = [count(row["transactions"]), count(row["rolled_back"]), *times]
     return Entry(cells, row["signature"], statements[0], (*statements[1:], *locks))
 
@@ -94,13 +94,13 @@ def _lock_order(row: WorkloadLockOrdersRow) -> Entry:
 
 def _loop(row: WorkloadNPlusOneRow) -> Entry:
     cells = [*(count(row[name]) for name in ("loops", "statements", "longest")), duration(row["duration_ns"])]
-    partner = [f"in turn with {row['partner']}: {row['partner_normalized']}"] if row["partner"] else []
-    behind = f"behind {row['behind']}: {row['behind_normalized']}"
+    partner = [f"alternating with {row['partner']}: {row['partner_normalized']}"] if row["partner"] else []
+    behind = f"after {row['behind']}: {row['behind_normalized']}"
     return Entry(cells, row["digest"], row["normalized"], (*partner, behind))
 
 
 def _open(row: WorkloadOpenTransactionsRow) -> Entry:
-    why = {"left open": "left open at the session's end", "tape ended": "the tape ended first"}
+    why = {"left open": "session ended first", "tape ended": "tape ended first"}
     cells = [count(row[name]) for name in ("transactions", "with_writes", "statements")]
     return Entry([row["signature"], why[row["ended"]], *cells, duration(row["longest_ns"])])
 
@@ -129,51 +129,51 @@ def _wait(row: WorkloadWaitsRow) -> Entry:
 
 SECTIONS = {
     "columns": Section(
-        "Columns, by the time of the statements that use them",
+        "Columns by total time of the statements that use them",
         ("column", "role", "digests", "events", "time"),
         _column,
         (44, None),
     ),
     "signatures": Section(
-        "Transactions, by the time of their statements",
+        "Transactions by total time of their statements",
         ("number", "rolled back", "time", "p50 length", "longest"),
         _signature,
     ),
     "lock_orders": Section(
-        "Tables that transactions lock in both orders, which can cause deadlocks",
+        "Pairs of tables that transactions lock in both orders (deadlock risk)",
         ("table", "table", "first one first", "second one first"),
         _lock_order,
         (22, 22),
     ),
     "n_plus_one": Section(
-        "Reads in a loop (N+1): a digest, or two in turn, ten times or more after another read",
+        "Reads in a loop (N+1): one or two digests repeat at least ten times after another read",
         ("loops", "statements", "longest", "time"),
         _loop,
     ),
     "open_transactions": Section(
-        "Transactions without an end",
+        "Unfinished transactions",
         ("transaction", "", "number", "that wrote", "statements", "longest"),
         _open,
         (None, None),
     ),
     "not_committed": Section(
-        "Uncommitted writes, those that were never committed first",
+        "Uncommitted writes (digests without any commit first)",
         ("events", "committed", "rolled back", "deadlock", "left open"),
         _not_committed,
     ),
     "hot_rows": Section(
-        "Rows that are written or locked most often, by the values of WHERE",
+        "Rows written or locked most often, by their WHERE values",
         ("table", "row", "events", "sessions", "lock time", "time"),
         _hot_row,
         (18, 22),
     ),
     "waits": Section(
-        "Statements on rows that another transaction held",
+        "Statements on rows that another transaction had locked",
         ("times", "waited", "lock time", "longest"),
         _wait,
     ),
     "constant_reads": Section(
-        "Repeated reads with the same answer: possible savings of a cache",
+        "Repeated reads with the same result (possible savings of a cache)",
         ("texts", "repeats", "time", "known by"),
         _constant_read,
     ),

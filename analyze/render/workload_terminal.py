@@ -63,13 +63,15 @@ def show_unused_indexes(use: IndexReport, seconds: float, console: Console) -> N
     print_title(console, f"Unused indexes: {count(len(rows))} of {count(use['asked'])}")
     since = "an unknown time" if use["uptime_s"] is None else duration(use["uptime_s"] * 1e9)
     counted = (
-        f"{use['basis']} has no use of them either; uptime of the server: {since}"
+        f"{use['basis']} shows no use since the server started ({since})"
         if use["basis"]
-        else "uses were not counted"
+        else "the server did not count index uses"
     )
-    console.print(f"  no statement of this tape ({seconds:,.1f} s) names their first column; {counted}")
+    console.print(
+        f"  no statement of this tape ({seconds:,.1f} s) uses the first column of these indexes, and {counted}"
+    )
     for text in use["unknown"]:
-        console.print(f"  [yellow]not known:[/] {escape(printable(text))}")
+        console.print(f"  [yellow]unknown:[/] {escape(printable(text))}")
     table = new_table("index", "columns", "needed for", left=3)
     for row in rows[: 2 * MAX_ROWS]:
         name = f"{row['schema']}.{row['table']}.{row['name']}"

@@ -63,17 +63,17 @@ class Disturbance:
     def said(self) -> str:
         """What others took, in a few words; how many asked for it, where that is what tells."""
         if not self.others:
-            return "the use of processors by other programs is unknown"
+            return "the CPU use of other programs is unknown"
         a, b = self.others["a"], self.others["b"]
         if self.queued and (abs(b - a) <= _bound(self.cpus) or (b - a) * self._queued_more() < 0):
             side, other = ("b", "a") if self._queued_more() > 0 else ("a", "b")
             return (
-                f"no processor was idle: {self.queued[side]:.0f} other processes waited for one during {side.upper()}"
+                f"no CPU core was idle, and {self.queued[side]:.0f} other processes waited during {side.upper()}"
                 f" ({other.upper()}: {self.queued[other]:.0f})"
             )
         if b >= a:
-            return f"during B other programs took {b:.1f} of {self.cpus} cores (A: {a:.1f})"
-        return f"during A other programs took {a:.1f} of {self.cpus} cores (B: {b:.1f})"
+            return f"other programs used {b:.1f} of {self.cpus} cores during B (A: {a:.1f})"
+        return f"other programs used {a:.1f} of {self.cpus} cores during A (B: {b:.1f})"
 
     def _queued_more(self) -> float:
         return self.queued["b"] - self.queued["a"] if self.queued else 0.0

@@ -19,7 +19,7 @@ that thousands of light digests do not drown the heavy few. docs/report.md expla
 from dataclasses import dataclass
 from math import exp, log1p, sqrt
 
-from ...common.units import MICRO
+from ...common.units import MICRO, plural
 from .discoveries import discoveries
 from .exact import MIN_PAIRS, Exact, rounds_needed
 from .shifts import Shift, Shifts, Test
@@ -89,7 +89,7 @@ class Case:
         """Which errors keep its times from being judged, in words; None where there are none."""
         if self.new_errors:
             return f"{self.new_errors:,} new error{'s' if self.new_errors > 1 else ''}"
-        return f"{self.failed:,} failed on both sides, not on the tape" if self.failed else None
+        return f"{plural(self.failed, 'event')} failed on both sides, not on the tape" if self.failed else None
 
     def side(self, word: str) -> Shift | None:
         """Return the shift that may say this word."""
@@ -142,12 +142,11 @@ def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
         wanted = rounds_needed(conditions.rounds, case.exact.pairs, 0, 1, 0)
         if not case.exact.pairs and conditions.disturbed:
             return conditions.disturbed
-        compared = {0: "not compared", 1: "compared once"}.get(case.exact.pairs, f"compared {case.exact.pairs} times")
-        return f"{compared} without disturbance, at least {MIN_PAIRS} needed: {wanted}"
+        return f"{plural(case.exact.pairs, 'undisturbed pair')}, at least {MIN_PAIRS} needed; {wanted}"
     if events < MIN_EVENTS:
-        return f"{events} events on both sides; {MIN_EVENTS} are needed"
+        return f"{plural(events, 'event')} on both sides, at least {MIN_EVENTS} needed"
     if case.shift is None or case.shift.middle is None:
-        return "all events came at the same time: their variance is unknown"
+        return "all events ran at the same time, so their variance is unknown"
     return None
 
 
@@ -178,7 +177,7 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
     if conditions.disturbed and test is not whole.middle and test is not whole.rounds:
         return Verdict(INCONCLUSIVE, f"{conditions.disturbed}; {wanted}")
     low, high = exp(crossing.low), exp(crossing.high)
-    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long: the interval is too wide; {wanted}")
+    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long (interval too wide); {wanted}")
 
 
 def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
@@ -187,16 +186,16 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
     assert exact is not None
     difference = level * (exact.ratio - 1)
     if p[0] <= FALSE_DISCOVERIES and difference >= margin.ns:
-        return Verdict(SLOWER, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times", p[0])
+        return Verdict(SLOWER, f"{times_as_long(exact.ratio)} ({exact.pairs} pairs)", p[0])
     if p[1] <= FALSE_DISCOVERIES and -difference >= margin.ns:
-        return Verdict(FASTER, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times", p[1])
+        return Verdict(FASTER, f"{times_as_long(exact.ratio)} ({exact.pairs} pairs)", p[1])
     if exact.p_beyond <= SAME_P:
-        return Verdict(SAME, f"within the margin, compared {exact.pairs} times")
+        return Verdict(SAME, f"within the margin ({exact.pairs} pairs)")
     if level and exact.spread and abs(difference) + 2 * level * exact.spread < margin.ns:
         return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     error = exact.spread / sqrt(exact.pairs)
     wanted = rounds_needed(conditions.rounds, exact.pairs, error, exact.shift, margin.log)
-    return Verdict(INCONCLUSIVE, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times: not certain; {wanted}")
+    return Verdict(INCONCLUSIVE, f"{times_as_long(exact.ratio)} ({exact.pairs} pairs, not certain); {wanted}")
 
 
 def times_as_long(ratio: float) -> str:

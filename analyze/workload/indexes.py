@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from typing import TypedDict
 
+from ...common.units import plural
 from ..tape_rows import TapeAnswers, Workload
 
 # A statement looks rows up, or sorts and groups them, by columns in these roles.
@@ -49,7 +50,7 @@ def index_report(answers: TapeAnswers, workload: Workload, use: IndexUse) -> Ind
     failed = sum(row["digests"] for row in workload["parsed"] if row["what"] == "failed")
     unknown = list(use["unknown"])
     if failed:
-        unknown.append(f"the columns of {failed:,} digests that could not be parsed")
+        unknown.append(f"the columns of {plural(failed, 'unparsed digest')}")
     return {
         "basis": use["basis"],
         "uptime_s": use["uptime_s"],

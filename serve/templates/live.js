@@ -26,7 +26,7 @@
     document.querySelectorAll("[data-figure]").forEach((place) => { place.textContent = figures[place.dataset.figure]; });
     at("errors").classList.toggle("bad", figures.errors !== "0" && figures.errors !== "-");
     at("state").textContent = now.word === "running" ? "running at speed " + now.speed : WORDS[now.word];
-    if (now.word === "running" && !now.paced) at("state").textContent = "running, as fast as answers come";
+    if (now.word === "running" && !now.paced) at("state").textContent = "running as fast as possible";
     at("state").className = "tag " + (TONES[now.word] || "info");
     const percent = figures.share === null ? null : Math.floor(1000 * figures.share) / 10;
     at("bar").style.width = (percent || 0) + "%";
@@ -41,10 +41,10 @@
       if (now.word === "stopping" && !at("stop").dataset.sure) at("stop").textContent = "Cut the connections";
       if (document.activeElement !== at("factor") && now.word !== "paused") at("factor").value = now.speed;
     }
-    if (width) at("width").textContent = width > 1 ? "Each point stands for " + width + " s: rates are of all of them, times are the highest." : "";
+    if (width) at("width").textContent = width > 1 ? "Each point covers " + width + " s: rates are averages, times are maxima." : "";
     if (now.word === "ended" || now.word === "killed") {
       at("ended").hidden = false;
-      at("ended").textContent = now.word === "ended" ? "This run has ended. " : "The replay was killed before its end: this is what it had written.";
+      at("ended").textContent = now.word === "ended" ? "This run has ended. " : "The replay was killed. This page shows the data written before.";
       if (now.word === "ended") {
         const link = document.createElement("a");
         link.href = location.pathname.replace(/^\/live\//, "/run/");
@@ -66,7 +66,7 @@
       document.documentElement.dataset.looked = said.n;
       more = state.word !== "ended" && state.word !== "killed";
     } catch (error) {
-      at("state").textContent = "no answer: " + error.message;
+      at("state").textContent = "no reply from the server: " + error.message;
       at("state").className = "tag bad";
     }
     if (more) setTimeout(look, EVERY);

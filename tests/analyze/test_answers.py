@@ -405,6 +405,6 @@ def test_pairs_of_one_half_second_are_one(tmp_path: Path, between_ns: int, pairs
         build(tape, runs["a"][:rounds], runs["b"][:rounds], Settings(undisturbed=True)).digests[0] for rounds in (1, 2)
     ]
     assert [entry["verdict"] for entry in words] == (["slower"] * 2 if pairs == 10 else ["inconclusive"] * 2)
-    compared = {1: "compared once", 2: "compared 2 times", 10: "compared 10 times"}[pairs]
+    compared = {1: "1 undisturbed pair", 2: "2 undisturbed pairs", 10: "(10 pairs"}[pairs]
     assert compared in words[0]["why"]
-    assert f"compared {2 * pairs} times" in words[1]["why"]
+    assert f"{2 * pairs} {'' if pairs == 10 else 'undisturbed '}pairs" in words[1]["why"]

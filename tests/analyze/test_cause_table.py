@@ -92,7 +92,7 @@ def test_settings_and_counters() -> None:
         ("log_bin", "OFF", "ON", "start B with log_bin = OFF"),
         ("sql_mode", "ANSI,DB2", "X", "SET GLOBAL sql_mode = 'ANSI' on B"),
         ("optimizer_switch", "mrr=on,x=on,old=on", "mrr=off,x=on", "SET GLOBAL optimizer_switch = 'mrr=on' on B"),
-        ("time_zone_tables", "loaded", "empty", "load the tables of time zones on B: mysql_tzinfo_to_sql"),
+        ("time_zone_tables", "loaded", "empty", "load the time zone tables on B: mysql_tzinfo_to_sql"),
     ],
 )
 def test_remedies_of_settings(name: str, a: str, b: str, remedy: str) -> None:
@@ -109,7 +109,7 @@ def test_remedies_of_facts() -> None:
     )
     assert (
         remedy_of(ServerDifference("statistics", "o updated", "", table="o", fact="updated"))
-        == "ANALYZE TABLE o on both"
+        == "ANALYZE TABLE o on both sides"
     )
     assert "ALTER EVENT shop.sweep" in remedy_of(ServerDifference("event", "shop.sweep", ""))
 

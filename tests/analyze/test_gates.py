@@ -116,10 +116,10 @@ def test_each_part_of_an_or_that_holds_is_named_in_its_order() -> None:
 
 REFUSED = {
     "slower > 0 and slow > 0": "--fail-on: unknown 'slow'; expected slower, faster, unstable, inconclusive",
-    "slower >": "--fail-on: expected an expression as in 'slower > 0', found 'slower >'",
+    "slower >": "--fail-on: expected an expression such as 'slower > 0', found 'slower >'",
     "slower in faster": "expected >, >=, <, <=, == or != in 'slower in faster'",
-    "slower > (1, 2)": "'(1, 2)' is not allowed in 'slower > (1, 2)'; names are slower, faster",
-    "slower > 0 and (not faster < 2 ** 9)": "'2 ** 9' is not allowed in 'slower > 0 and (not faster < 2 ** 9)'; names",
+    "slower > (1, 2)": "'(1, 2)' is not allowed in 'slower > (1, 2)'; use the names slower, faster",
+    "slower > 0 and (not faster < 2 ** 9)": "'2 ** 9' is not allowed in 'slower > 0 and (not faster < 2 ** 9)'; use the names",
     "__import__('os')": "--fail-on: unknown '__import__'; expected slower",
     "slower.real > 0": "is not allowed in",
     "[1] > 0": "is not allowed in",

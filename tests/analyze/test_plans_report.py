@@ -45,7 +45,7 @@ def test_hostile_folders(tmp_path: Path) -> None:
     assert report.counts == {"inconclusive": 1}
     assert report.servers.problem is not None
     other = make_tape(tmp_path / "o.tape", [{"statement": "SELECT 2"}, {"statement": "SELECT 3"}])
-    with pytest.raises(InputError, match="of another tape"):
+    with pytest.raises(InputError, match="belong to another tape"):
         check_tape(open_folder("plans", tmp_path / "p"), open_folder("tape", other))
     with pytest.raises(FolderError, match="is not a plans"):
         build_plans(tape)

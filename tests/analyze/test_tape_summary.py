@@ -27,7 +27,7 @@ def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert len(changed["digests"]) == 8
     assert sorted(row["events_b"] for row in changed["digests"]) == [0, 0, 0, 0, 200, 200, 200, 200]
     shown = CliRunner().invoke(inspect_command, [str(other), "--against", str(runs[0])])
-    assert "0 digests are new on B, 4 are gone" in shown.output
+    assert "Only on B: 0 digests. Only on A: 4 digests." in shown.output
 
 
 def test_every_analysis_of_a_tape_has_a_row_and_a_run_is_no_tape(small_paths: tuple[Path, Path, Path]) -> None:

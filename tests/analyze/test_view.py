@@ -92,7 +92,7 @@ def test_one_run_is_compared_with_the_tape_and_has_no_answer(small_paths: tuple[
         *((), (), ()),
     )
     assert view.results_same
-    assert view.results_answer.startswith("all results are as in the tape (")
+    assert view.results_answer.startswith("all results match the tape (")
 
 
 def test_what_is_said_where_nothing_is_listed(comparison: Report) -> None:
@@ -100,9 +100,9 @@ def test_what_is_said_where_nothing_is_listed(comparison: Report) -> None:
     view = view_of(replace(comparison, query_plans={}, variables=[{"name": "x", "a": "1", "b": "2"}]))
     assert view.plans_answer == "No query plans were recorded (--query-plans)."
     assert (view.plans, view.works, view.write_work) == ((), (), "")
-    assert (view.errors_answer, view.others_said[:7]) == ("No statement failed.", "1  that")
+    assert (view.errors_answer, view.others_said[:7]) == ("No statement failed.", "1 varia")
     planned = replace(comparison, query_plans={"none": plan_of()})
-    assert view_of(planned).plans_answer == "No query plan of the costliest statements differs."
+    assert view_of(planned).plans_answer == "The most expensive statements have the same query plans."
 
 
 def test_the_first_difference_stands_for_all() -> None:
@@ -113,6 +113,6 @@ def test_the_first_difference_stands_for_all() -> None:
     alone = Differences((), 0, ("y", "z"), None)
     assert (alone.title, alone.first, alone.others) == (
         "The servers differ",
-        "in 2 that only the version causes",
+        "in 2 points caused only by the version",
         "",
     )

@@ -119,7 +119,7 @@ def test_a_value_that_cannot_be_read_fails_the_request_and_not_the_page(capfd: p
 def test_addresses(page: Page) -> None:
     """A port in use and a host that is not ours are refused with a sentence; other addresses are said to be open."""
     registry = Sources().registry()
-    with pytest.raises(InputError, match=f"^--metrics 127.0.0.1:{page.port}: Address already in use; port 0 takes"):
+    with pytest.raises(InputError, match=f"^--metrics 127.0.0.1:{page.port}: Address already in use; use port 0"):
         Page("127.0.0.1", page.port, registry)
     with pytest.raises(InputError, match=r"^--metrics 192\.0\.2\.1:0: Cannot assign requested address"):
         Page("192.0.2.1", 0, registry)

@@ -32,7 +32,7 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path, mode: int)
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(mode)
-    with pytest.raises(InputError, match="others can read it"):
+    with pytest.raises(InputError, match="other users can read the token"):
         read_token(file)
     file.chmod(0o400)
     assert read_token(file) == TOKEN

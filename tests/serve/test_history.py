@@ -40,7 +40,7 @@ def test_the_night_is_named(tmp_path: Path, factor: float) -> None:
         assert change["at"] == "2026-11-10T0200"
         assert change["slower"] is (factor > 1)
         assert change["after"] / change["before"] == pytest.approx(factor, rel=0.03)
-        assert change["with_it"] == ("B: 11.4, then 11.8", "sort_buffer_size of B: 1, then 2")
+        assert change["with_it"] == ("version of B 11.4 -> 11.8", "sort_buffer_size of B 1 -> 2")
     assert (len(told["whole"]), len(told["digests"]), told["known"]) == (1, 1, 14)
     assert len(told["series"]["ab"]) == 14
     assert (told["digests"][0]["stake"] > 0) is (factor > 1)
@@ -103,9 +103,9 @@ def test_what_is_known_of_a_night(tmp_path: Path) -> None:
     assert (night.complete, night.exit_code, night.slower, night.whole) == (True, 3, 1, 1.5)
     assert night.digests == {"ab": (1.5, 1e9, f"select {MARKUP}")}
     (tmp_path / "2026-11-02T0200" / "report.json").unlink()
-    assert read_night(tmp_path / "2026-11-02T0200").problem == "it has no report.json"
+    assert read_night(tmp_path / "2026-11-02T0200").problem == "report.json is missing"
     (tmp_path / "2026-11-02T0200" / "night.json").unlink()
-    assert read_night(tmp_path / "2026-11-02T0200").problem == "it did not come to its end"
+    assert read_night(tmp_path / "2026-11-02T0200").problem == "the night did not finish"
     before = stamp(tmp_path)
     (tmp_path / "2026-11-03T0200" / "report.json").rename(tmp_path / "moved.json")
     (tmp_path / "2026-11-03T0200" / "report.json").symlink_to(tmp_path / "moved.json")

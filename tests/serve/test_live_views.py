@@ -75,7 +75,7 @@ def test_nothing_is_changed_without_the_token(everything: Everything) -> None:
             answer = site.control(
                 RUN, {"do": act, "factor": "5"}, **{name.replace("-", "_"): v for name, v in headers.items()}
             )
-            assert (answer.status, answer.json) == (403, {"error": "the token is needed"}), headers
+            assert (answer.status, answer.json) == (403, {"error": "the token is required"}), headers
     assert site.ask(f"/live/{RUN}/control", {"Authorization": f"Bearer {site.token}"}).status in (404, 405, 422)
     assert writes(everything) == []
 

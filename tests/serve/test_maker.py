@@ -64,7 +64,7 @@ def test_each_kind_is_made(tmp_path: Path) -> None:
 )
 def test_a_sweep_json_of_any_other_shape_is_a_sentence(tmp_path: Path, said: object) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(said))
-    with pytest.raises(FolderError, match="not what a sweep writes"):
+    with pytest.raises(FolderError, match="not a valid file of a sweep"):
         sweep(tmp_path)
 
 

@@ -55,7 +55,7 @@ def test_small_things() -> None:
 def test_each_answer_of_a_history() -> None:
     """Too few nights, everything changed, a digest is slower, one is faster, nothing: one answer and its tone."""
     change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
-    slower = {**change, "stake": 5e6, "with_it": ["another tape"], "slower": True}
+    slower = {**change, "stake": 5e6, "with_it": ["a different tape"], "slower": True}
     faster = {**change, "stake": -5e6, "with_it": [], "slower": False}
     told: Any = {
         "nights": [],
@@ -68,9 +68,9 @@ def test_each_answer_of_a_history() -> None:
         "level": 0.05,
     }
     cases: list[tuple[Any, str, str]] = [
-        ({"known": 3}, "unknown", "Changes are not significant yet: that takes 10 nights"),
+        ({"known": 3}, "unknown", "Changes cannot be significant yet: 3 of 10 required nights"),
         ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
-        ({"digests": [slower]}, "no", "All statements together did not change, but 1 digest is slower than before."),
+        ({"digests": [slower]}, "no", "The total time did not change, but 1 digest is slower than before."),
         ({"digests": [faster]}, "yes", "No significant slowdown"),
         ({}, "yes", "No significant change in these nights"),
     ]
@@ -78,4 +78,8 @@ def test_each_answer_of_a_history() -> None:
         (answer,) = view_of(told | more, {"a": "/a"}).answers
         assert (answer.tone, "".join(piece.text for piece in answer.pieces)[: len(begin)]) == (tone, begin)
     (line,) = view_of(told | {"digests": [slower]}, {"a": "/a"}).changes
-    assert (line.worth, line.with_it, line.pieces[0].mark) == ("+5.00ms", "With this night: another tape.", "bad")
+    assert (line.worth, line.with_it, line.pieces[0].mark) == (
+        "+5.00ms",
+        "Also changed in this night: a different tape.",
+        "bad",
+    )

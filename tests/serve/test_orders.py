@@ -62,12 +62,12 @@ def test_a_stamp_is_of_all_that_is_read(shelf: Shelf) -> None:
 
 def test_runs_under_way_killed_or_without_a_round_have_a_sentence_instead_of_a_report(shelf: Shelf) -> None:
     root = shelf.root
-    for name, sentence in (("a.tape", "its capture is running"), ("x.run", "the replay is under way")):
+    for name, sentence in (("a.tape", "the capture is running"), ("x.run", "the replay is running")):
         with hold(root / name), pytest.raises(QuerytapeError, match=sentence):
             order_of(shelf, shelf.entry(name))
     for name, file, sentence in (
-        ("a.tape", "tape.json", "its capture was killed"),
-        ("x.run", "run.json", "killed before its end"),
+        ("a.tape", "tape.json", "the capture was killed"),
+        ("x.run", "run.json", "the replay was killed"),
     ):
         info = json.loads((root / name / file).read_text())
         (root / name / file).write_text(json.dumps({**info, "finished": False}))
@@ -89,7 +89,7 @@ def test_nothing_outside_is_read(shelf: Shelf, tmp_path: Path) -> None:
     info = json.loads((root / "x.run" / "run.json").read_text())
     info["tape"]["path"] = str(outside)
     (root / "x.run" / "run.json").write_text(json.dumps(info))
-    with pytest.raises(QuerytapeError, match="is not in the folder that is served"):
+    with pytest.raises(QuerytapeError, match="is not in the served folder"):
         order_of(shelf, shelf.entry("x.run"))
     info["tape"]["id"] = tape_id(json.loads((root / "a.tape" / "tape.json").read_text()))
     (root / "x.run" / "run.json").write_text(json.dumps(info))

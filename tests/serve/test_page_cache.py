@@ -94,13 +94,13 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("program", "sentence"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "its process ended with -11"),
-        ("print('no json')", "its process ended with 0"),
-        ("", "its process ended with 0"),
-        ("import time; time.sleep(600)", "more than 1 s"),
-        ("import time; print('{}', flush=True); time.sleep(600)", "more than 1 s"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "its process ended with exit code -11"),
+        ("print('no json')", "its process ended with exit code 0"),
+        ("", "its process ended with exit code 0"),
+        ("import time; time.sleep(600)", "after 1 s"),
+        ("import time; print('{}', flush=True); time.sleep(600)", "after 1 s"),
         ('import sys; print(\'{"problem": "it is damaged"}\')', "it is damaged"),
-        ("print('{\"problem\": null}'); print('x' * 3_000_000)", "more than 0 MiB"),
+        ("print('{\"problem\": null}'); print('x' * 3_000_000)", "larger than 0 MiB"),
     ],
 )
 def test_a_process_that_makes_no_page(monkeypatch: pytest.MonkeyPatch, program: str, sentence: str) -> None:

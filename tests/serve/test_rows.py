@@ -68,7 +68,7 @@ def test_a_tape_is_under_capture_cut_off_or_whole(tmp_path: Path) -> None:
     (folder / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False}))
     shelf = Shelf(tmp_path)
     with hold(folder):
-        assert line_of(shelf, shelf.entry("a.tape")).state == "is captured"
+        assert line_of(shelf, shelf.entry("a.tape")).state == "capturing"
     assert line_of(shelf, shelf.entry("a.tape")).state == "cut off"
 
 

@@ -47,7 +47,7 @@ def test_by_which_names_it_is_called(host: str, options: Options, names: list[st
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_listening_on_every_address_needs_a_name(host: str) -> None:
-    with pytest.raises(InputError, match="say with --name"):
+    with pytest.raises(InputError, match="use --name"):
         names_of(host, Options((host, 1)))
 
 
@@ -56,7 +56,7 @@ def test_what_is_said_at_the_beginning(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     here = greeting(shelf, Access("T" * 20, False), "127.0.0.1", 1, Options(("127.0.0.1", 1)))
     assert here[:2] == [f"{tmp_path}: http://127.0.0.1:1/", "token: TTTTTTTTTTTTTTTTTTTT"]
-    assert "who has an account on this machine can read the pages" in here[2]
+    assert "every account on this machine can read the pages" in here[2]
     file = greeting(shelf, Access("T" * 20, True), "10.0.0.5", 1, Options(("", 1), token_file=tmp_path, names=("t",)))
     assert file[0].endswith(": http://t:1/")
     assert not any("TTTT" in line for line in file)
@@ -76,7 +76,7 @@ def test_an_unusable_address_is_a_sentence(tmp_path: Path) -> None:
             ("no.such.host.invalid", 0),
             ("x" * 300, 0),
         ):
-            with pytest.raises(InputError, match="port 0 takes a free one"):
+            with pytest.raises(InputError, match="use port 0 for a free port"):
                 bound(host, port)
 
 

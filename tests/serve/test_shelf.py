@@ -143,7 +143,7 @@ def test_a_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
     assert shelf.tape_of(str(tape), None) == tape
     assert shelf.tape_of("/elsewhere/a.tape", wanted) == tape
     for path in (str(other), "../b.tape", f"{root}/../b.tape", "", "\0"):
-        with pytest.raises(FolderError, match="is not in the folder that is served"):
+        with pytest.raises(FolderError, match="is not in the served folder"):
             shelf.tape_of(path, "00")
 
 

@@ -44,9 +44,9 @@ def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
     """As Ctrl-C: first waiting for the last answers, then connections are cut."""
     info = make(tmp_path)
     with hold(tmp_path):
-        assert "waiting for the last answers" in ask_of(Watched(), tmp_path, info, "stop", "")
+        assert "waiting for the last replies" in ask_of(Watched(), tmp_path, info, "stop", "")
         assert stops_asked(tmp_path) == 1
-        assert "connections are cut" in ask_of(Watched(), tmp_path, info, "stop", "")
+        assert "closing the connections" in ask_of(Watched(), tmp_path, info, "stop", "")
     assert stops_asked(tmp_path) == 2
 
 

@@ -160,7 +160,7 @@ def test_no_session_begins_without_the_token_or_from_another_server(site: Served
     answer = site.ask("/session", {name: value.format(token=site.token) for name, value in headers.items()}, "POST")
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
-    assert json.loads(answer.body) == {"error": "this is not the token"}
+    assert json.loads(answer.body) == {"error": "wrong token"}
 
 
 def test_scripts_and_styles_are_kept_by_their_text(site: Served, everything: Everything) -> None:

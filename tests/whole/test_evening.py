@@ -94,8 +94,8 @@ def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path
     for cause, name in {
         "ONLY_FULL_GROUP_BY": "mixed",
         "RANK is a reserved word": "reserved",
-        "strict mode: a text too long for its column": "write",
-        "a table is missing (also in A; production answered it)": "missing",
+        "strict mode rejects a string that is too long for its column": "write",
+        "a table is missing (also in A, but not in production)": "missing",
         "GROUP BY no longer sorts": "sorted",
         "an earlier write to its tables failed on one side": "after",
     }.items():
@@ -103,7 +103,7 @@ def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path
         assert tasks[cause]["events"] == REPEATS, cause
     assert [part["digests"] for part in report["parts"][:2]] == [4, 2]
     assert report["headline"]["answer"] == "no"
-    assert "both sides answer differently than production: 40 events of 1 digest" in report["headline"]["sentence"]
+    assert "both sides differ from production: 40 events of 1 digest" in report["headline"]["sentence"]
     assert {row["what"] for row in report["errors"] if row["digest"] == DIGESTS["missing"]} == {"both"}
     use = report["query_cache"]
     assert set(use) == {"a"}

@@ -48,7 +48,7 @@ def test_a_port_in_use(command: str, mariadb: Server, tmp_path: Path) -> None:
         words = [*arguments_of(command, tape, mariadb, tmp_path / "out"), "--metrics", f":{port}"]
         ended = run_here(*words)
         after = int(mariadb.execute("SHOW GLOBAL STATUS LIKE 'Connections'")[0][1])
-    sentence = f"querytape: --metrics 127.0.0.1:{port}: Address already in use; port 0 takes a free one\n"
+    sentence = f"querytape: --metrics 127.0.0.1:{port}: Address already in use; use port 0 for a free port\n"
     assert (ended.code, ended.out, ended.err) == (1, "", sentence)
     assert not (tmp_path / "out").exists()
     assert after - before <= 1

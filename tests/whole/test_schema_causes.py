@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
         f"CREATE TABLE places ({ID}, b INT, a INT)",
         ["INSERT INTO places VALUES (1, 2, 3)", "SELECT id FROM places"],
         ["SELECT a FROM places WHERE id = 1"],
-        "column places.a: place in the table 2 in A, 3 in B",
+        "column places.a: position in the table 2 in A, 3 in B",
     ),
     "engines": (
         f"CREATE TABLE engines ({ID}) ENGINE=InnoDB",
@@ -71,7 +71,7 @@ CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
         f"CREATE TABLE made ({ID}, a INT AS (id + 2))",
         ["INSERT INTO made (id) VALUES (5)", "SELECT id FROM made"],
         ["SELECT a FROM made WHERE id = 5", "SELECT * FROM made"],
-        "column made.a: generated as",
+        "column made.a: generation expression",
     ),
     "types": (
         f"CREATE TABLE types ({ID}, a DECIMAL(10, 4))",

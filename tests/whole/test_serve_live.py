@@ -70,7 +70,7 @@ def test_a_replay_is_steered_from_its_page(shop: Server, tmp_path: Path, request
             wait_for(page, f"{STATE} === 'running at speed 1'")
             assert page.run("document.getElementById('pause') === null")
             give_token(page, "this-is-not-the-token")
-            wait_for(page, "document.getElementById('token-said').textContent === 'this is not the token'")
+            wait_for(page, "document.getElementById('token-said').textContent === 'wrong token'")
             give_token(page, server.token)
             wait_for(page, "document.getElementById('pause') !== null")
             assert page.run("document.cookie") == ""  # no script reads it

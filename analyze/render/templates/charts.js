@@ -25,7 +25,7 @@ const charts = (() => {
     const height = Number(place.dataset.height) || spec.height;
     return vegaEmbed(place, { ...spec, height, width: "container", autosize: { type: "fit-x", contains: "padding" } },
       { ast: true, actions: false, renderer: many(spec) ? "canvas" : "svg", config: config(), tooltip: { theme: dark.matches ? "dark" : "light" } })
-      .then((drawn) => { lead(drawn); place.dataset.drawn = "1"; return drawn; }, (error) => { place.textContent = "This chart can't be drawn: " + error; });
+      .then((drawn) => { lead(drawn); place.dataset.drawn = "1"; return drawn; }, (error) => { place.textContent = "This chart cannot be drawn: " + error; });
   };
   const drawAll = (list) => {
     const specs = new Map(list.map((chart) => [chart.name, chart.spec]));

@@ -45,8 +45,8 @@
     ["tape p95", (d) => side(d, "a", "tape_p95"), duration],
   ];
   const meanings = {
-    n: "events that B executed", ratio: "the middle one of all events: its time in B divided by the same event's in A",
-    lost: "what B took longer in all, over the events that both executed",
+    n: "number of events that B executed", ratio: "median ratio of all events: time in B divided by time in A",
+    lost: "additional time in B, summed over the events that both sides executed",
   };
   const state = { rows: data.digests, shown: STEP, sort: null, down: true, verdict: null, words: [] };
   const body = document.querySelector("#digests tbody"), more = document.getElementById("more"), all = document.getElementById("all");
@@ -181,7 +181,7 @@
       box.append(make("b", s.toUpperCase(), s));
       const list = make("ul");
       plan.tables.forEach((text) => list.append(make("li", text)));
-      if (plan.tables.length) box.append(list); else box.append(make("p", plan.error || "no plan was kept", "soft"));
+      if (plan.tables.length) box.append(list); else box.append(make("p", plan.error || "no recorded plan", "soft"));
       if (plan.tree) box.append(make("pre", plan.tree));
       if (d.plan.server_digest[s]) box.append(make("p", "the server's digest: " + d.plan.server_digest[s], "sub"));
       both.append(box);
@@ -198,9 +198,9 @@
     parts.push(close, title, make("p", `digest ${d.id}, ${d.class}`, "sub"), make("pre", d.pretty || d.text));
     if (d.low !== null && d.high !== null)
       parts.push(make("p", [`B takes ${times(d.ratio)} as long as A (90\u00a0% interval: ${plain(d.low)} to ${plain(d.high)} times).`,
-        d.detectable ? `A change to ${times(d.detectable)} as long would have been seen.` : "",
+        d.detectable ? `A change to ${times(d.detectable)} as long would have been detected.` : "",
         d.p95[0] !== null ? `The slowest 5\u00a0% begin at ${plain(d.p95[0])} to ${plain(d.p95[1])} times A's time (95\u00a0% interval).` : "",
-        d.tail_share !== null ? `Of what the slowest hundredth of all statements lost or gained, ${(100 * d.tail_share).toFixed(0)}\u00a0% is this one's.` : ""].filter(Boolean).join(" ")));
+        d.tail_share !== null ? `This digest caused ${(100 * d.tail_share).toFixed(0)}\u00a0% of the time that the slowest 1\u00a0% of all statements lost or gained.` : ""].filter(Boolean).join(" ")));
     const both = make("div", null, "two"), right = make("div");
     both.append(quantiles(d), right);
     parts.push(both);
@@ -210,7 +210,7 @@
     if (d.plan) parts.push(...plans(d));
     if (d.errors.length) {
       parts.push(make("h3", "Errors"), table(["what", "before", "after", "message", "events", "first at"], d.errors.map((e) =>
-        [e.what === "both" ? "fails on both, not on the tape" : e.what, (e.before || "") + " " + (e.error_before || ""), e.after, e.error || "", count(e.events), `session ${e.first_session}, event ${e.first_seq}`])));
+        [e.what === "both" ? "fails on both sides, not on the tape" : e.what, (e.before || "") + " " + (e.error_before || ""), e.after, e.error || "", count(e.events), `session ${e.first_session}, event ${e.first_seq}`])));
     }
     if (d.sample) parts.push(make("h3", "Sample"), make("pre", d.sample));
     details.replaceChildren(...parts);

@@ -61,7 +61,7 @@ def test_what_explains_a_change_comes_first() -> None:
     )
     found = with_causes(report(servers=Servers(rows))).differences
     assert [(each.text, each.changed) for each in found] == [("i", ("slow",)), ("s", ("sorting",)), ("t", ())]
-    assert reason_text(found[0]) == "i: 1 statement that changed uses it"
+    assert reason_text(found[0]) == "i: 1 changed statement uses the index"
     assert reason_text(found[2]) == "t"
 
 
@@ -87,7 +87,7 @@ def test_durability_settings_explain_slower_writes_commits_and_ddl_only() -> Non
         made.digests.append(entry_of({"digest": f"{more} {verdict}", "verdict": verdict, "text": "", "class": more}))
     found = with_causes(made).differences[0]
     assert found.changed == ("ddl unstable", "slow", "transaction slower")
-    assert reason_text(found) == "l: 3 statements that changed write or commit"
+    assert reason_text(found) == "l: 3 changed statements write or commit"
 
 
 def test_what_may_be_slower_has_its_cause_too() -> None:
@@ -103,7 +103,7 @@ def test_what_may_be_slower_has_its_cause_too() -> None:
         )
         assert may_be_slower(made, made.digests[0]) == (not less)
     made.digests[0] = entry_of(first, BEYOND)
-    assert reason_text(with_causes(made).differences[0]) == "i: 1 statement that may be slower uses it"
+    assert reason_text(with_causes(made).differences[0]) == "i: 1 possibly slower statement uses the index"
 
 
 def test_a_lost_index_comes_before_the_buffer_that_sorts_instead() -> None:
@@ -183,7 +183,7 @@ def test_sql_mode_explains_errors() -> None:
         first = with_causes(made).differences[0]
         assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
         if changed:
-            assert reason_text(first) == "m: 1 statement that changed fails with an error that it decides about"
+            assert reason_text(first) == "m: 1 changed statement fails with an error that this difference can cause"
 
 
 def test_statistics_explain_nothing_that_only_fails() -> None:
@@ -306,7 +306,7 @@ def test_a_smaller_buffer_pool_is_a_cause_only_if_b_reads_more_pages_from_disk()
         made.servers = with_causes(made)
         assert slower_because([reason_of(made, made.digests[0])]) == words
         assert reason_text(made.servers.differences[0]) == (
-            "pool: 1 statement that changed reads while B reads more pages from disk" if pages else "pool"
+            "pool: 1 changed statement is a read (B reads more pages from disk)" if pages else "pool"
         )
     assert slower_because([reason_of(report(), report().digests[0])]) == ""
 
@@ -333,7 +333,9 @@ def test_a_routine_explains_what_calls_it() -> None:
     assert made.servers.differences[0].changed == ("slow",)
     cause = cause_of(1305, "select tax(?)", (), differences_of(made, "slow"))
     assert cause.text == "a function or procedure is missing: B lacks the function shop.tax"
-    remedy = "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has it; create or drop it on B"
+    remedy = (
+        "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has the routine, then create or drop it on B"
+    )
     assert cause.remedy == remedy
 
 

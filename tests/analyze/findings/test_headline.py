@@ -105,11 +105,11 @@ def test_yes_and_inconclusive(empty: Report) -> None:
     assert answered(empty).sentence == (
         "Yes: none of 3 digests is slower by more than 10% and 50.0µs, and none has new errors."
     )
-    assert answered(empty).notes == ("1 is the same, 1 faster, 1 inconclusive (39 % of the time).",)
+    assert answered(empty).notes == ("1 digest is the same, 1 is faster, 1 is inconclusive (39 % of the time).",)
     empty.digests = [entry("same", 60), entry("faster", 1)]
-    assert answered(empty).notes == ("1 is the same, 1 faster.",)
+    assert answered(empty).notes == ("1 digest is the same, 1 is faster.",)
     empty.digests = [entry("same", 10), entry("unstable", 90)]
-    assert answered(empty).sentence.startswith("Inconclusive: 90 % of the time belongs to statements")
+    assert answered(empty).sentence.endswith("variable executions take 90 % of the time.")
     empty.digests = []
     assert answered(empty).sentence == "Inconclusive: no statement was sent to either side."
     empty.b[0].info["accounting"] = {"balanced": False}
@@ -173,12 +173,12 @@ def test_words() -> None:
     assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00µs lost"
     known = replace(part, name=ELSE, digests=2, events=1234, time_share=0.5, explained=7, lost_ns=0)
     assert known.said() == (
-        "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 of the events with a known reason"
+        "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 with a known reason"
     )
-    assert replace(part, inconclusive=2).said() == f"{part.said()}; 2 digests inconclusive"
+    assert replace(part, inconclusive=2).said() == f"{part.said()}; 2 inconclusive digests"
     nothing = Part(SLOW, 0, 0, 0.0, 0.0)
     assert nothing.said() == "nothing"
-    assert replace(nothing, inconclusive=1).said() == "nothing certain; 1 digest inconclusive"
+    assert replace(nothing, inconclusive=1).said() == "no digest with a verdict, 1 inconclusive digest"
     assert [share(part) for part in (0.0, 0.0009, 0.001, 1.0)] == ["0 %", "less than 0.1 %", "0.1 %", "100.0 %"]
 
 
@@ -206,26 +206,31 @@ def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], again
             {"slow": "faster", "slower": "slower"},
             {"slow": -900, "slower": 200},
             YES,
-            "Yes, for this traffic: 1 digest got cheaper (900ms saved), 1 write got dearer (200ms lost), no read got dearer.",
+            "Yes, for this traffic: 1 digest got cheaper (900ms saved), 1 write got more expensive (200ms lost), no read got more expensive.",
         ),
         (
             {"slow": "faster", "slower": "slower"},
             {"slow": -100, "slower": 200},
             NO,
-            "No, not for this traffic: 1 digest got cheaper (100ms saved), 1 write got dearer (200ms lost), no read got",
+            "No, not for this traffic: 1 digest got cheaper (100ms saved), 1 write got more expensive (200ms lost), no read got",
         ),
-        ({}, {}, NO, "No, not for this traffic: nothing got cheaper, no write got dearer, no read got dearer."),
+        (
+            {},
+            {},
+            NO,
+            "No, not for this traffic: no digest got cheaper, no write got more expensive, no read got more expensive.",
+        ),
         (
             {"fine": "slower"},
             {"fine": 5},
             NO,
-            "nothing got cheaper, no write got dearer, 1 read got dearer (5.00ms lost)",
+            "no digest got cheaper, no write got more expensive, 1 read got more expensive (5.00ms lost)",
         ),
         (
             dict.fromkeys(DIGESTS, "inconclusive"),
             {},
             UNKNOWN,
-            "9 digests inconclusive. Run more",
+            "9 inconclusive digests. Run more",
         ),
     ],
 )
@@ -238,14 +243,14 @@ def test_what_it_saves_against_what_it_costs(
     assert found is not None
     text = " ".join([found.sentence, *found.notes])
     assert (found.answer, said in text) == (answer, True), text
-    assert question(report) == f"Is this DDL worth it? {DDL} (A: before it, B: after it)"
+    assert question(report) == f"Is this DDL worth it? {DDL} (A: before the DDL, B: after the DDL)"
     assert tuple(part.name for part in parts_of(report)) == PARTS_OF_DDL
     counts = {part.name: part.digests for part in parts_of(report)}
     slower = {name for name, word in verdicts.items() if word == "slower"}
     assert counts[DEARER_WRITES] == len(slower & {"slower"})
     assert counts[DEARER_READS] == len(slower - {"slower"})
     assert counts[CHEAPER] == list(verdicts.values()).count("faster")
-    assert {task.remedy for task in to_do(report)} <= {"the cost of the DDL: compare it with the savings"}
+    assert {task.remedy for task in to_do(report)} <= {"compare this cost of the DDL with its savings"}
 
 
 @pytest.mark.slow
@@ -253,7 +258,7 @@ def test_ddl_that_breaks_something_is_not_worth_any_saving(tmp_path: Path) -> No
     found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
     assert found is not None
     assert found.answer == NO
-    assert found.sentence == "No: 209 events of 3 digests fail and 1 digest returns something else."
+    assert found.sentence == "No: 209 events of 3 digests fail and 1 digest returns different results."
 
 
 @pytest.mark.slow

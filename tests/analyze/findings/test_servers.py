@@ -73,7 +73,7 @@ PLANTED = (
     ("ALTER TABLE orders MODIFY total DOUBLE", "column orders.total: type decimal(10,2) in A, double in B"),
     (
         "ALTER TABLE users MODIFY twice INT AS (id * 3) STORED",
-        "column users.twice: generated as (`id` * 2) in A, (`id` * 3) in B",
+        "column users.twice: generation expression (`id` * 2) in A, (`id` * 3) in B",
     ),
     ("ALTER VIEW named AS SELECT id, mail FROM users WHERE id > 6", "view named: the definitions differ"),
     ("CREATE VIEW more AS SELECT id FROM users", "A lacks the view more"),
@@ -83,8 +83,8 @@ PLANTED = (
         "CREATE FUNCTION half(n INT) RETURNS INT DETERMINISTIC RETURN n / 3",
         "routine shop.half: the definitions differ",
     ),
-    ("DROP PROCEDURE scale", "routine shop.scale: types of the parameters int,varchar(9) in A, bigint,varchar(9) in B"),
-    ("CREATE PROCEDURE scale(IN n BIGINT, OUT m VARCHAR(9)) SET m = n", "routine shop.scale: types of the parameters"),
+    ("DROP PROCEDURE scale", "routine shop.scale: parameter types int,varchar(9) in A, bigint,varchar(9) in B"),
+    ("CREATE PROCEDURE scale(IN n BIGINT, OUT m VARCHAR(9)) SET m = n", "routine shop.scale: parameter types"),
     ("DROP PROCEDURE fill", "routine shop.fill: parameters none in A, n in B"),
     ("CREATE PROCEDURE fill(n INT) DELETE FROM idle", "routine shop.fill: parameters none in A, n in B"),
     ("ALTER TABLE users DROP COLUMN born", "B lacks column born on users"),
@@ -95,12 +95,12 @@ PLANTED = (
     (
         "INSERT INTO events WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
         "SELECT a.i * 1000 + b.i, 1 FROM n a JOIN (SELECT * FROM n LIMIT 5) b",
-        "table events: rows, as estimated 0 in A, ",
+        "table events: estimated rows 0 in A, ",
     ),
     (
         "UPDATE mysql.innodb_table_stats SET last_update = '2020-01-01'"
         " WHERE table_name = 'still' AND database_name = 'qt_b'",
-        "statistics of still are of ",
+        "table still: last update of statistics ",
     ),
 )
 SETTINGS = (

@@ -207,9 +207,9 @@ def test_shares(rounds: list[Folder], use: tuple[int, int]) -> None:
 def test_the_sentence_says_who_answered_from_the_cache_how_much_and_what_to_do() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
-        "A answered 61 % of its SELECTs from its query cache (61 of 100); B answered less than 1 % of its SELECTs from its"
-        " query cache (1 of 900): these are times of the cache, not of the queries. querytape compare --no-query-cache"
-        " compares without it."
+        "A answered 61 % of its SELECTs from its query cache (61 of 100) and B answered less than 1 % of its SELECTs from"
+        " its query cache (1 of 900). The times of these SELECTs are times of the cache, not of the queries. Use"
+        " querytape compare --no-query-cache to compare without the cache."
     )
     assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
 
@@ -248,13 +248,13 @@ def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
     assert (ratio_of(entry) or 0) > 1.5
     assert lost_ns(entry) < -HEAVY * 50 * MS
     assert entry["note"] == (
-        "yet 1.14s less in sum: 180 events took longer in B (54.0ms in all), 20 events took less (1.19s)"
+        "but 1.14s less in total: 180 events took longer in B (by 54.0ms in total), 20 events took less time (by 1.19s)"
     )
     flat = " ".join(terminal_text(report).split())
     for text in (flat, as_html(report), as_markdown(report).replace("\\", "")):
         assert entry["note"] in text
     assert json.loads(as_json(report))["digests"][0]["note"] == entry["note"]
-    assert "1 digest, 200 events, 1.14s gained in sum: most events take longer" in flat
+    assert "1 digest, 200 events, 1.14s saved in total: most events take longer" in flat
 
 
 @pytest.mark.slow
@@ -263,14 +263,14 @@ def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, swap=True).digests
     assert (
         entry["note"]
-        == "yet 1.14s more in sum: 20 events took longer in B (1.19s in all), 180 events took less (54.0ms)"
+        == "but 1.14s more in total: 20 events took longer in B (by 1.19s in total), 180 events took less time (by 54.0ms)"
     )
 
 
 @pytest.mark.slow
 def test_a_query_cache_that_answered_some_is_named_in_the_note(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, cache=CACHE).digests
-    assert (entry["note"] or "").endswith("; the query cache of A answered some of them")
+    assert (entry["note"] or "").endswith("; the query cache of A answered some events")
 
 
 @pytest.mark.slow
@@ -311,12 +311,12 @@ def test_each_kind_of_observation_names_its_run() -> None:
     (warm,) = observations(parts((4, 2.0), (16, 1.0)), [])
     assert warm == (
         "b",
-        "warmed up for 4.00s: statements were 100% slower than afterwards. --exclude-warmup 4s excludes this.",
+        "warmed up for 4.00s: statements were 100% slower than later. Use --exclude-warmup 4s to exclude this time.",
     )
     (steady,) = observations(parts((12, 1.0), (8, 1.5)), [])
-    assert steady == ("b", "was not steady: statements took 50% longer at its end than in its middle.")
+    assert steady == ("b", "was not steady: statements took 50% more time at the end of the run than in the middle.")
     *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
-    assert faster.text == "was not steady: statements took 20% less time at its end than in its middle."
+    assert faster.text == "was not steady: statements took 20% less time at the end of the run than in the middle."
     assert observations(parts((20, 1.0)), []) == []
     assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # quick, then slow once: no warm-up
     assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # no slower than what came later
@@ -333,7 +333,7 @@ def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
 
 
 def test_one_stall_several_and_regular_ones_have_their_own_sentences() -> None:
-    assert observations([], [stall(3, 0.5)]) == [("a", "had 1 stall, 500ms in all.")]
-    assert observations([], [stall(3, 0.5), stall(4, 1)])[0].text == "had 2 stalls, 1.50s in all, the longest 1.00s."
+    assert observations([], [stall(3, 0.5)]) == [("a", "had 1 stall, 500ms in total.")]
+    assert observations([], [stall(3, 0.5), stall(4, 1)])[0].text == "had 2 stalls, 1.50s in total, the longest 1.00s."
     even = [stall(10 * n, 0.2) for n in range(5)]
-    assert observations([], even)[0].text == "had 5 stalls, 1.00s in all, the longest 200ms; about every 10.0 s."
+    assert observations([], even)[0].text == "had 5 stalls, 1.00s in total, the longest 200ms, about every 10.0 s."

@@ -42,10 +42,10 @@ TAKEN = {"a": 0.1, "b": 3.6}
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"plan": {"ids_unknown": 60}}, "the tape lacks the ids of 60 INSERTs, so the target generated them"),
     ({"plan": {"ids_unknown": 1}}, "the tape lacks the ids of 1 INSERT, so the target generated them"),
-    ({"accounting": {"overrides_failed": 2}}, "the target refused 2 clocks or ids of the tape"),
-    ({"accounting": {"order_broken": 1, "order_waits": 9}}, "1 of 9 waits for the order of commits was broken"),
-    ({"prepared": {"rolled_back": ["a", "b"], "left": []}}, "2 XA transactions without an end were rolled back"),
-    ({"prepared": {"rolled_back": [], "left": ["'a'"]}}, "1 XA transaction without an end was left on the target"),
+    ({"accounting": {"overrides_failed": 2}}, "the target rejected a timestamp or id of the tape 2 times"),
+    ({"accounting": {"order_broken": 1, "order_waits": 9}}, "--order-bound ended 1 of 9 waits for the commit order"),
+    ({"prepared": {"rolled_back": ["a", "b"], "left": []}}, "2 unfinished XA transactions were rolled back"),
+    ({"prepared": {"rolled_back": [], "left": ["'a'"]}}, "1 unfinished XA transaction was left on the target"),
 ]
 
 
@@ -78,7 +78,7 @@ def compared(
     ("a", "b", "expected"),
     [
         ({}, {"accounting": {"balanced": False}}, "the accounting of run B does not balance"),
-        ({"measuring_point": "server"}, {}, "the runs were not measured in the same place"),
+        ({"measuring_point": "server"}, {}, "the runs were measured at different places"),
         ({}, {}, None),
     ],
 )
@@ -94,9 +94,9 @@ def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
     slow = {"parameters": {"speed": "2"}, "generator": {"warnings": ["no more memory"]}, "clock_pairs": pairs}
     texts = [finding.text for finding in compared(tmp_path, {}, slow).trust if finding.severity == "warning"]
     assert texts == [
-        "The wall clock stepped by +3.0 s during run B; measured times are not affected.",
+        "The wall clock stepped by +3.0 s during run B. Measured times are not affected.",
         "Run B: no more memory.",
-        "The runs differ in --speed (A: 1, B: 2): so do their loads.",
+        "The runs differ in --speed (A: 1, B: 2), so their loads differ.",
     ]
 
 
@@ -106,9 +106,9 @@ def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(4)]
     (finding,) = build(tape, runs[:1]).trust
-    assert finding.text.startswith("There is one run. The tape's durations were measured in the server")
+    assert finding.text.startswith("The report has only one run. Tape durations were measured in the server")
     texts = [finding.text for finding in build(tape, runs[:3], runs[3:]).trust]
-    assert "2 rounds have no partner on the other side and are excluded." in texts
+    assert "Excluded from the report: 2 rounds without a partner on the other side." in texts
 
 
 @pytest.mark.slow
@@ -138,11 +138,11 @@ def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
     report = Report(small_report.tape, [], [], answers=answers_of(rounds=rounds), digests=digests)
     assert (
         baseline(report)
-        == "A's own rounds differ from each other by 5.0%; a change of 8% would be found in half of the statements."
+        == "The rounds of A differ by up to 5.0%. In half of the statements, a change of 8% is detectable."
     )
     assert (
         baseline(Report(small_report.tape, [], [], answers=answers_of(rounds=rounds)))
-        == "A's own rounds differ from each other by 5.0%."
+        == "The rounds of A differ by up to 5.0%."
     )
 
 
@@ -160,12 +160,10 @@ def test_one_line_for_six_runs(tmp_path: Path) -> None:
     asleep = "one statement in a hundred was sent at least {}.1 ms late, and threads that only sleep woke as late"
     texts = [finding.text for finding in rounds(tmp_path, LATE, asleep).trust]
     (late,) = [text for text in texts if "late" in text]
-    assert late.startswith(
-        "The replayer itself sent one statement in a hundred at least 20.0ms (A) and 20.0ms (B) late."
-    )
-    assert "other programs used that machine" in late
+    assert late.startswith("The replayer sent the latest 1 % of statements at least 20.0ms (A) and 20.0ms (B) late.")
+    assert "other programs used the machine of the replayer" in late
     (waited,) = [text for text in texts if "waited" in text]
-    assert waited.startswith("50 % (A) and 50 % (B) of the statements waited for the previous answer of their session")
+    assert waited.startswith("50 % (A) and 50 % (B) of the statements waited for the previous reply in their session")
 
 
 @pytest.mark.slow
@@ -182,7 +180,7 @@ def test_lateness_is_reported_once_for_runs_of_an_earlier_release(tmp_path: Path
 def test_a_limit_that_several_runs_report_is_shown_once_with_their_names(tmp_path: Path) -> None:
     texts = [finding.text for finding in rounds(tmp_path, [{}, {}], "the replayer used 9{}% of 2 cores").trust]
     (said,) = [text for text in texts if "cores" in text]
-    assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (the first of them is shown)."
+    assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (numbers of the first run)."
 
 
 def said(report: Report, disturbance: Disturbance) -> str:
@@ -192,13 +190,13 @@ def said(report: Report, disturbance: Disturbance) -> str:
 
 def test_other_programs_are_named_with_the_blocks_left_out_and_the_next_command(report: Report) -> None:
     text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
-    assert "during B other programs took 3.6 of 4 cores (A: 0.1)" in text
-    assert "Of 9 blocks of time, 4 cannot prove slower and 0" in text
+    assert "other programs used 3.6 of 4 cores during B (A: 0.1)" in text
+    assert "Of 9 time blocks, the test for slower excludes 4 and the test for faster excludes 0" in text
     assert "querytape compare" in text
     assert "--rounds 5" in text
     assert said(report, NONE) == ""
     assert "--host-metrics" in said(report, UNKNOWN)
-    assert "left no processor idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
+    assert "left no CPU core idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
 def test_conditions_hold_for_all_verdicts(report: Report) -> None:
@@ -211,7 +209,7 @@ def test_conditions_hold_for_all_verdicts(report: Report) -> None:
 @pytest.mark.parametrize(("info", "said"), CASES)
 def test_each_reason_for_exit_code_4_has_its_sentence(info: Any, said: str) -> None:
     info = {"plan": {}, "accounting": {}, **info}
-    assert other_data("B", info) == f"The data of run B may differ from the tape's: {said}."
+    assert other_data("B", info) == f"The data of run B may differ from the original data: {said}."
     summary: Any = SimpleNamespace(info=info, complete=True)
     assert exit_code(summary) == EXIT_LOST
 
@@ -232,8 +230,8 @@ def test_a_report_has_one_sentence_for_each_run_with_other_data(tmp_path: Path) 
     keys: dict[str, Any] = {"plan": {"ids_unknown": 60}, "prepared": {"rolled_back": ["a"], "left": []}}
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}], **more) for n, more in enumerate(({}, keys))]
     said = " ".join(terminal_text(build(tape, runs[:1], runs[1:])).split())
-    assert "warning: The data of run B may differ from the tape's: the tape lacks the ids of 60 INSERTs" in said
-    assert "so the target generated them; 1 XA transaction without an end was rolled back." in said
+    assert "warning: The data of run B may differ from the original data: the tape lacks the ids of 60 INSERTs" in said
+    assert "so the target generated them; 1 unfinished XA transaction was rolled back." in said
     assert "data of run A" not in said
     assert "The data of run A may differ" in " ".join(terminal_text(build(tape, runs[1:])).split())
 

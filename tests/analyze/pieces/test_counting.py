@@ -108,7 +108,7 @@ def test_values_are_taken_of_few_bins(con: duckdb.DuckDBPyConnection, key: str) 
 @pytest.mark.parametrize("key", counting.OWN)
 def test_a_key_named_as_a_column_of_counts_is_refused(con: duckdb.DuckDBPyConnection, key: str) -> None:
     """A key with a name that counts and ranks have themselves would be taken for theirs."""
-    with pytest.raises(ValueError, match=f"a column called {key}"):
+    with pytest.raises(ValueError, match=f"the key column {key} is reserved"):
         _taken(con, key)
 
 

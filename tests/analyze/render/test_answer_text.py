@@ -108,10 +108,10 @@ def test_causes_folded_and_hidden() -> None:
     lines = servers_shown(Servers((one, *many, folded), more=3, problem="half [b]is[/b] known"))
     assert lines[1:3] == [
         "The servers differ",
-        "  B lacks index k [2J on o: 1 statement that changed uses it",
+        "  B lacks index k [2J on o: 1 changed statement uses the index",
     ]
     assert lines[-2:] == [
-        "  ... 5 more: --html or --json show them; 1 caused only by the version",
+        "  ... 5 more (use --html or --json); 1 difference caused only by the version",
         "half [b]is[/b] known",
     ]
     assert all(len(line) <= 80 for line in lines)

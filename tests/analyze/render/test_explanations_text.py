@@ -37,7 +37,7 @@ def test_variables_wrap_as_text(report: Report) -> None:
     assert lines[1] == "    optimizer_switch: switch_29=on in A, switch_29=off (and 29 as in A) in B"
     assert lines[2] == "    query_cache_type: ON in A, no such variable in B"
     assert lines[3].startswith("    ssl_cipher: ")
-    assert lines[-1] == "    and 181 more: --html or --json show them"
+    assert lines[-1] == "    and 181 more (use --html or --json)"
 
 
 def test_a_changed_plan_is_under_its_statement_without_the_digest(report: Report) -> None:
@@ -56,12 +56,12 @@ def test_counters(report: Report) -> None:
     answers = answers_of(report.answers, counters=[*rows, sort])
     lines = list(counter_lines(replace(report, answers=answers)))
     assert max(map(len, lines)) <= 80
-    assert lines[-1] == "    and 3 more: --html or --json show them"
+    assert lines[-1] == "    and 3 more (use --html or --json)"
     assert "Sort_scan" not in "".join(lines)
 
 
 def test_a_long_reason_is_whole_on_a_terminal(report: Report) -> None:
-    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would settle it"
+    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(report.digests[0], {"verdict": "inconclusive", "why": why})]
     text = terminal_text(replace(report, digests=digests))
     assert " ".join(text.split()).count(why) >= 1

@@ -159,7 +159,7 @@ PHONE = """
 @pytest.mark.browser
 def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """On 390 pixels nothing is cut off at the side, light and dark: rows are cards whose cells name their columns."""
-    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would settle it"
+    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     rows: list[Variable] = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
     file = tmp_path / "page.html"
@@ -176,7 +176,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
 @pytest.mark.long
 @pytest.mark.browser
 def test_printed_on_a4_no_column_is_cut_off(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would settle it"
+    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     file = tmp_path / "page.html"
     file.write_text(as_html(replace(report, digests=digests)), encoding="utf-8")

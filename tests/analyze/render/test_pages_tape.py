@@ -67,7 +67,7 @@ def test_partial_tapes_and_unparsed_places_come_before_charts_and_tables(tmp_pat
     )
     head = page.partition("<h2>")[0]
     assert "<b>partial tape:</b> a hole of 3 s" in head
-    assert "<b>not understood:</b> 2 bad time; inspect --problems shows where" in head
+    assert "<b>not parsed:</b> 2 bad time (inspect --problems lists them)" in head
 
 
 def test_the_workload_is_there(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_the_workload_is_there(tmp_path: Path) -> None:
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *[event(3, "UPDATE t SET a = 1 WHERE id = 4711")] * 2]
     for samples in (False, True):
         page = page_of(tmp_path / f"{samples}.tape", events, samples)
-        assert "Transactions, by the time of their statements" in page
-        rows = page.partition("Rows that are written or locked most often")[2].partition("</table>")[0]
+        assert "Transactions by total time of their statements" in page
+        rows = page.partition("Rows written or locked most often")[2].partition("</table>")[0]
         assert ("id = 4711" in rows) == samples
         assert "id = no. 1" in rows or samples
 
@@ -89,7 +89,7 @@ def test_the_page_counts_the_rows_of_a_list_that_it_leaves_out(tmp_path: Path) -
     page = page_of(tmp_path / "t.tape", events)
     accounts = page[page.index('id="accounts"') :]
     assert accounts[: accounts.index("</table>")].count("<tr>") == 101
-    assert "50 more: inspect --json has them." in accounts
+    assert "50 more (use inspect --json)." in accounts
 
 
 def test_a_tape_without_events_has_a_page_that_says_so(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
         "60 events, 2 sessions, 3 digests in 5.9 s",
         "durations (in the server): p50 4.00ms",
         "0 statements failed",
-        "Classes of statements, and other commands",
+        "Statement classes and other commands",
         "app   shop        60         2",
-        "Statements, by total time in the server",
+        "Statements by total time in the server",
     ):
         assert words in text, text
 
@@ -36,10 +36,10 @@ def test_partial_tapes_problems_redactions_and_whole_seconds_are_named(tmp_path:
     warnings = [{"kind": "hole", "text": "a hole of 3 s"}]
     text = shown(make_tape(tmp_path / "t.tape", events, warnings=warnings, problems={"bad time": 2}))
     assert "partial tape: a hole of 3 s" in text
-    assert "not understood: 2 bad time; inspect --problems shows where" in text
-    assert "2 statements carried passwords or keys: redacted, never replayed" in text
-    assert "precision of times: seconds; only the order is known inside them" in text
-    assert "it is not known which statements failed" in text
+    assert "not parsed: 2 bad time (inspect --problems lists them)" in text
+    assert "redacted and not replayable: 2 statements with passwords or keys" in text
+    assert "precision of times: seconds (within a second, only the order is known)" in text
+    assert "failed statements are unknown" in text
 
 
 def test_the_first_line_names_the_tape_that_was_asked_for(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_an_event_of_a_packet_tape_counts_as_a_class_or_a_command(tmp_path: Path
 
 def test_without_durations_concurrency_is_unknown_and_not_zero(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * 3))
-    assert "statements: at most -, unknown on average" in text
+    assert "statements: at most -, unknown on average" in " ".join(text.split())
     assert "0.00" not in text
 
 

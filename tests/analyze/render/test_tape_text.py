@@ -33,15 +33,15 @@ def test_numbers_times_concurrency_and_durations_are_texts(tmp_path: Path) -> No
     ]
     first, together, durations = size_lines(summary_of(tmp_path / "t.tape", events))
     assert first == "2 events, 2 sessions, 1 digest in 5.0 s (2/s)"
-    assert together.startswith("at once: sessions: at most 2; statements: at most 2")
+    assert together.startswith("concurrent sessions: at most 2; concurrent statements: at most 2")
     assert "p50 4.00s" in durations
 
 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ({"rows_sent": 1}, "1 reads, 0 writes; statement size: median 8 bytes"),
-        ({"class": "write"}, "0 reads, 1 writes"),
+        ({"rows_sent": 1}, "1 read, 0 writes; statement size: median 8 bytes"),
+        ({"class": "write"}, "0 reads, 1 write;"),
     ],
 )
 def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -56,11 +56,11 @@ def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
     ("info", "event", "warning", "text"),
     [
         ({"warnings": [{"kind": "k", "text": "a \x1bhole"}]}, {}, "partial tape:", "hole"),
-        ({"problems": {"bad time": 2}}, {}, "not understood:", "2 bad time; inspect --problems shows where"),
-        ({}, {"flags": 4}, "", "1 statements carried passwords or keys: redacted, never replayed"),
-        ({}, {"precision_ns": SECOND}, "", "precision of times: seconds; only the order is known inside them"),
+        ({"problems": {"bad time": 2}}, {}, "not parsed:", "2 bad time (inspect --problems lists them)"),
+        ({}, {"flags": 4}, "", "redacted and not replayable: 1 statement with passwords or keys"),
+        ({}, {"precision_ns": SECOND}, "", "precision of times: seconds (within a second, only the order is known)"),
         ({}, {"errno": 0}, "", "0 statements failed"),
-        ({}, {"errno": None}, "", "it is not known which statements failed: this log has no error numbers"),
+        ({}, {"errno": None}, "", "failed statements are unknown, because this log has no error numbers"),
     ],
 )
 def test_limits(info: dict[str, Any], event: dict[str, Any], warning: str, text: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_a_comparison(small_report: Report) -> None:
         "digests: ",
         "information: ",
         "Totals",
-        "Statements, by time",
+        "Statements by time",
         "Errors, compared",
         "Results that",
         "Accounting",
@@ -35,10 +35,10 @@ def test_a_comparison(small_report: Report) -> None:
 def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
     """The tape's times are there for information; nothing is called slower."""
     text = terminal_text(build(small_paths[0], [small_paths[1]]))
-    assert "Statements, by total time in the run" in text
-    assert "The tape's times were taken in the server: for information." in text
-    assert "Errors  0 (as on the tape)" in text
-    assert "Results  all results are as in the tape" in text
+    assert "Statements by total time in the run" in text
+    assert "Times of the tape were measured in the server (for information)." in text
+    assert "Errors  0 (the same as on the tape)" in text
+    assert "Results  all results match the tape" in text
     assert "slower" not in text
 
 
@@ -50,6 +50,6 @@ def test_several_rounds_are_listed_a_against_itself_first(small_paths: tuple[Pat
         runs.append((tmp_path / f"a{number}.run", tmp_path / f"b{number}.run"))
     a, b = ([pair[side] for pair in runs] for side in (0, 1))
     text = terminal_text(build(small_paths[0], a, b))
-    assert "Rounds; latency relative to A's first" in text
-    assert "A's own rounds differ from each other by 0.0%" in text
+    assert "Rounds, with latency relative to the first round of A" in text
+    assert "The rounds of A differ by up to 0.0%" in text
     assert "a1.run (first of 2 rounds)" in " ".join(text.split())

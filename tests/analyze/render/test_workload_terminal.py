@@ -32,24 +32,26 @@ def test_every_section_has_its_first_rows_in_80_columns(tmp_path: Path) -> None:
     events += [event(9, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=5 * MS, start_ns=20 * SECOND)]
     text = shown(make_tape(tmp_path / "t.tape", events))
     for title in (
-        "Columns, by",
-        "Transactions, by",
+        "Columns by",
+        "Transactions by",
         "in both orders",
         "(N+1)",
-        "without an end",
+        "Unfinished",
         "Uncommitted",
-        "same answer",
+        "same result",
     ):
         assert title in text
     assert max(len(line) for line in text.splitlines()) <= 80
-    columns = text[text.index("Columns, by") : text.index("Transactions, by")]
+    columns = text[text.index("Columns by") : text.index("Transactions by")]
     assert columns.count("\n") == MAX_ROWS + 3
-    assert "2 digests (2 events, 2.00ms) could not be parsed" in text[: text.index("Classes")].replace("\n", " ")
+    assert "2 digests (2 events, 2.00ms) could not be parsed" in text[: text.index("Statement classes")].replace(
+        "\n", " "
+    )
 
 
 def test_a_tape_without_columns_and_transactions_has_no_section(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
-    assert "Columns, by" not in shown(path)
+    assert "Columns by" not in shown(path)
     assert not_parsed(summarise_tape(path).workload) is None
 
 
@@ -58,6 +60,6 @@ def test_values_are_shown_when_asked(tmp_path: Path) -> None:
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, "UPDATE t SET a = 1 WHERE id = 4711")] * 2))
     for samples in (False, True):
         text = printed(show_tape_summary, summary, 3, samples)
-        assert ("id = 4711" in text[text.index("Rows that are") :]) == samples
+        assert ("id = 4711" in text[text.index("Rows written") :]) == samples
         (row,) = json.loads(tape_summary_json(summary, 3, samples))["workload"]["hot_rows"]
         assert (row.get("value"), row["number"]) == ("4711" if samples else None, 1)

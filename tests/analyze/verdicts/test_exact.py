@@ -53,8 +53,8 @@ def test_pairs_of_one_moment_count_once() -> None:
 
 def test_how_many_rounds_would_tell() -> None:
     """At least one more, enough pairs, and more where the shift is near the margin."""
-    assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds would settle it"
-    assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds would settle it"
+    assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds in total would settle it"
+    assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds in total would settle it"
     assert rounds_needed(3, 30, 0.1, MARGIN, MARGIN) == "more rounds are unlikely to help"
 
 

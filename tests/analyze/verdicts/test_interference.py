@@ -23,7 +23,7 @@ def test_one_side_only() -> None:
     """Blocks of which side were disturbed, and what is said of it."""
     found = rows(0.1, 1.6)
     assert (found.b_more.sum(), found.a_more.sum(), found.uneven.sum()) == (10, 0, 10)
-    assert found.said == "during B other programs took 1.6 of 2 cores (A: 0.1)"
+    assert found.said == "other programs used 1.6 of 2 cores during B (A: 0.1)"
     assert (found.disturbed, found.seen, found.crowded, found.blocks) == (True, True, False, 10)
     found = rows(1.6, 0.1)
     assert (found.b_more.sum(), found.a_more.sum()) == (0, 10)
@@ -45,12 +45,12 @@ def test_a_full_machine() -> None:
 def test_what_is_said_of_a_full_machine() -> None:
     """Where only the processes that want a processor tell, they are named, and the side that is disturbed by them: others
     that took more during A are no reason why nothing says that B is slower."""
-    more = "no processor was idle: 9 other processes waited for one during B (A: 1)"
+    more = "no CPU core was idle, and 9 other processes waited during B (A: 1)"
     assert rows(1.8, 1.8, idle=0.0, waiting=9.0).said == more
     assert rows(1.8, 1.3, idle=0.0, waiting=9.0).said == more
-    assert rows(0.2, 1.8, idle=0.0, waiting=9.0).said == "during B other programs took 1.8 of 2 cores (A: 0.2)"
-    assert rows(1.8, 1.3, idle=0.0, waiting=1.0).said == "during A other programs took 1.8 of 2 cores (B: 1.3)"
-    assert rows(1.3, 1.3, idle=1.0, waiting=9.0).said == "during B other programs took 1.3 of 2 cores (A: 1.3)"
+    assert rows(0.2, 1.8, idle=0.0, waiting=9.0).said == "other programs used 1.8 of 2 cores during B (A: 0.2)"
+    assert rows(1.8, 1.3, idle=0.0, waiting=1.0).said == "other programs used 1.8 of 2 cores during A (B: 1.3)"
+    assert rows(1.3, 1.3, idle=1.0, waiting=9.0).said == "other programs used 1.3 of 2 cores during B (A: 1.3)"
 
 
 def test_what_is_not_seen() -> None:

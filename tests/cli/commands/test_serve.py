@@ -42,9 +42,9 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         run(str(tmp_path / "missing"))
     (tmp_path / "token").write_text("x" * 30)
     (tmp_path / "token").chmod(0o644)
-    with pytest.raises(InputError, match="others can read it"):
+    with pytest.raises(InputError, match="other users can read the token"):
         run(str(tmp_path), "--token-file", str(tmp_path / "token"))
     with pytest.raises(OptionError, match="expected both or none"):
         run(str(tmp_path), "--key", "x")
-    with pytest.raises(InputError, match="say with --name"):
+    with pytest.raises(InputError, match="use --name"):
         run(str(tmp_path), "--address", "0.0.0.0:0")

@@ -89,7 +89,10 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
     lines = " ".join(done.stdout.split())
     assert lines.startswith("tried: ALTER TABLE t ADD INDEX k_customer (customer) (took ")
     assert "writes: 1 " in lines
-    assert "Is this DDL worth it? ALTER TABLE t ADD INDEX k_customer (customer) (A: before it, B: after it)" in lines
+    assert (
+        "Is this DDL worth it? ALTER TABLE t ADD INDEX k_customer (customer) (A: before the DDL, B: after the DDL)"
+        in lines
+    )
     assert "May this traffic move" not in lines
     assert report["parts"][0]["name"] == "cheaper"
     named = [row["text"] for row in report["servers"]["differences"] if not row["folded"]]
