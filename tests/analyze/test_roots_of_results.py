@@ -76,17 +76,17 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "SET fails in another session": (
         Case([(2, SET, OK, fails(1146)), other(1, OTHER)]),
         ["1 digest, 1 error: a table is missing"],
-        ["1 digest, 1 other result: other number of rows"],
+        ["1 digest, 1 other result: different number of rows"],
     ),
     "a write fails in B": (
         Case([(2, WRITE, OK, fails(1364)), other(1), other(1, OTHER)]),
         ["1 digest, 1 error, 1 other result of 1 digest follows from it: strict mode"],
-        ["1 digest, 1 other result: other number of rows"],
+        ["1 digest, 1 other result: different number of rows"],
     ),
     "a write changes other rows": (
         Case([(1, WRITE, {"rows_affected": 1}, {"rows_affected": 2}), other(2), other(1)]),
         [],
-        ["1 digest, 1 other result, 2 other results of 1 digest follow from it: other number of affected rows"],
+        ["1 digest, 1 other result, 2 other results of 1 digest follow from it: different number of affected rows"],
     ),
     "writes change other rows since one failed": (
         Case([(2, WRITE, OK, fails(1364)), (1, DELETE, {"rows_affected": 1}, {"rows_affected": 2}), other(1)]),
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "a session is lost in both": (
         Case([(2, OTHER, fails(4031), fails(4031)), (2, WRITE, LOST, LOST), other(1)], ({2: 4031}, {2: 4031})),
         ["1 digest, 1 error: the session was idle for too long (in A, too"],
-        ["1 digest, 1 other result: other number of rows"],
+        ["1 digest, 1 other result: different number of rows"],
     ),
     "a session is refused": (
         Case([(2, OTHER, OK, REFUSED), (2, WRITE, OK, REFUSED), other(1)], ({}, {2: 1045})),

@@ -112,9 +112,7 @@ def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.Monke
     executed, _, _, not_sent = accounting(summary)
     assert executed + not_sent == 20
     assert not_sent >= 12
-    assert summary.info["partial"].startswith(
-        "the tape could not be read to its end (a file is damaged or no longer readable"
-    )
+    assert summary.info["partial"].startswith("the tape could not be read to its end (a file is damaged or unreadable")
 
 
 def test_drain(shop: Server, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_every_column(tmp_path: Path, kind: str, table: str) -> None:
     for column in declared(kind, table):
         hurts = {"": "is missing", "[[1]]": "expected"}
         if column.not_null:
-            hurts[f"NULL::{column.type}"] = "NULL where none may be"
+            hurts[f"NULL::{column.type}"] = "contains NULL, which is not allowed"
         if column.limits is not None and column.type == "BIGINT":
             ends = [str(end) for end in (-(2**63), 2**63 - 1) if not column.limits[0] <= end <= column.limits[1]]
             hurts |= {f"CAST('{end}' AS BIGINT)": "is expected" for end in ends}
@@ -116,5 +116,5 @@ def test_a_column_without_statistics_is_read(tmp_path: Path) -> None:
                 with pytest.raises(FolderError, match=rf"{number}\.parquet: {sentence}"):
                     parquet_check._check_values(con, column, {str(file): file}, footers)
         footers.stats = {"session": [("nowhere.parquet", 1, 0, None, 5)]}
-        with pytest.raises(FolderError, match=r"^shown\.parquet: damaged: column session cannot be read"):
+        with pytest.raises(FolderError, match=r"^shown\.parquet: the file is damaged: column session cannot be read"):
             parquet_check._check_values(con, column, {"nowhere.parquet": Path("shown.parquet")}, footers)
