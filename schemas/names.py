@@ -216,7 +216,7 @@ COUNTERS = {
     "writes": Counter(False, None, ""),
     "others": Counter(False, None, ""),
     "errors": Counter(False, None, ""),
-    "injected": Counter(True, "injected_commands", "Commands that the replay sent in addition to the commands of the tape."),
+    "injected": Counter(True, "injected_commands", "Commands that the replay sent in addition to the tape."),
     "query_attributes_dropped": Counter(True, None, ""),
     "bulk_rows_expanded": Counter(True, None, ""),
     "executed_as_query": Counter(True, None, ""),

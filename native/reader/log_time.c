@@ -197,11 +197,11 @@ static void report_jump(struct qt_problems *problems, const struct qt_jump *jump
                  " Pass --log-timezone NAME to resolve the jump.",
                  (long long)seconds);
     else
-        snprintf(
-            text, sizeof text,
-            "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. Later times"
-            " are compressed. Pass --log-timezone NAME to resolve the jump.",
-            (long long)-seconds);
+        snprintf(text, sizeof text,
+                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. Events "
+                 "after the jump"
+                 " are placed close together. Pass --log-timezone NAME to resolve the jump.",
+                 (long long)-seconds);
     qt_problems_add(problems, jump->file, jump->line, jump->offset,
                     -jump->ahead_ns > HARMLESS || seconds > 0 ? "ambiguous_time" : "clock_set_back", text, NULL, 0);
 }

@@ -91,7 +91,7 @@ def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
         def planned(self, plan: Any) -> None:
             part.rename(part.with_suffix(".gone"))
 
-    with pytest.raises(QuerytapeError, match="is damaged or no longer readable"):
+    with pytest.raises(QuerytapeError, match="is damaged or unreadable"):
         replay(tape, options(shop, tmp_path / "t.run"), Thief())
     assert not open_folder("run", tmp_path / "t.run").finished
 

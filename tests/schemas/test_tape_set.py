@@ -112,9 +112,15 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: (folder / "digests.parquet").unlink(), "digests.parquet"),
         (lambda folder: (folder / "digests.parquet").write_bytes(b"PAR1"), "digests.parquet"),
         (double, "is on two tapes of the set"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")), "deal the tape again"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="../01.tape")), "not the name"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="")), "not the name"),
+        (
+            lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")),
+            "`querytape tape deal` again",
+        ),
+        (
+            lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="../01.tape")),
+            "not a valid folder name",
+        ),
+        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="")), "not a valid folder name"),
         (lambda folder: change(folder, lambda info: info.pop("digests")), "digests: missing"),
         (lambda folder: change(folder, lambda info: info.update(digests=[])), "digests"),
         (lambda folder: change(folder, lambda info: info.update(tapes=[])), "tapes"),
