@@ -24,7 +24,7 @@ def sql_text(value: str | Path) -> str:
     Raises InputError where it is not UTF-8, as a file's name may be: DuckDB takes no other text.
     """
     if not is_utf8(str(value)):
-        raise InputError(f"{ascii(str(value))[1:-1]}: the name is not UTF-8: rename it")
+        raise InputError(f"{ascii(str(value))[1:-1]}: the path is not valid UTF-8: rename the file or folder")
     text = duck_path(value) if isinstance(value, Path) else value
     return "'" + text.replace("'", "''") + "'"
 
@@ -65,12 +65,12 @@ def _handle_of(path: Path) -> str:
 def plain_reason(error: Exception) -> str:
     """Return why DuckDB failed, in words of ours; its own text speaks of what a user has never seen."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "there is not enough memory or disk space for it"
+        return "not enough memory or disk space"
     if isinstance(error, duckdb.IOException) and "No space left" in str(error):
         return "the disk is full"
     named = re.search(r"[^\s'\"]+\.parquet", str(error))
     file = f" ({named[0]})" if named and not named[0].startswith("/proc/") else ""
-    return f"a file is damaged or no longer readable{file}"
+    return f"a file is damaged or unreadable{file}"
 
 
 def load_sql(package: str, name: str) -> str:

@@ -42,7 +42,7 @@ def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) 
     """Raise `kind` where a name is not UTF-8: neither JSON nor a terminal could show it."""
     if not is_utf8(str(path.absolute())):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        raise kind(f"{shown}: the name is not UTF-8: rename it (mv), or its folder")
+        raise kind(f"{shown}: the path is not valid UTF-8: rename the file or folder")
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def new_folder(path: Path, *inner: str) -> None:
     """Create an empty private folder, and private folders in it. Raises InputError where it exists or cannot be."""
     refuse_existing(path)
     if not is_utf8(str(path.absolute())):
-        raise InputError(f"{ascii(str(path))[1:-1]}: the name is not UTF-8: choose another with -o")
+        raise InputError(f"{ascii(str(path))[1:-1]}: the path is not valid UTF-8: choose another path with -o")
     try:
         make_private(path)
         for name in inner:

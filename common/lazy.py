@@ -40,7 +40,9 @@ def _places_of(package: str) -> dict[str, tuple[str, str]]:
     spec = sys.modules[package].__spec__
     text = spec.loader.get_source(package) if spec and isinstance(spec.loader, InspectLoader) else None
     if text is None:
-        raise ImportError(f"{package}: cannot read its source, which lists its lazy names", name=package)
+        raise ImportError(
+            f"{package}: the source of the package, which lists its public names, cannot be read", name=package
+        )
     return {
         alias.asname or alias.name: (f"{'.' * line.level}{line.module or ''}", alias.name)
         for block in ast.parse(text).body

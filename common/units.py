@@ -215,7 +215,7 @@ def parse_address(text: str) -> tuple[str, int]:
     elif ":" in host:
         raise ValueError(f"{text!r}: expected brackets around an IPv6 address, such as [::1]:9464")
     if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535:
-        raise ValueError(f"{text!r}: expected HOST:PORT or :PORT, such as :9464, and a port of at most 65535")
+        raise ValueError(f"{text!r}: expected HOST:PORT or :PORT, such as :9464, with a port of at most 65535")
     return host or "127.0.0.1", int(port)
 
 

@@ -20,7 +20,7 @@ def read_zone(text: str) -> Zone:
             return offsets(ZoneInfo(text))
         except (OSError, ValueError, KeyError) as error:
             raise ValueError(
-                f"{text!r}: expected an offset such as +02:00, UTC, or a time zone's name such as Europe/Berlin"
+                f"{text!r}: expected an offset such as +02:00, UTC, or a time zone name such as Europe/Berlin"
             ) from error
 
 

@@ -43,6 +43,7 @@ NOT_READ = [
 CODE = re.compile(
     r"^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|SET|SHOW|FROM|AND|ON|JOIN|LEFT JOIN|WHERE|COPY|PRAGMA"
     r"|ATTACH|EXPLAIN|GRANT|CALL|LOCK|FLUSH|ORDER BY|GROUP BY|UNION|PREPARE|START TRANSACTION|PURGE|BEGIN)\b"
+    r"|\s*(ASOF|coalesce\(|session IN|on duplicate key|udp dst|ether proto|or \(\(udp|/\\\*)"
     r"|Examples?:|\\[bsdwn]|\(\?|^[\w.-]+( [\w.-]+){0,2}$|::\w|^\s*[<{(]|^\W*$|^ip6?\["
 )
 ADDRESS = re.compile(r"\b(?:mysql|ssh|s3)://[^\s,`]+|\bsandbox[:[][^\s`]+")
@@ -86,7 +87,8 @@ def of_python(path: Path) -> Iterator[tuple[int, str]]:
 
 def of_literals(path: Path, quote: str) -> Iterator[tuple[int, str]]:
     """Yield (line, text) for each literal of a file of C or SQL; literals next to each other are one."""
-    source = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), path.read_text("utf-8"), flags=re.S)
+    comments = r"-- [^\n]*" if path.suffix == ".sql" else r"/\*.*?\*/"
+    source = re.sub(comments, lambda comment: "\n" * comment[0].count("\n"), path.read_text("utf-8"), flags=re.S)
     one = rf"{quote}((?:[^{quote}\\\n]|\\.)*){quote}"
     for found in re.finditer(rf"{one}(?:\s*(?:PRI\w+\s*)?{one})*", source):
         parts = re.findall(one, found[0])

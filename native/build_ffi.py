@@ -22,7 +22,7 @@ def declarations() -> str:
     for name in HEADERS:
         found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", (HERE / name).read_text(encoding="utf-8"), re.S)
         if found is None:
-            raise SystemExit(f"native/{name}: expected the marks 'cffi: begin' and 'cffi: end', found none")
+            raise SystemExit(f"native/{name}: the marks 'cffi: begin' and 'cffi: end' are missing")
         parts.append(found[1])
     return "".join(parts)
 
@@ -37,7 +37,7 @@ def connector_flags(what: str) -> list[str]:
         except (OSError, subprocess.CalledProcessError):
             continue
     raise SystemExit(
-        "MariaDB Connector/C's headers were not found: on Debian or Ubuntu, apt-get install libmariadb-dev"
+        "the headers of MariaDB Connector/C were not found. On Debian or Ubuntu, run: apt-get install libmariadb-dev"
     )
 
 

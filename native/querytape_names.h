@@ -302,58 +302,62 @@ struct qt_account {
 };
 
 struct qt_engine_options {
-    const char *host; /* exactly one of host and socket; best an address (resolved once by the caller) */
-    const char *socket; /* path of the server's socket */
-    int32_t port; /* of host */
-    const char *user; /* who sessions without an account log in as */
-    const char *password; /* of user; NULL = none */
-    int32_t asks_for_key; /* without the file public_key the server itself may name the key */
-    const char *db; /* schema of sessions whose tape has none; NULL = none */
-    const char *charset; /* Character set of sessions whose own is not on the tape. */
-    const char *init; /* NULL, or statements, one a line, first on every connection (READ ONLY, ...) */
-    int32_t pace; /* when events are sent */
-    int32_t connect_timeout_s; /* A login may take this long. */
-    int64_t connect_rate; /* Most connections to open in one second before the first event. */
-    /* Connect this long before a session's first event, where the tape does not show when it connected. */
+    const char *host; /* host name, or preferably the IP address that the caller resolved; NULL if socket is set */
+    const char *socket; /* path of the Unix socket of the server; NULL if host is set */
+    int32_t port; /* TCP port of the host */
+    const char *user; /* user name of sessions without an account */
+    const char *password; /* password of user; NULL = none */
+    int32_t asks_for_key; /* whether the server may send its RSA key if public_key is NULL */
+    const char *db; /* schema of sessions without a schema on the tape; NULL = none */
+    const char *charset; /* Character set of sessions without a character set on the tape. */
+    const char *init; /* statements to run first on every connection, one per line (READ ONLY, ...); NULL = none */
+    int32_t pace; /* rule for the send times of events */
+    int32_t connect_timeout_s; /* Longest time for a login, in seconds. */
+    int64_t connect_rate; /* Maximum number of new connections per second before the first event. */
+    /* Connect this long before the first event of a session, if the tape does not contain its login. */
     int64_t lead_ns;
-    int64_t queue_bytes; /* Memory for events that wait to be sent. */
-    int64_t drain_ns; /* Time to wait for the last answers after the last event was sent. */
-    int64_t stack_bytes; /* of a session's thread */
-    int32_t timer_probes; /* Threads (at most 64) that only sleep and measure how late this machine wakes them. */
-    int32_t compress; /* the compressed protocol */
+    int64_t queue_bytes; /* Memory for events that wait for their due time. */
+    int64_t drain_ns; /* Time to wait for replies after the last event was sent. */
+    int64_t stack_bytes; /* stack size of a session thread */
+    /* Number of probe threads (at most 64). They only sleep, and measure how late this machine wakes them. */
+    int32_t timer_probes;
+    int32_t compress; /* whether to use the compressed protocol */
     int32_t tls; /* whether connections are encrypted */
-    const char *tls_ca; /* file of the certificate authority; NULL = none */
-    const char *tls_cert; /* file of the client's certificate; NULL = none */
-    const char *tls_key; /* file of its key; NULL = none */
-    int32_t cleartext; /* a password may be sent as it is, where TLS is on */
-    /* file with the RSA key that a password is encrypted with where TLS is off; NULL = none */
-    const char *public_key;
-    const char *plugins; /* folder of plugins for the login; NULL = where the library looks */
-    int32_t verify; /* Keep a checksum of each result's rows, to compare results. */
-    int64_t max_row_bytes; /* a larger row of an answer loses its connection; 0 = 1 GiB */
-    int64_t zero_at_ns; /* the run's zero on CLOCK_MONOTONIC, not before; 0 = as soon as all is ready */
-    int32_t holds; /* when all is ready it waits for qt_engine_go, which gives the start time */
-    int64_t statement_timeout_ns; /* Kill a statement that runs longer than this on the target. Default: never. */
-    int64_t max_errors; /* Stop the run when more statements than this fail. */
-    /* Reaction to a lost connection: end its session, reopen it at its next transaction (one attempt a second), or
-     * stop the run. */
+    const char *tls_ca; /* path of the certificate authority; NULL = none */
+    const char *tls_cert; /* path of the client certificate; NULL = none */
+    const char *tls_key; /* path of the client key; NULL = none */
+    int32_t cleartext; /* whether a password may be sent as clear text over TLS */
+    const char *public_key; /* path of the RSA key that encrypts passwords without TLS; NULL = none */
+    const char *plugins; /* folder of the login plugins; NULL = default folder of Connector/C */
+    int32_t verify; /* Record a checksum of the rows of each result, to compare results. */
+    int64_t max_row_bytes; /* largest row of a result in bytes. A larger row ends the connection. 0 = 1 GiB */
+    int64_t zero_at_ns; /* earliest start of the run on CLOCK_MONOTONIC; 0 = as soon as the sessions are ready */
+    int32_t holds; /* whether the engine waits for qt_engine_go, which sets the start time */
+    /* Kill a statement that runs longer than this on the target. Default: no limit. */
+    int64_t statement_timeout_ns;
+    int64_t max_errors; /* Stop the run when more than this number of statements fail. */
+    /* Action after a lost connection: end the session, reopen it at its next transaction (one attempt per second),
+     * or stop the run. */
     int32_t on_lost;
-    /* What to do when the queue is full and events are late: wait, drop late events, or stop the run. */
+    /* Action when the queue is full and events are late: wait, drop late events, or stop the run. */
     int32_t overload;
-    /* End a wait of --order commit after this long without progress of the session it waits for. */
-    int64_t order_bound_ns;
-    int32_t order_tables; /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
-    int32_t max_concurrent_sessions; /* Without a pace: sessions at a time; 0 = as many as on the tape. */
-    int32_t check_statements; /* what may be sent is decided by each text itself, as the next four say */
-    int32_t reads_only; /* nothing is sent that could end a session's read-only mode */
-    int64_t allowed_dangers; /* 1 << enum qt_danger */
-    int64_t allowed_classes; /* 1 << enum qt_class */
-    /* functions, one a line, that no checked statement may call; after a blank: names that none may contain; or
-     * NULL */
+    int64_t order_bound_ns; /* Longest wait of --order commit while the awaited session makes no progress. */
+    int32_t order_tables; /* number of tables in the column `waits`; 0 = commits are not ordered */
+    /* Maximum number of concurrent sessions with pace none. 0 = as many as on the tape. */
+    int32_t max_concurrent_sessions;
+    /* whether each statement is checked with reads_only, allowed_dangers, allowed_classes and refused_calls */
+    int32_t check_statements;
+    int32_t reads_only; /* whether to refuse statements that could end read-only mode */
+    int64_t allowed_dangers; /* allowed dangers: bits 1 << enum qt_danger */
+    int64_t allowed_classes; /* allowed classes: bits 1 << enum qt_class */
+    /* functions that statements may not call, one per line. A line that begins with a blank is a name that
+     * statements may not contain. NULL = none */
     const char *refused_calls;
-    int32_t follows; /* sessions and events may come while it runs: a session ends with its quit */
-    int32_t rest_open; /* following: with more than half of so many open, they rest sooner; 0 = never sooner */
-    int64_t rest_ns; /* following: a session to which nothing came for so long is disconnected; 0 = never */
+    int32_t follows; /* whether sessions and events may arrive during the run; a session then ends with its quit */
+    /* number of connections that the target has room for. With follows, idle connections close sooner above half of
+     * this number. 0 = no limit */
+    int32_t rest_open;
+    int64_t rest_ns; /* with follows, idle time after which a connection closes; 0 = never */
     const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as user */
     int32_t n_accounts;
     const struct qt_address *read_target; /* NULL, or it answers reads outside transactions: the same data */

@@ -13,6 +13,7 @@ import duckdb
 
 from ..common.duck import sql_files, sql_text
 from ..common.errors import FolderError
+from ..common.units import plural
 from .json_shapes import Parameters, PlansInfo, RunInfo, ServerInfo, TapeInfo
 from .parquet_check import check_tables
 from .tables import columns
@@ -94,8 +95,8 @@ class Folder:
         for table, of_table in files.items():
             if more := [file for file in self._there(table) if file not in of_table]:
                 raise FolderError(
-                    f"{more[0]}: {self.kind}.json does not list it: remove it, because it is a copy or belongs to"
-                    f" another {self.kind}"
+                    f"{more[0]}: {self.kind}.json does not list this file: remove the file, because it is a copy or"
+                    f" belongs to another {self.kind}"
                 )
         rows = check_tables(self.kind, files)
         for table, of_table in files.items():
@@ -108,7 +109,8 @@ class Folder:
         for what, number in (("bytes", file.stat().st_size), ("rows", rows)):
             if number != entry[what]:
                 raise FolderError(
-                    f"{file}: {number:,} {what}, {self.kind}.json says {entry[what]:,}: damaged, or of another tape"
+                    f"{file}: found {plural(number, what[:-1])}, but {self.kind}.json lists {entry[what]:,}: the file"
+                    f" is damaged or belongs to another {self.kind}"
                 )
 
     def _count(self, table: str) -> int:
@@ -150,9 +152,9 @@ def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
                 or not good
                 or bool(part) == table.endswith(".parquet")
             ):
-                raise FolderError(f"{marker}: {key}: {entry['file'][:80]!r} is not the name of a {kind}'s file")
+                raise FolderError(f"{marker}: {key}: {entry['file'][:80]!r} is not a valid file name for a {kind}")
             if entry["file"] in seen:
-                raise FolderError(f"{marker}: {key}: {entry['file']} is named twice")
+                raise FolderError(f"{marker}: {key}: {entry['file']} is listed twice")
             seen.add(entry["file"])
 
 

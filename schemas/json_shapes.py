@@ -416,7 +416,7 @@ NEEDED_COUNTS = ("events", "sessions", "digests", "problems")
 NAMES = {
     "text": "a text",
     "int": "a whole number",
-    "count": "a whole number from 0",
+    "count": "a whole number of at least 0",
     "few": "a whole number from 1 to 1,000,000",
     "time": "a time in nanoseconds",
     "number": "a number",
@@ -430,7 +430,7 @@ def read_json(kind: str, marker: Path) -> dict[str, Any]:
     with open_regular(marker, FolderError) as handle:
         raw = handle.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise FolderError(f"{marker}: expected a {kind}'s JSON, found more than {MAX_BYTES >> 20} MiB")
+        raise FolderError(f"{marker}: expected the JSON of a {kind}, found more than {MAX_BYTES >> 20} MiB")
     try:
         info = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
         _check_plain(info, 0)
@@ -439,7 +439,7 @@ def read_json(kind: str, marker: Path) -> dict[str, Any]:
         if "format_version" not in info:
             raise ValueError("found no format_version")
     except (ValueError, RecursionError) as error:
-        raise FolderError(f"{marker}: expected a {kind}'s JSON, found something else ({error})") from error
+        raise FolderError(f"{marker}: invalid JSON for a {kind}: {error}") from error
     return info
 
 
@@ -517,7 +517,7 @@ def _fits(name: str, value: Any) -> bool:
 def _check_plain(value: Any, depth: int) -> None:
     """Raise ValueError where a number does not fit 64 bits, a text cannot be written, or lists are too deep."""
     if depth > 50:
-        raise ValueError("found more than 50 lists or objects inside each other")
+        raise ValueError("found more than 50 levels of nested lists or objects")
     if isinstance(value, dict):
         for key, each in value.items():
             _check_plain(key, depth)
@@ -530,7 +530,7 @@ def _check_plain(value: Any, depth: int) -> None:
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
-                raise ValueError("found a text with half a character") from None
+                raise ValueError("found a text that is not valid Unicode") from None
     elif isinstance(value, (int, float)) and not -MAX_INT <= value < MAX_INT:
         raise ValueError("found a number that is too large")
 

@@ -40,7 +40,9 @@ class _Opened:
         Nothing is read until the relation is; it has `.arrow()`, `.df()`, `.pl()` and `__arrow_c_stream__`.
         """
         if name not in TABLES[self.folder.kind]:
-            raise KeyError(f"a {self.folder.kind} has no table {name!r}, but {', '.join(TABLES[self.folder.kind])}")
+            raise KeyError(
+                f"a {self.folder.kind} has no table {name!r}: expected one of {', '.join(TABLES[self.folder.kind])}"
+            )
         return open_database(memory=None).sql(f"FROM {self.folder.source(name)}")
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:

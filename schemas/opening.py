@@ -33,7 +33,7 @@ def open_folder(kind: str, path: Path) -> Folder:
         if (path / SET).exists() and kind == "tape":
             return _open_set(path)
         other = next((each for each in (*TABLES, "set") if each != kind and (path / f"{each}.json").exists()), None)
-        hint = f"; it is a {other}" if other else f": it has no {kind}.json{_those_inside(path)}"
+        hint = f": the folder is a {other}" if other else f": {kind}.json is missing{_those_inside(path)}"
         raise FolderError(f"{path} is not a {kind}{hint}")
     info = _read(kind, marker)
     check_names(kind, marker, info)
@@ -46,7 +46,7 @@ def _open_set(path: Path) -> Folder:
     marker = path / SET
     info = _read("set", marker)
     if not info.get("finished"):
-        raise FolderError(f"{marker}: not finished: expected a set that was made to its end")
+        raise FolderError(f"{marker}: the set is not finished: create the set again")
     check_shape("tape", marker, {**info["tape"], "finished": True})
     if [entry["file"] for entry in info["digests"]] != [DIGESTS]:
         raise FolderError(f"{marker}: digests: expected one file, {DIGESTS}")
@@ -55,7 +55,7 @@ def _open_set(path: Path) -> Folder:
         raise FolderError(f"{marker}: tapes: expected one or more")
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise FolderError(f"{marker}: tapes: {name[:80]!r} is not the name of a folder in it")
+            raise FolderError(f"{marker}: tapes: {name[:80]!r} is not a valid folder name")
     opened = open_members(path, info, [_open_tape(path / name) for name in names])
     opened.check()
     return opened
@@ -64,9 +64,11 @@ def _open_set(path: Path) -> Folder:
 def _open_tape(path: Path) -> Folder:
     tape = open_folder("tape", path)
     if not tape.finished:
-        raise FolderError(f"{path}: not finished: run `querytape inspect {path}` first, which completes it")
+        raise FolderError(
+            f"{path}: the tape is not finished: run `querytape inspect {path}` first to complete the tape"
+        )
     if (path / SET).exists():
-        raise FolderError(f"{path}: a set in a set: expected a tape")
+        raise FolderError(f"{path}: expected a tape, found a set inside a set")
     return tape
 
 
@@ -76,7 +78,7 @@ def _read(kind: str, marker: Path) -> dict[str, Any]:
     version = info["format_version"]
     if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT_VERSION:
         raise FolderError(
-            f"{marker.parent} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}:"
+            f"{marker.parent} has {kind} format {version}, but this querytape reads only up to format {FORMAT_VERSION}:"
             " install a newer querytape"
         )
     check_shape(kind, marker, info)
@@ -92,4 +94,4 @@ def _those_inside(path: Path) -> str:
     except OSError:
         return ""
     listed = ", ".join(printable(name, 80) for name in names[:MAX_LISTED])
-    return f"; in it are {listed}{', ...' if len(names) > MAX_LISTED else ''}" if names else ""
+    return f"; the folder contains {listed}{', ...' if len(names) > MAX_LISTED else ''}" if names else ""

@@ -13,6 +13,7 @@ import duckdb
 from ..common.duck import duck_path, small_database, sql_text
 from ..common.errors import FolderError
 from ..common.files import open_regular
+from ..common.units import plural
 from .tables import Column, declared
 
 TAIL = 8  # length of the footer and the letters PAR1
@@ -69,9 +70,9 @@ def _check_frame(file: Path) -> None:
         handle.seek(max(size - TAIL, 0))
         tail = handle.read(TAIL)
     if head != b"PAR1":
-        raise FolderError(f"{file}: damaged: expected a Parquet file, found something else")
+        raise FolderError(f"{file}: the file is damaged: it does not begin like a Parquet file")
     if len(tail) < TAIL or tail[4:] != b"PAR1" or int.from_bytes(tail[:4], "little") > size - TAIL - 4:
-        raise FolderError(f"{file}: damaged: its end is missing ({size:,} bytes are there)")
+        raise FolderError(f"{file}: the file is damaged: its end is missing after {plural(size, 'byte')}")
 
 
 def _footers(con: duckdb.DuckDBPyConnection, names: dict[str, Path]) -> _Footers:
@@ -82,7 +83,7 @@ def _footers(con: duckdb.DuckDBPyConnection, names: dict[str, Path]) -> _Footers
             try:
                 _read_footers(con, [name])
             except (duckdb.Error, ValueError, OverflowError) as error:
-                raise FolderError(f"{file}: damaged: its Parquet footer cannot be read") from error
+                raise FolderError(f"{file}: the file is damaged: its Parquet footer cannot be read") from error
         raise
 
 
@@ -132,13 +133,13 @@ def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[st
         if nulls is None or (column.limits is not None and nulls != rows and (least is None or most is None)):
             nulls, least, most = _read_values(con, column, name, names[name])
         if column.not_null and nulls:
-            raise FolderError(f"{names[name]}: column {column.name}: NULL where none may be")
+            raise FolderError(f"{names[name]}: column {column.name} contains NULL, which is not allowed")
         if column.limits is None or least is None:
             continue
         low, high = column.limits
         for value in (int(least), int(most)):
             if not low <= value <= high:
-                raise FolderError(f"{names[name]}: column {column.name}: {value} where {low} to {high} is expected")
+                raise FolderError(f"{names[name]}: column {column.name}: expected {low} to {high}, found {value}")
 
 
 def _read_values(
@@ -150,6 +151,6 @@ def _read_values(
     try:
         row = con.execute(f"SELECT count(*) - count({value}), {numbers} FROM read_parquet({sql_text(name)})").fetchall()
     except duckdb.Error as error:
-        raise FolderError(f"{file}: damaged: column {column.name} cannot be read") from error
+        raise FolderError(f"{file}: the file is damaged: column {column.name} cannot be read") from error
     nulls, least, most = row[0]
     return int(nulls), least, most

@@ -19,6 +19,7 @@ import duckdb
 
 from ..common.duck import duck_path, plain_reason, small_database
 from ..common.errors import FolderError
+from ..common.units import plural
 from .folders import Folder, count_files, tape_id
 from .parquet_check import check_tables
 
@@ -86,13 +87,14 @@ class TapeSet(Folder):
         marker = self.path / SET
         for member, entry in zip(self.members, self.entries, strict=True):
             if tape_id(member.tape.info) != entry["id"]:
-                raise FolderError(f"{member.tape.path}: not the tape that {marker} lists: {self._again}")
+                raise FolderError(f"{member.tape.path}: {marker} lists a different tape: {self._again}")
         for what in ("events", "sessions"):
             together = sum(int(member.tape.info["counts"][what]) for member in self.members)
             if together != self.info["counts"][what]:
                 counted = self.info["counts"][what]
                 raise FolderError(
-                    f"{marker}: {counted:,} {what}, its tapes have {together:,}: damaged, or of another tape"
+                    f"{marker}: the set lists {plural(counted, what[:-1])}, but its tapes contain {together:,}:"
+                    " a file is damaged or belongs to another tape"
                 )
         (entry,) = self.digests
         rows = check_tables("tape", {"digests": self.files("digests")})[self.path / DIGESTS]
@@ -100,7 +102,10 @@ class TapeSet(Folder):
         said = {"rows": entry["rows"], "bytes": entry["bytes"], "digests": self.info["counts"]["digests"]}
         for named, number in (("rows", rows), ("bytes", size), ("digests", rows)):
             if number != said[named]:
-                raise FolderError(f"{self.path / DIGESTS}: {number:,} {named}, {SET} says {said[named]:,}: damaged")
+                raise FolderError(
+                    f"{self.path / DIGESTS}: found {plural(number, named[:-1])}, but {SET} lists {said[named]:,}:"
+                    " the file is damaged"
+                )
         self._check_sessions()
 
     def _check_sessions(self) -> None:
@@ -109,15 +114,15 @@ class TapeSet(Folder):
         doubled = _ask(self.path, f"SELECT session FROM {source} GROUP BY session HAVING count(*) > 1 LIMIT 1")
         last = _ask(self.path, f"SELECT max(session) FROM {source}")[0][0]
         if doubled:
-            raise FolderError(f"{self.path}: session {doubled[0][0]:,} is on two of its tapes: {self._again}")
+            raise FolderError(f"{self.path}: session {doubled[0][0]:,} is on two tapes of the set: {self._again}")
         if (last or 0) > MAX_SESSION:
-            raise FolderError(f"{self.path}: {last:,} sessions in one set, at most {MAX_SESSION:,} are read")
+            raise FolderError(f"{self.path}: the set has {last:,} sessions: expected at most {MAX_SESSION:,}")
 
     @property
     def _again(self) -> str:
         if self.is_dealt:
-            return "deal the tape again: querytape tape deal"
-        return f"remove {SET} and make it again: querytape tape set {self.path}"
+            return "run `querytape tape deal` again"
+        return f"remove {SET} and run `querytape tape set {self.path}` again"
 
 
 def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> TapeSet:

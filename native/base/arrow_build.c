@@ -267,8 +267,8 @@ static int check_columns(struct qt_columns *cols, struct qt_error *err)
             return qt_fail(err, QT_ENOMEM, "column %s: out of memory, or more than 2 GB in one batch",
                            cols->specs[i].name);
         if (c->rows != cols->col[0].rows)
-            return qt_fail(err, QT_ESTATE, "column %s has %lld rows, the first one %lld", cols->specs[i].name,
-                           (long long)c->rows, (long long)cols->col[0].rows);
+            return qt_fail(err, QT_ESTATE, "column %s has %lld rows, but the first column has %lld",
+                           cols->specs[i].name, (long long)c->rows, (long long)cols->col[0].rows);
     }
     return QT_OK;
 }

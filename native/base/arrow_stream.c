@@ -38,7 +38,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
     struct state *s = stream->private_data;
     int code = qt_columns_schema(s->source.specs, s->source.n_specs, out);
     if (code != QT_OK)
-        qt_fail(&s->error, code, "out of memory for a schema");
+        qt_fail(&s->error, code, "out of memory for an Arrow schema");
     return as_errno(code);
 }
 
@@ -73,7 +73,7 @@ int qt_stream_make(struct ArrowArrayStream *out, const struct qt_stream_source *
 {
     struct state *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for a stream");
+        return qt_fail(err, QT_ENOMEM, "out of memory for an Arrow stream");
     s->source = *source;
     *out = (struct ArrowArrayStream){
         .get_schema = get_schema,
@@ -92,7 +92,8 @@ int qt_drain(struct ArrowArrayStream *stream, uint64_t *rows, struct qt_error *e
         struct ArrowArray array = {.release = NULL};
         if (stream->get_next(stream, &array) != 0) {
             const char *text = stream->get_last_error(stream);
-            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed without a reason" : text);
+            return qt_fail(err, QT_EIO, "%s",
+                           text == NULL ? "reading an Arrow stream failed without an error message" : text);
         }
         if (array.release == NULL)
             return QT_OK;
@@ -114,20 +115,20 @@ size_t qt_stream_size(void) { return sizeof(struct ArrowArrayStream); }
 static int stream_failed(struct ArrowArrayStream *stream, struct qt_error *err)
 {
     const char *text = stream->get_last_error(stream);
-    return qt_fail(err, QT_EIO, "a stream failed: %s", text == NULL ? "no reason given" : text);
+    return qt_fail(err, QT_EIO, "a stream failed: %s", text == NULL ? "no error message" : text);
 }
 
 static int check_schema(const struct ArrowSchema *schema, const char *formats, struct qt_error *err)
 {
     if (strcmp(schema->format, "+s") != 0 || schema->n_children != (int64_t)strlen(formats))
-        return qt_fail(err, QT_EFORMAT, "expected a stream of %zu columns (%s), found %lld", strlen(formats), formats,
-                       (long long)schema->n_children);
+        return qt_fail(err, QT_EFORMAT, "expected a stream of %zu columns (%s), found %lld columns", strlen(formats),
+                       formats, (long long)schema->n_children);
     for (int64_t i = 0; i < schema->n_children; i++) {
         const struct ArrowSchema *c = schema->children[i];
         if (c->format[0] != formats[i] || c->format[1] != 0 || c->dictionary != NULL)
             return qt_fail(err, QT_EFORMAT, "column %lld (%s): expected Arrow format %c, found %s%s", (long long)i + 1,
                            c->name == NULL ? "" : c->name, formats[i], c->format,
-                           strchr("UZ", formats[i]) != NULL ? "; DuckDB wants SET arrow_large_buffer_size=true" : "");
+                           strchr("UZ", formats[i]) != NULL ? "; in DuckDB, run SET arrow_large_buffer_size=true" : "");
     }
     return QT_OK;
 }
@@ -139,7 +140,7 @@ int qt_rows_open(struct qt_rows *r, struct ArrowArrayStream *stream, const char 
 
     memset(r, 0, sizeof *r);
     if (stream == NULL || stream->release == NULL)
-        return qt_fail(err, QT_EINVALID, "expected a stream, found one that was released");
+        return qt_fail(err, QT_EINVALID, "the Arrow stream was already released");
     r->stream = stream;
     r->n = (int32_t)strlen(formats);
     if (stream->get_schema(stream, &schema) != 0)

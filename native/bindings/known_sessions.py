@@ -13,7 +13,7 @@ class KnownSessions:
     def __init__(self) -> None:
         self._sessions = lib.qt_open_sessions_new()
         if self._sessions == ffi.NULL:
-            raise MemoryError("sessions that were open before")
+            raise MemoryError("out of memory for the open sessions")
 
     def add(
         self,

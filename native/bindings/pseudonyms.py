@@ -18,7 +18,7 @@ class Pseudonyms:
             raise ValueError(f"expected a key of {KEY_BYTES} bytes, found {len(key)}")
         pointer = lib.qt_pseudonyms_new(key)
         if pointer == ffi.NULL:
-            raise MemoryError("no memory for pseudonyms")
+            raise MemoryError("out of memory for the pseudonyms")
         self._pseudonyms = ffi.gc(pointer, lib.qt_pseudonyms_free)
 
     @property

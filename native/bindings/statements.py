@@ -40,7 +40,7 @@ class Normalizer:
     def __init__(self) -> None:
         pointer = lib.qt_normalizer_new()
         if pointer == ffi.NULL:
-            raise MemoryError("no memory for a normaliser")
+            raise MemoryError("out of memory for a normaliser")
         self._normalizer = ffi.gc(pointer, lib.qt_normalizer_free)
         self._out = ffi.new("struct qt_statement *")
         self._error = ffi.new("struct qt_error *")

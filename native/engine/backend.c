@@ -40,7 +40,7 @@ int qt_session_mark_lost(struct qt_session *s, const struct qt_answer *a, const 
     atomic_store(&s->target_id, -1);
     if (cut) {
         s->broken = qt_stopping(e) ? QT_STOPPED : QT_DRAIN_TIMEOUT;
-        *text = qt_stopping(e) ? "cut off: the run was stopped" : "cut off: no answer before the end of the drain";
+        *text = qt_stopping(e) ? "no reply: the run was stopped" : "no reply before the end of --drain";
     } else {
         s->broken = QT_CONNECTION_LOST;
         qt_count(e, QT_COUNT_SESSIONS_LOST, 1);

@@ -70,8 +70,8 @@ static int explain_large_row(struct qt_connection *c, char *text, size_t room)
     c->row_is_too_large = 0;
     qt_connection_count(c, QT_COUNT_ROWS_TOO_LARGE, 1);
     snprintf(text, room,
-             "a row of the answer is larger than %.1f MiB, the limit of a session of this replay: querytape ended"
-             " its connection",
+             "a row of the result is larger than the limit of %.1f MiB for each session, so querytape closed the"
+             " connection",
              (double)c->max_row / (1 << 20));
     return 1;
 }

@@ -56,7 +56,7 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
     int error;
 
     if (atomic_load(&e->state) != QT_ENGINE_NEW)
-        return qt_fail(err, QT_ESTATE, "the engine was started already");
+        return qt_fail(err, QT_ESTATE, "the engine has already been started");
     e->schedule.start_ns = qt_now();
     if (qt_unpaced(e) && e->options.max_concurrent_sessions > 0 &&
         e->table.n_ahead > e->options.max_concurrent_sessions)
@@ -65,7 +65,7 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
     error = qt_thread_start(&e->threads.supervisor, SUPERVISOR_STACK, qt_supervisor_run, e);
     if (error != 0) {
         atomic_store(&e->state, QT_ENGINE_NEW);
-        return qt_fail(err, QT_EIO, "no thread for the engine: %s", strerror(error));
+        return qt_fail(err, QT_EIO, "cannot start a thread for the engine: %s", strerror(error));
     }
     e->threads.has_supervisor = 1;
     return QT_OK;

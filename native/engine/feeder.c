@@ -221,7 +221,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
     behind[waits_len] = 0;
     if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {
         free(ev);
-        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema name");
     }
     if (!dropped && !qt_may_send(e->feed.guard, ev)) {
         ev->refused = QT_NOT_PERMITTED;
@@ -240,7 +240,8 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     int code;
 
     if (s == NULL)
-        return qt_fail(err, QT_EINVALID, "an event of session %lld, which is not among the sessions", (long long)id);
+        return qt_fail(err, QT_EINVALID, "an event belongs to session %lld, which is not in the list of sessions",
+                       (long long)id);
     if (s->quit_fed) /* the caller counts what has no outcome */
         return QT_OK;
     if (s->fed == s->planned)
@@ -284,7 +285,8 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     int code;
 
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed.over) && !qt_stopping(e)))
-        return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
+        return qt_fail(err, QT_ESTATE,
+                       "events can be fed only after the start of the engine and before the end of the feed");
     pthread_mutex_lock(&e->feed.lock);
     code = qt_rows_open(&r, in, "lllliilliUlZZllUUU", err);
     while (code == QT_OK && !qt_stopping(e)) {
@@ -301,7 +303,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
 int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
 {
     if (atomic_load(&e->state) == QT_ENGINE_NEW)
-        return qt_fail(err, QT_ESTATE, "the engine was not started");
+        return qt_fail(err, QT_ESTATE, "the engine has not been started");
     pthread_mutex_lock(&e->feed.lock);
     if (qt_unpaced(e))
         announce(e, INT64_MAX, -1);

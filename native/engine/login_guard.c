@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define SAFELY \
-    "use TLS (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem " \
+    "use TLS (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), pass the server's public_key.pem " \
     "(--server-public-key-path FILE), or request the key (--get-server-public-key)"
 
 /* mysql/client_plugin.h has these, and needs a header that is not installed. */
@@ -60,8 +60,8 @@ static int is_password(MYSQL *m, const unsigned char *packet, size_t len)
     return n > 0 && (len == n || len == n + 1) && memcmp(packet, m->passwd, n) == 0;
 }
 
-static const char needs_key[] = "the account's login needs the server's RSA key, and a key that the server itself "
-                                "sends is not used without TLS: " SAFELY;
+static const char needs_key[] = "the login needs the RSA key of the server, and querytape does not accept a key "
+                                "that the server sends without TLS: " SAFELY;
 
 /* Returns why a packet must not be sent without encryption; NULL = it may be. One byte is the question for the key. */
 static const char *refuse(const struct guarded_vio *v, const unsigned char *packet, size_t len)
@@ -69,7 +69,7 @@ static const char *refuse(const struct guarded_vio *v, const unsigned char *pack
     if (v->guard->by_socket || len == 0 || is_encrypted(v->guard->mysql))
         return NULL;
     if (v->plugin >= CLEAR || is_password(v->guard->mysql, packet, len))
-        return "the server asks for the cleartext password, and the connection is not encrypted: refused";
+        return "the server requests the password in clear text, but the connection is not encrypted: login refused";
     if (len == 1 && !v->guard->asks_for_key)
         return needs_key;
     return NULL;
@@ -231,6 +231,6 @@ const char *qt_login_guard_end(struct qt_login_guard *g, int logged_in)
     if (g->refused == NULL && !logged_in)
         say_what_is_missing(g);
     if (g->refused == NULL && logged_in && g->tls && !g->by_socket && !is_encrypted(g->mysql))
-        return "the connection is not encrypted, and --ssl-mode asks for it";
+        return "the connection is not encrypted, but --ssl-mode requires encryption";
     return g->refused;
 }

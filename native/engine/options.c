@@ -9,14 +9,15 @@
 int qt_options_check(const struct qt_engine_options *o, struct qt_error *err)
 {
     if ((o->host == NULL) == (o->socket == NULL))
-        return qt_fail(err, QT_EINVALID, "expected either host or socket");
+        return qt_fail(err, QT_EINVALID, "expected exactly one of the options host and socket");
     if (o->user == NULL || o->charset == NULL)
-        return qt_fail(err, QT_EINVALID, "expected user and charset");
+        return qt_fail(err, QT_EINVALID, "the options user and charset are required");
     if (o->read_target != NULL &&
         ((o->read_target->host == NULL) == (o->read_target->socket == NULL) || o->read_target->user == NULL))
-        return qt_fail(err, QT_EINVALID, "expected of the read target either host or socket, and a user");
+        return qt_fail(err, QT_EINVALID, "the read target needs a user, and either host or socket");
     if (o->follows && (o->pace == QT_PACE_NONE || o->order_tables > 0 || o->max_concurrent_sessions > 0))
-        return qt_fail(err, QT_EINVALID, "what follows has a pace, no order, and any number of sessions at once");
+        return qt_fail(err, QT_EINVALID,
+                       "option follows requires a pace, and excludes order_tables and max_concurrent_sessions");
 #define REFUSE_LESS(name, least) \
     if (o->name < (least)) \
         return qt_fail(err, QT_EINVALID, "expected " #name " of at least " #least);

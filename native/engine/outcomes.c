@@ -306,7 +306,7 @@ int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayS
 
     if (sl == NULL || qt_columns_init(&sl->cols, SPECS, QT_OUTCOMES_COLUMNS) != QT_OK) {
         free(sl);
-        return qt_fail(err, QT_ENOMEM, "out of memory for the outcomes");
+        return qt_fail(err, QT_ENOMEM, "out of memory for the outcomes of events");
     }
     sl->engine = e;
     sl->length_ns = slice_ns < 0 ? 0 : slice_ns;
@@ -384,11 +384,11 @@ int qt_engine_session_results(struct qt_engine *e, struct ArrowArrayStream *out,
     int code;
 
     if (atomic_load(&e->state) != QT_ENGINE_DONE)
-        return qt_fail(err, QT_ESTATE, "the sessions' results are there when the run is done");
+        return qt_fail(err, QT_ESTATE, "the results of the sessions are available only after the run");
     source.self = cur = calloc(1, sizeof *cur);
     if (cur == NULL || qt_columns_init(&cur->cols, SESSION_SPECS, QT_SESSIONS_COLUMNS) != QT_OK) {
         free(cur);
-        return qt_fail(err, QT_ENOMEM, "out of memory for the sessions' results");
+        return qt_fail(err, QT_ENOMEM, "out of memory for the results of the sessions");
     }
     cur->engine = e;
     code = qt_stream_make(out, &source, err);

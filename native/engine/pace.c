@@ -122,9 +122,9 @@ int qt_engine_set_speed(struct qt_engine *e, double factor, struct qt_error *err
     int64_t zero = atomic_load(&e->schedule.zero_ns), now;
 
     if (factor != 0 && !(factor >= 1 / MAX_SPEED && factor <= MAX_SPEED))
-        return qt_fail(err, QT_EINVALID, "expected a speed between a millionth and a million, found %g", factor);
+        return qt_fail(err, QT_EINVALID, "expected a speed factor from 0.000001 to 1000000, found %g", factor);
     if (qt_unpaced(e))
-        return qt_fail(err, QT_ESTATE, "events have no due time at this pace: the speed cannot be changed");
+        return qt_fail(err, QT_ESTATE, "the speed cannot be changed, because events have no due time at this pace");
     pthread_mutex_lock(&t->lock);
     now = zero == 0 ? 0 : qt_now() - zero;
     if (now > t->real_ns) {

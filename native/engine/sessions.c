@@ -112,14 +112,14 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     if (running && due < before)
         due = before; /* what is published late */
     if (due < before)
-        return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
+        return qt_fail(err, QT_EINVALID, "the sessions are not sorted by opening time: session %lld opens too early",
                        (long long)qt_read_i64(r, SESSION, row));
     if (db == NULL && e->options.db != NULL) {
         db = e->options.db;
         len = strlen(db);
     }
     if (len > 0 && (db = qt_intern(e, db, len)) == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema name");
     s->engine = e;
     s->place = e->table.n_sessions;
     s->id = qt_read_i64(r, SESSION, row);
@@ -131,14 +131,14 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     s->client_flags = qt_read_null(r, CLIENT_FLAGS, row) ? 0 : qt_read_i64(r, CLIENT_FLAGS, row);
     charset = qt_read_bytes(r, CHARSET, row, &len);
     if (len > 0 && (s->charset = qt_intern(e, charset, len)) == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for a character set's name");
+        return qt_fail(err, QT_ENOMEM, "out of memory for a character set name");
     s->collation = qt_read_null(r, COLLATION, row) ? 0 : qt_read_i32(r, COLLATION, row);
     names = qt_read_bytes(r, NAMES, row, &len);
     if (len > 0 && (s->names = qt_intern(e, names, len)) == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for a collation's name");
+        return qt_fail(err, QT_ENOMEM, "out of memory for a collation name");
     if (s->account < -1 || s->account >= e->options.n_accounts)
-        return qt_fail(err, QT_EINVALID, "session %lld: its account %d is not among the accounts", (long long)s->id,
-                       s->account);
+        return qt_fail(err, QT_EINVALID, "session %lld has account %d, which is not in the list of accounts",
+                       (long long)s->id, s->account);
     s->tape_end_ns = QT_NONE;
     s->fd = -1;
     atomic_store(&s->target_id, -1);
@@ -160,7 +160,7 @@ static int add_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_err
         if (s == NULL)
             code = add_session(e, r, row, err);
         else if (atomic_load(&e->state) == QT_ENGINE_NEW)
-            code = qt_fail(err, QT_EINVALID, "session %lld is there twice", (long long)s->id);
+            code = qt_fail(err, QT_EINVALID, "session %lld is listed twice", (long long)s->id);
         else
             s->planned += qt_read_i64(r, EVENTS, row);
     }
@@ -173,7 +173,7 @@ int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct 
     int code;
 
     if (!e->options.follows && (atomic_load(&e->state) != QT_ENGINE_NEW || e->table.by_id != NULL))
-        return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
+        return qt_fail(err, QT_ESTATE, "sessions can be added only once, before the start of the engine");
     pthread_mutex_lock(&e->feed.lock);
     code = qt_rows_open(&r, in, "lllUbilUiU", err);
     if (code == QT_OK)

@@ -65,7 +65,7 @@ void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
 {
     int64_t zero = atomic_load(&e->schedule.zero_ns);
     uint64_t counts[QT_COUNTERS];
-    _Static_assert(sizeof counts == sizeof out->counts, "a counter is a number of the struct");
+    _Static_assert(sizeof counts == sizeof out->counts, "each counter is one field of the struct");
 
     memset(out, 0, sizeof *out);
     out->p95_ns = out->late_p99_ns = -1;

@@ -49,7 +49,7 @@ static void keep_without_thread(struct supervisor *v, struct qt_session *s, int 
 {
     s->no_thread = 1;
     s->error_code = error;
-    s->error = strdup("the system refused another thread");
+    s->error = strdup("the system could not start another thread");
     v->no_threads++;
     qt_count(v->e, QT_COUNT_SESSIONS_FAILED, 1);
     atomic_fetch_add(&v->e->threads.settled, 1);
@@ -281,7 +281,7 @@ int qt_engine_go(struct qt_engine *e, int64_t zero_ns, struct qt_error *err)
     if (!e->options.holds || atomic_load(&e->state) != QT_ENGINE_READY)
         return qt_fail(err, QT_ESTATE, "the engine does not wait for a start time");
     if (zero_ns <= qt_now() + WAKE_NS * (e->table.n_ahead + 50))
-        return qt_fail(err, QT_ESTATE, "the time to begin is past, or too near to wake all sessions");
+        return qt_fail(err, QT_ESTATE, "the start time has passed, or leaves too little time to wake all sessions");
     if (!atomic_compare_exchange_strong(&e->schedule.go_ns, &none, zero_ns))
         return qt_fail(err, QT_ESTATE, "the engine already has a start time");
     qt_wake_supervisor(e);

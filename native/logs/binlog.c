@@ -329,7 +329,7 @@ static int end_of_file(struct qt_binlog *b, struct qt_error *error)
     /* without any header it is a file of something else */
     qt_reader_add_not_understood(&b->log.reader, !b->log.file_events && !b->body ? b->log.offset : b->text.len);
     if (b->text.len > 0)
-        qt_log_add_bad_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+        qt_log_add_bad_record(&b->log, "truncated_statement", "expected the delimiter " DELIMITER,
                               (struct qt_span){b->text.p, b->text.len});
     qt_bytes_clear(&b->text, 0);
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
@@ -362,7 +362,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (taken == -1)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         if (taken == -2)
-            qt_log_add_bad_record(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+            qt_log_add_bad_record(&b->log, "truncated_statement", "expected the delimiter " DELIMITER,
                                   (struct qt_span){text.p, text.len < 40 ? text.len : 40});
         qt_log_consume_line(&b->log, used);
     }
@@ -391,7 +391,7 @@ static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL
 struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
                                  struct qt_error *error)
 {
-    struct qt_binlog *b = qt_log_open(sizeof *b, &kind, "mysqlbinlog's output", paths, n_paths, options, error);
+    struct qt_binlog *b = qt_log_open(sizeof *b, &kind, "output of mysqlbinlog", paths, n_paths, options, error);
     if (b == NULL)
         return NULL;
     b->thread = b->when_ns = b->insert_id = b->last_insert_id = -1;

@@ -219,12 +219,14 @@ static void say_problems(struct qt_general *g, const struct row *r)
     if (r->cut)
         qt_log_add_cut_problem(&g->log, shown);
     else if (r->torn)
-        qt_log_add_problem(&g->log, "truncated_statement", "no line of another program inside a statement", shown);
+        qt_log_add_problem(&g->log, "truncated_statement", "a line of another program interrupts the statement", shown);
     else if (r->unbalanced)
-        qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
+        qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment does not end inside the statement",
+                           shown);
     else if (r->ambiguous)
         qt_log_add_problem(&g->log, "ambiguous_boundary",
-                           "no row inside a literal; it was kept as part of the statement", shown);
+                           "a line inside a literal looks like a log row, and was kept as part of the statement",
+                           shown);
     qt_log_add_wrapped(&g->log, r->wrapped);
 }
 
@@ -310,7 +312,7 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
         return;
     }
     qt_log_add_bad_record(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-                          "a row: time, thread id, command, argument", (struct qt_span){p, n});
+                          "expected a row with time, thread id, command and argument", (struct qt_span){p, n});
     g->skipping = 1;
 }
 

@@ -215,7 +215,7 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
 {
     int code = QT_OK;
     struct qt_span found = {s->log.buffer + s->log.begin, s->log.end - s->log.begin};
-    qt_log_add_bad_record(&s->log, "not_understood", "a record of ProxySQL's events log",
+    qt_log_add_bad_record(&s->log, "not_understood", "expected a record of a ProxySQL events log",
                           (struct qt_span){found.p, found.len < 40 ? found.len : 40});
     do {
         qt_log_consume(&s->log, 1);
@@ -287,7 +287,7 @@ static const struct qt_reader_kind kind = {read_batch, NULL, close_log, NULL};
 struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
                                    struct qt_error *error)
 {
-    struct qt_proxysql *s = qt_log_open(sizeof *s, &kind, "ProxySQL's events log", paths, n_paths, options, error);
+    struct qt_proxysql *s = qt_log_open(sizeof *s, &kind, "a ProxySQL events log", paths, n_paths, options, error);
     if (s == NULL)
         return NULL;
     s->counts = 3;

@@ -55,19 +55,19 @@ static const char formats[] = "lllllUUUUZlllllllllUZlU";
 
 /* The columns that may be unread, as problems name them. */
 static const struct {
-    const char *column, *kind, *expected;
+    const char *column, *kind, *message;
 } readable[] = {
-    {"when_ns", "unread_time", "a time"},
-    {"duration_ns", "unread_duration", "a duration: a number or HH:MM:SS.ffffff"},
-    {"lock_ns", "unread_lock", "a duration: a number or HH:MM:SS.ffffff"},
-    {"thread_id", "unread_thread_id", "a number"},
-    {"stmt", "unread_stmt", "a number"},
-    {"errno", "unread_errno", "a number"},
-    {"rows_sent", "unread_rows_sent", "a number"},
-    {"rows_examined", "unread_rows_examined", "a number"},
-    {"rows_affected", "unread_rows_affected", "a number"},
-    {"bytes_sent", "unread_bytes_sent", "a number"},
-    {"flags", "unread_flags", "a number"},
+    {"when_ns", "unread_time", "expected a time"},
+    {"duration_ns", "unread_duration", "expected a duration (a number or HH:MM:SS.ffffff)"},
+    {"lock_ns", "unread_lock", "expected a duration (a number or HH:MM:SS.ffffff)"},
+    {"thread_id", "unread_thread_id", "expected a number"},
+    {"stmt", "unread_stmt", "expected a number"},
+    {"errno", "unread_errno", "expected a number"},
+    {"rows_sent", "unread_rows_sent", "expected a number"},
+    {"rows_examined", "unread_rows_examined", "expected a number"},
+    {"rows_affected", "unread_rows_affected", "expected a number"},
+    {"bytes_sent", "unread_bytes_sent", "expected a number"},
+    {"flags", "unread_flags", "expected a number"},
 };
 
 struct qt_row_source {
@@ -113,7 +113,7 @@ static void not_understood(struct qt_row_source *s)
     struct qt_span found = text(s, STATEMENT);
     qt_reader_add_not_understood(&s->log.reader, found.len);
     found = qt_problem_excerpt(s->log.normalizer, found);
-    qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, "not_understood", "a row with a time in it",
+    qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, "not_understood", "expected a row with a time",
                     found.p, found.len);
 }
 
@@ -142,11 +142,15 @@ static void note_back(struct qt_row_source *s, struct qt_span when)
 static void say_backs(struct qt_row_source *s)
 {
     uint64_t rows = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
-    for (uint64_t i = 0; s->backs <= MAX_BACKS && s->backs * 3 < rows && i < s->backs; i++)
-        qt_problems_add(&s->log.reader.problems, s->back[i].file, s->back[i].place, 0, "ambiguous_time",
-                        "local times that do not go back (daylight saving time ends, or the clock was set back): export"
-                        " them in UTC",
-                        s->back[i].when, strlen(s->back[i].when));
+    for (uint64_t i = 0; s->backs <= MAX_BACKS && s->backs * 3 < rows && i < s->backs; i++) {
+        char message[160];
+        snprintf(message, sizeof message,
+                 "the local time goes back to %s: daylight saving time ended, or the clock was set back. Export the"
+                 " times in UTC.",
+                 s->back[i].when);
+        qt_problems_add(&s->log.reader.problems, s->back[i].file, s->back[i].place, 0, "ambiguous_time", message, NULL,
+                        0);
+    }
     s->backs = 0;
 }
 
@@ -154,7 +158,7 @@ static void say_unread(struct qt_row_source *s)
 {
     struct qt_span all = text(s, UNREAD);
     while (all.len > 0) {
-        char expected[160];
+        char message[160];
         struct qt_span found = cut_off(&all, '\x1e'), column = cut_off(&found, '\x1f'), name = cut_off(&found, '\x1f');
         size_t i = 0, n = sizeof readable / sizeof *readable;
         if (qt_span_is(column, "back"))
@@ -164,9 +168,9 @@ static void say_unread(struct qt_row_source *s)
         if (i == n)
             continue;
         found = qt_problem_excerpt(s->log.normalizer, found);
-        snprintf(expected, sizeof expected, "%s in %.*s", readable[i].expected, name.len < 80 ? (int)name.len : 80,
+        snprintf(message, sizeof message, "%s in column %.*s", readable[i].message, name.len < 80 ? (int)name.len : 80,
                  name.p);
-        qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, readable[i].kind, expected, found.p,
+        qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, readable[i].kind, message, found.p,
                         found.len);
     }
 }

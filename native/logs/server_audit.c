@@ -349,7 +349,8 @@ static int begins_session(struct qt_server_audit *a, uint64_t key)
 static void count_event(struct qt_server_audit *a, const struct line *l)
 {
     if (l->retcode == -2)
-        qt_log_add_problem(&a->log, "bad_value", "a number as the row's return code", l->field[OPERATION]);
+        qt_log_add_problem(&a->log, "bad_value", "expected a number as the return code of the row",
+                           l->field[OPERATION]);
     a->log.file_events++;
     atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
 }
@@ -440,7 +441,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             qt_reader_add_not_understood(reader, used);
         if (taken == -2)
             qt_log_add_bad_record(&a->log, "not_understood",
-                                  "time,serverhost,user,host,connection,query,operation,database,object,code", text);
+                                  "expected time,serverhost,user,host,connection,query,operation,database,object,code",
+                                  text);
         qt_log_consume_line(&a->log, used);
         if (a->text.room > KEPT_TEXT)
             qt_bytes_clear(&a->text, KEPT_TEXT);

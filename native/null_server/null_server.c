@@ -210,7 +210,7 @@ static int listen_on(struct qt_null_server *s, const char *socket_path, struct q
     int failed;
 
     if (socket_path != NULL && strlen(socket_path) >= sizeof un.sun_path)
-        return qt_fail(err, QT_EINVALID, "%s: too long a path for a unix socket", socket_path);
+        return qt_fail(err, QT_EINVALID, "%s: the path is too long for a Unix socket", socket_path);
     s->listener = socket(socket_path != NULL ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_path != NULL) {
         memcpy(un.sun_path, socket_path, strlen(socket_path));
@@ -238,7 +238,7 @@ static int start_worker(struct qt_null_server *s, struct worker *w, struct qt_er
         return qt_fail(err, QT_EIO, "the null server cannot wait for clients: %s", strerror(errno));
     error = pthread_create(&w->thread, NULL, serve, w);
     if (error != 0)
-        return qt_fail(err, QT_EIO, "no thread for the null server: %s", strerror(error));
+        return qt_fail(err, QT_EIO, "cannot start a thread for the null server: %s", strerror(error));
     w->started = 1;
     return QT_OK;
 }
@@ -248,7 +248,7 @@ struct qt_null_server *qt_null_start(const char *socket_path, int32_t threads, i
     struct qt_null_server *s;
 
     if (threads < 1 || threads > 256 || delay_ns < 0) {
-        qt_fail(err, QT_EINVALID, "expected 1 to 256 threads and a delay of at least 0");
+        qt_fail(err, QT_EINVALID, "expected 1 to 256 threads and a delay of at least 0 ns");
         return NULL;
     }
     s = calloc(1, sizeof *s + (size_t)threads * sizeof(struct worker));

@@ -35,7 +35,7 @@ static ssize_t read_some(void *cookie, char *out, size_t size)
     if (qt_input_read(f->input, out, size, &got, &f->fault) == QT_OK) {
         if (qt_pcapng_follow(&f->secrets, out, got) == 0)
             return (ssize_t)got;
-        qt_fail(&f->fault, QT_EIO, "%s: out of memory for its secrets", f->path);
+        qt_fail(&f->fault, QT_EIO, "%s: out of memory for the TLS secrets", f->path);
     }
     errno = EIO;
     return -1;
@@ -65,7 +65,7 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *
         if (f->pcap == NULL && f->fault.code == QT_EIO)
             qt_fail(error, QT_EIO, "%s", f->fault.message);
         else if (f->pcap == NULL)
-            qt_fail(error, QT_EFORMAT, "%s: not a capture file that can be read: %s", path, said);
+            qt_fail(error, QT_EFORMAT, "%s: cannot be read as a packet capture: %s", path, said);
     }
     if (f->pcap == NULL) {
         qt_capture_file_close(f);

@@ -124,16 +124,16 @@ static int make_filter(pcap_t *pcap, const int32_t *ports, int32_t n_ports, stru
     size_t start = out->len;
     int failed = add_untagged(pcap, ports, n_ports, out) || add_tagged(pcap, out) || qt_bytes_add(out, "", 1) != 0;
     if (failed)
-        return qt_fail(error, QT_ENOMEM, "out of memory for the filter");
+        return qt_fail(error, QT_ENOMEM, "out of memory for the packet filter");
     *ports_only = !compiles(pcap, out->p + start);
     if (!*ports_only)
         return QT_OK;
     out->len = start;
     if (add_ports(out, "tcp port %d", ports, n_ports) != 0 || qt_bytes_add(out, "", 1) != 0)
-        return qt_fail(error, QT_ENOMEM, "out of memory for the filter");
+        return qt_fail(error, QT_ENOMEM, "out of memory for the packet filter");
     return compiles(pcap, out->p + start)
                ? QT_OK
-               : qt_fail(error, QT_EINVALID, "cannot make a filter for this interface: %s", pcap_geterr(pcap));
+               : qt_fail(error, QT_EINVALID, "cannot create a packet filter for this interface: %s", pcap_geterr(pcap));
 }
 
 static int set_filter(pcap_t *pcap, const int32_t *ports, int32_t n_ports, int32_t *ports_only, struct qt_error *error)
@@ -142,13 +142,13 @@ static int set_filter(pcap_t *pcap, const int32_t *ports, int32_t n_ports, int32
     struct qt_bytes text = {NULL, 0, 0};
     int code = make_filter(pcap, ports, n_ports, &text, ports_only, error);
     if (code == QT_OK && pcap_compile(pcap, &program, text.p, 1, PCAP_NETMASK_UNKNOWN) != 0)
-        code = qt_fail(error, QT_EINVALID, "cannot make the filter: %s", pcap_geterr(pcap));
+        code = qt_fail(error, QT_EINVALID, "cannot create the packet filter: %s", pcap_geterr(pcap));
     qt_bytes_free(&text);
     if (code != QT_OK)
         return code;
     int bad = pcap_setfilter(pcap, &program);
     pcap_freecode(&program);
-    return bad ? qt_fail(error, QT_EIO, "cannot set the filter: %s", pcap_geterr(pcap)) : QT_OK;
+    return bad ? qt_fail(error, QT_EIO, "cannot set the packet filter: %s", pcap_geterr(pcap)) : QT_OK;
 }
 
 /* ---- the thread that captures, and its ring ---- */
@@ -278,11 +278,12 @@ struct qt_live *qt_live_open(const struct qt_packets_options *o, struct qt_error
     l->part_ns = o->part_ns > 0 ? o->part_ns : INT64_C(5000000000);
     l->part_began_ns = qt_now();
     l->ring = malloc(l->size);
-    int code = l->ring != NULL ? open_interface(l, o, error) : qt_fail(error, QT_ENOMEM, "out of memory for the ring");
+    int code = l->ring != NULL ? open_interface(l, o, error)
+                               : qt_fail(error, QT_ENOMEM, "out of memory for the packet buffer");
     if (code == QT_OK)
         code = qt_privileges_drop(o->user, error);
     if (code == QT_OK && !(l->has_thread = pthread_create(&l->thread, NULL, run, l) == 0))
-        code = qt_fail(error, QT_EIO, "no thread for capturing");
+        code = qt_fail(error, QT_EIO, "cannot start the capture thread");
     if (code == QT_OK)
         return l;
     qt_live_close(l);
@@ -365,7 +366,7 @@ void qt_live_close(struct qt_live *l)
 static int become(uid_t uid, gid_t gid, struct qt_error *error)
 {
     if (setgroups(1, &gid) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-        return qt_fail(error, QT_EIO, "root's privileges cannot be dropped: %s", strerror(errno));
+        return qt_fail(error, QT_EIO, "cannot drop root privileges: %s", strerror(errno));
     return QT_OK;
 }
 
@@ -375,7 +376,7 @@ static int without_capabilities(struct qt_error *error)
     struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
     data[0].effective = data[0].permitted = 1u << CAP_DAC_OVERRIDE;
     if (syscall(SYS_capset, &header, data) != 0)
-        return qt_fail(error, QT_EIO, "capabilities cannot be dropped: %s", strerror(errno));
+        return qt_fail(error, QT_EIO, "cannot drop capabilities: %s", strerror(errno));
     return QT_OK;
 }
 
@@ -387,7 +388,7 @@ int qt_privileges_drop(const char *user, struct qt_error *error)
         char room[4096];
         struct passwd found, *is = NULL;
         if (getpwnam_r(user, &found, room, sizeof room, &is) != 0 || is == NULL)
-            return qt_fail(error, QT_EINVALID, "--user %s: no such user on this machine", user);
+            return qt_fail(error, QT_EINVALID, "--user %s: this machine has no such user", user);
         return become(found.pw_uid, found.pw_gid, error);
     }
     const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
@@ -402,11 +403,11 @@ int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char 
     struct qt_bytes text = {NULL, 0, 0};
     pcap_t *pcap = pcap_open_dead(link, 262144);
     if (pcap == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory for the filter");
+        return qt_fail(error, QT_ENOMEM, "out of memory for the packet filter");
     int code = make_filter(pcap, ports, n_ports, &text, ports_only, error);
     pcap_close(pcap);
     if (code == QT_OK && text.len > size)
-        code = qt_fail(error, QT_EINVALID, "the filter has %zu bytes: expected at most %zu", text.len, size);
+        code = qt_fail(error, QT_EINVALID, "expected a packet filter of at most %zu bytes, found %zu", size, text.len);
     if (code == QT_OK)
         memcpy(out, text.p, text.len);
     qt_bytes_free(&text);

@@ -25,8 +25,9 @@ static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const str
     s->frames[kind]++;
     if (kind == QT_FRAME_NOT_IP || kind == QT_FRAME_NOT_TCP || kind == QT_FRAME_FRAGMENT || s->frames[kind] > 1)
         return;
-    qt_problems_add(&s->reader.problems, s->file, 0, s->packet, frame_kinds[kind], "a frame with a whole TCP header",
-                    (const char *)p->p, p->captured < 32 ? p->captured : 32);
+    qt_problems_add(&s->reader.problems, s->file, 0, s->packet, frame_kinds[kind],
+                    "expected a frame with a complete TCP header", (const char *)p->p,
+                    p->captured < 32 ? p->captured : 32);
 }
 
 /* May an IP packet, of which there are these first bytes, be of a connection that is followed? */
@@ -49,7 +50,7 @@ static void note_incomplete(struct qt_packets *s, int64_t now_ns)
             continue;
         s->incomplete++;
         qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, lost.packet, "ip_fragment",
-                        "every fragment of an IP packet", NULL, 0);
+                        "fragments of an IP packet are missing", NULL, 0);
     }
 }
 
@@ -79,7 +80,7 @@ static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct q
         atomic_store_explicit(&s->reader.bytes_parsed, s->bytes, memory_order_relaxed);
     enum qt_frame_kind kind = qt_frame_parse(p->link, p->p, p->captured, p->sent, &frame);
     if (kind == QT_FRAME_FRAGMENT && join(s, p, &frame, &kind) < 0)
-        return qt_fail(error, QT_ENOMEM, "out of memory for fragments");
+        return qt_fail(error, QT_ENOMEM, "out of memory for IP fragments");
     for (int i = 0; frame.tunnels != 0 && i < QT_TUNNELS; i++)
         s->tunnels[i] += frame.tunnels >> i & 1;
     if (kind != QT_FRAME_TCP) {
@@ -156,7 +157,7 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
         int more = qt_capture_file_next(s->open, p, &said);
         if (more > 0 && p->untimed)
             qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "impossible_time",
-                            "a time from 1970 to 2200", NULL, 0);
+                            "the packet time is outside the years 1970 to 2200", NULL, 0);
         if (more > 0)
             return 1;
         if (more < 0 && said.code != QT_EFORMAT) {
@@ -173,7 +174,7 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
 static void note_losses(struct qt_packets *s)
 {
     uint64_t kernel, interface, ring;
-    char text[96];
+    char text[160];
     int64_t now = qt_now();
     if (!s->ended && now - s->looked_ns < INT64_C(1000000000))
         return;
@@ -181,12 +182,13 @@ static void note_losses(struct qt_packets *s)
     uint64_t lost = qt_live_count_lost(s->live, &kernel, &interface, &ring);
     if (lost == s->lost)
         return;
-    int n = snprintf(text, sizeof text, "%llu in this second; in all kernel %llu, interface %llu, ring %llu",
-                     (unsigned long long)(lost - s->lost), (unsigned long long)kernel, (unsigned long long)interface,
-                     (unsigned long long)ring);
+    snprintf(text, sizeof text,
+             "packets lost in this second: %llu (since the start: kernel %llu, interface %llu, ring %llu)",
+             (unsigned long long)(lost - s->lost), (unsigned long long)kernel, (unsigned long long)interface,
+             (unsigned long long)ring);
     s->lost = lost;
     atomic_store_explicit(&s->reader.lost, lost, memory_order_relaxed);
-    qt_problems_add(&s->reader.problems, 0, 0, s->packet, "packets_dropped", "every packet", text, (size_t)n);
+    qt_problems_add(&s->reader.problems, 0, 0, s->packet, "packets_dropped", text, NULL, 0);
 }
 
 /* Once a second: have secrets come that connections wait for? */

@@ -238,7 +238,7 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
     return QT_OK;
 }
 
-static void on_problem(void *self, void *connection, int64_t packet, const char *kind, const char *expected,
+static void on_problem(void *self, void *connection, int64_t packet, const char *kind, const char *message,
                        const char *found, size_t found_len)
 {
     struct qt_packets *s = self;
@@ -248,8 +248,8 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
     s->misfits += strcmp(kind, "execution_does_not_fit") == 0;
     s->x_protocol += strcmp(kind, "x_protocol") == 0;
     if (strcmp(kind, "no_event") == 0 && s->silent++ == 0)
-        snprintf(s->first_silent, sizeof s->first_silent, "%s, found %.*s", expected, (int)found_len, found);
-    qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
+        snprintf(s->first_silent, sizeof s->first_silent, "%s: %.*s", message, (int)found_len, found);
+    qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, message, found, found_len);
 }
 
 struct qt_decoder_sink qt_packets_sink(struct qt_packets *s)

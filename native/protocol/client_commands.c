@@ -109,7 +109,7 @@ int qt_commands_take(struct qt_decoder *d, const struct qt_piece *piece)
     if (piece->seq != 0 && d->n_pending > 0 && qt_last_pending(d)->type == COM_CHANGE_USER)
         return QT_OK; /* its authentication */
     if (piece->seq != 0 || piece->n == 0 || d->n_pending >= MAX_PENDING) {
-        qt_decoder_packet_problem(d, piece, "not_a_command", "a command, which has sequence 0");
+        qt_decoder_packet_problem(d, piece, "not_a_command", "expected a command packet with sequence number 0");
         return qt_pending_lose(d);
     }
     struct qt_pending_command *c = qt_pending_push(d, piece->p[0], piece);

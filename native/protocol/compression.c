@@ -45,7 +45,7 @@ static int open_frame(struct qt_decoder *d, const char *p, int64_t packet, struc
         return 1;
     *code = unpack(d, p + FRAME_HEADER, stored, claimed);
     if (*code == QT_EFORMAT)
-        qt_decoder_problem(d, packet, "bad_compression", "a compressed frame", NULL, FRAME_HEADER + stored);
+        qt_decoder_problem(d, packet, "bad_compression", "expected a compressed frame", NULL, FRAME_HEADER + stored);
     *content = (struct qt_span){d->inflated.p, d->inflated.len};
     return *code == QT_OK ? 1 : -1;
 }

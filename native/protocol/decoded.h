@@ -58,7 +58,7 @@ struct qt_decoder_sink {
     int (*midway)(void *self, void *connection, struct qt_decoder *, struct qt_span host, int32_t port);
     int (*event)(void *self, void *connection, const struct qt_decoded_event *); /* QT_OK or a code, which ends all */
     int (*session)(void *self, void *connection, const struct qt_decoded_session *);
-    void (*problem)(void *self, void *connection, int64_t packet, const char *kind, const char *expected,
+    void (*problem)(void *self, void *connection, int64_t packet, const char *kind, const char *message,
                     const char *found, size_t found_len);
 };
 

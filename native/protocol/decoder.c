@@ -120,9 +120,9 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
         struct qt_span host = {d->host, strlen(d->host)};
         if (d->sink.midway != NULL && d->sink.midway(d->sink.self, d->options.connection, d, host, d->port))
             return 1;
-        qt_decoder_problem(d, 0, "joined_midway",
-                           "the connection's login in the capture: account, schema and prepared texts are not known",
-                           NULL, 0);
+        qt_decoder_problem(
+            d, 0, "joined_midway",
+            "the capture does not contain the login, so account, schema and prepared statements are unknown", NULL, 0);
     }
     return 1;
 }
@@ -322,9 +322,9 @@ static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
     char text[64];
     if (d->phase == PHASE_DONE)
         return QT_OK;
-    int n = snprintf(text, sizeof text, "%llu bytes of the %s missing", (unsigned long long)lost,
-                     way == QT_WAY_CLIENT ? "client" : "server");
-    qt_decoder_problem(d, packet, "lost_packets", "every byte of the connection", text, (size_t)n);
+    snprintf(text, sizeof text, "%llu %s from the %s %s missing", (unsigned long long)lost,
+             lost == 1 ? "byte" : "bytes", way == QT_WAY_CLIENT ? "client" : "server", lost == 1 ? "is" : "are");
+    qt_decoder_problem(d, packet, "lost_packets", text, NULL, 0);
     if (lost <= s->skip) { /* of what is skipped anyway */
         s->skip -= (size_t)lost;
         return QT_OK;

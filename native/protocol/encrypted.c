@@ -20,18 +20,21 @@ int qt_encrypted_begin(struct qt_decoder *d, const struct qt_tls_sink *sink)
 static void name_end(const struct qt_decoder *d, int64_t packet)
 {
     static const struct {
-        const char *kind, *expected;
+        const char *kind, *message;
     } ends[] = {
-        [QT_TLS_WRONG_KEYS] = {"wrong_keys", "the key log's secrets of this connection to decrypt it"},
-        [QT_TLS_UNSUPPORTED] = {"tls_not_supported", "TLS 1.0 to 1.3 with AES-GCM, AES-CBC or ChaCha20-Poly1305"},
-        [QT_TLS_LOST] = {"tls_lost", "each record of the TLS handshake, and one to continue with after a gap"},
-        [QT_TLS_RENEGOTIATED] = {"tls_renegotiated", "the key log's secrets of a renegotiation"},
+        [QT_TLS_WRONG_KEYS] = {"wrong_keys", "the secrets of the key log do not decrypt the connection"},
+        [QT_TLS_UNSUPPORTED] = {"tls_not_supported",
+                                "expected TLS 1.0 to 1.3 with AES-GCM, AES-CBC or ChaCha20-Poly1305"},
+        [QT_TLS_LOST] =
+            {"tls_lost",
+             "TLS records are missing: decryption could not start, or could not resume after missing bytes"},
+        [QT_TLS_RENEGOTIATED] = {"tls_renegotiated", "the key log does not contain the secrets of a TLS renegotiation"},
     };
     char agreed[64];
     if ((size_t)d->tls_end >= sizeof ends / sizeof *ends || ends[d->tls_end].kind == NULL)
         return;
     qt_tls_describe(d->tls, agreed, sizeof agreed);
-    qt_decoder_problem(d, packet, ends[d->tls_end].kind, ends[d->tls_end].expected, agreed, strlen(agreed));
+    qt_decoder_problem(d, packet, ends[d->tls_end].kind, ends[d->tls_end].message, agreed, strlen(agreed));
 }
 
 /* Where nothing more can be read: what waits is told, and the keys are let go. */

@@ -37,7 +37,7 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
     if (qt_parse_greeting(piece->p, piece->n, &greeting) != 0) {
         if (qt_opening_is_x(d, QT_WAY_SERVER, piece))
             return QT_OK;
-        qt_decoder_packet_problem(d, piece, "bad_greeting", "a server's greeting of protocol 10");
+        qt_decoder_packet_problem(d, piece, "bad_greeting", "expected a server greeting of protocol version 10");
         d->phase = PHASE_DONE; /* what follows only looks like commands */
         return QT_OK;
     }
@@ -72,7 +72,7 @@ static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
         d->deprecate_eof = (d->caps & CLIENT_DEPRECATE_EOF) != 0;
     }
     if (bad) {
-        qt_decoder_packet_problem(d, piece, "bad_login", "a HandshakeResponse41");
+        qt_decoder_packet_problem(d, piece, "bad_login", "expected a HandshakeResponse41 packet");
         return qt_pending_lose(d);
     }
     d->connect_seen = 1;
@@ -122,7 +122,8 @@ int qt_login_take(struct qt_decoder *d, enum qt_way way, const struct qt_piece *
             return take_greeting(d, piece);
         if (qt_opening_is_x(d, QT_WAY_CLIENT, piece))
             return QT_OK;
-        qt_decoder_packet_problem(d, piece, "client_first", "the server's greeting first");
+        qt_decoder_packet_problem(d, piece, "client_first",
+                                  "expected the server greeting before the first packet of the client");
         return qt_pending_lose(d);
     case PHASE_LOGIN:
         return way == QT_WAY_CLIENT ? take_response(d, piece) : QT_OK;

@@ -62,7 +62,7 @@ static void write_hex(char *out, const struct qt_opening *o)
 
 void qt_opening_report_silent(struct qt_decoder *d)
 {
-    char expected[160], client[40], server[40];
+    char message[192], client[40], server[40];
     const struct qt_opening *o = d->opening;
     int greeted = d->phase == PHASE_LOGIN && o[QT_WAY_CLIENT].bytes == 0;     /* a check whether the server is there */
     int answers = d->options.joined_midway && o[QT_WAY_CLIENT].bytes < LEAST; /* of what was asked before */
@@ -70,16 +70,17 @@ void qt_opening_report_silent(struct qt_decoder *d)
         return;
     write_hex(client, &o[QT_WAY_CLIENT]);
     write_hex(server, &o[QT_WAY_SERVER]);
-    snprintf(expected, sizeof expected, "MySQL on port %d (first bytes of the client: %s; of the server: %s)",
+    snprintf(message, sizeof message,
+             "no MySQL command was found on port %d (first bytes of the client: %s; first bytes of the server: %s)",
              (int)d->options.server_port, client, server);
-    qt_decoder_problem(d, d->opening_packet, "no_event", expected, NULL, 0);
+    qt_decoder_problem(d, d->opening_packet, "no_event", message, NULL, 0);
 }
 
 static void tell_x(struct qt_decoder *d, int64_t packet)
 {
     d->x_protocol = 1;
     d->phase = PHASE_DONE;
-    qt_decoder_problem(d, packet, "x_protocol", "MySQL's classic protocol: the X protocol is not read", NULL, 0);
+    qt_decoder_problem(d, packet, "x_protocol", "querytape does not read the X protocol", NULL, 0);
 }
 
 int qt_opening_is_x(struct qt_decoder *d, enum qt_way way, const struct qt_piece *piece)

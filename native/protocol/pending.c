@@ -198,12 +198,12 @@ static struct qt_span statement_of(const struct qt_pending_command *c)
 
 static void tell_misfit(struct qt_decoder *d, const struct qt_pending_command *c)
 {
-    char expected[128];
+    char message[128];
     size_t len = c->payload.len + 1;
-    snprintf(expected, sizeof expected,
-             "an execution of a statement with %u parameters (it stops to fit at byte %zu of %zu)",
+    snprintf(message, sizeof message,
+             "the execution does not match its prepared statement (parameters: %u) from byte %zu of %zu",
              (unsigned)c->stmt->params, d->misfit, len);
-    qt_decoder_problem(d, c->packet, "execution_does_not_fit", expected, NULL, len);
+    qt_decoder_problem(d, c->packet, "execution_does_not_fit", message, NULL, len);
 }
 
 static void add_params(struct qt_decoder *d, struct qt_pending_command *c, struct qt_decoded_event *e)
@@ -217,8 +217,8 @@ static void add_params(struct qt_decoder *d, struct qt_pending_command *c, struc
     if (understood < 0 && d->misfit > 0 && !c->cut)
         tell_misfit(d, c);
     else if (understood < 0)
-        qt_decoder_problem(d, c->packet, "params_not_understood", "parameters that fit a statement seen prepared", NULL,
-                           d->params.len);
+        qt_decoder_problem(d, c->packet, "params_not_understood",
+                           "the parameters do not match a known prepared statement", NULL, d->params.len);
 }
 
 static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)

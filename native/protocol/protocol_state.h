@@ -150,8 +150,8 @@ static inline struct qt_pending_command *qt_first_pending(const struct qt_decode
 
 /* Tells a problem with the client and the command it came with. `found`: a text; NULL = `len` bytes, whose content is
  * somebody's data and is not shown. */
-static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet, const char *kind,
-                                      const char *expected, const char *found, size_t len)
+static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet, const char *kind, const char *message,
+                                      const char *found, size_t len)
 {
     const char *command = d->n_pending > 0            ? qt_first_pending(d)->name
                           : d->phase == PHASE_COMMAND ? "no command"
@@ -163,15 +163,15 @@ static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet
     else if (n < (int)sizeof text && len > 0)
         n += snprintf(text + n, sizeof text - (size_t)n, ": %zu bytes", len);
     if (d->sink.problem != NULL)
-        d->sink.problem(d->sink.self, d->options.connection, packet, kind, expected, text,
+        d->sink.problem(d->sink.self, d->options.connection, packet, kind, message, text,
                         (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
 /* The packet is a problem. */
 static inline void qt_decoder_packet_problem(const struct qt_decoder *d, const struct qt_piece *piece, const char *kind,
-                                             const char *expected)
+                                             const char *message)
 {
-    qt_decoder_problem(d, piece->packet, kind, expected, NULL, piece->n);
+    qt_decoder_problem(d, piece->packet, kind, message, NULL, piece->n);
 }
 
 static inline struct qt_pending_command *qt_last_pending(const struct qt_decoder *d)

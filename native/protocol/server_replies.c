@@ -116,7 +116,7 @@ static int go_on_or_finish(struct qt_decoder *d, struct qt_pending_command *c, u
 
 static int report_confusion(struct qt_decoder *d, const struct qt_piece *piece)
 {
-    qt_decoder_packet_problem(d, piece, "answer_not_understood", "an answer that fits the command");
+    qt_decoder_packet_problem(d, piece, "answer_not_understood", "expected a reply that matches the command");
     return qt_pending_lose(d);
 }
 

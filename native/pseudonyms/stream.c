@@ -114,7 +114,8 @@ int qt_pseudonyms_stream(struct qt_pseudonyms *s, struct ArrowArrayStream *in, c
         return qt_fail(err, QT_ENOMEM, "out of memory");
     if (n == 0 || n > MAX_COLUMNS || strspn(what, "lspmt") != n) {
         free(r);
-        return qt_fail(err, QT_EINVALID, "1 to %d columns of the kinds l, s, p, m, t; found \"%s\"", MAX_COLUMNS, what);
+        return qt_fail(err, QT_EINVALID, "expected 1 to %d columns of the kinds l, s, p, m and t, found \"%s\"",
+                       MAX_COLUMNS, what);
     }
     r->pseudonyms = s;
     r->in = in;

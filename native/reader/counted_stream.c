@@ -117,7 +117,7 @@ struct qt_counted_stream *qt_counted_stream_new(struct ArrowArrayStream *stream,
     w->facts = (struct qt_part_facts){.first_ns = INT64_MAX, .last_ns = INT64_MIN};
     int failed = find_places(w);
     if (failed) {
-        qt_fail(error, failed == ENOMEM ? QT_ENOMEM : QT_EINVALID, "the columns of a stream cannot be watched");
+        qt_fail(error, failed == ENOMEM ? QT_ENOMEM : QT_EINVALID, "expected a readable stream of at most 64 columns");
         free(w);
         return NULL;
     }

@@ -107,7 +107,8 @@ static int fail(const struct rewriting *r, int code, struct qt_error *error)
         return qt_fail(error, code, "out of memory");
     if (code == QT_EIO)
         return qt_fail(error, code, "writing a temporary file failed: %s", strerror(errno));
-    const char *why = r->place == QUOTED ? "a quote never closes" : "a value continues after its closing quote";
+    const char *why = r->place == QUOTED ? "the closing quote of a value is missing"
+                                         : "text follows the closing quote of a value";
     return qt_fail(error, code, "line %llu: %s", (unsigned long long)r->line + 1, why);
 }
 

@@ -72,7 +72,7 @@ struct qt_follow *qt_follow_open(const char *path, int from_end, struct qt_error
     ssize_t have = pread(f->fd, head, sizeof head, 0);
     for (int i = 0; i < 3; i++)
         if (have >= (ssize_t)packed_len[i] && memcmp(head, packed[i], packed_len[i]) == 0) {
-            qt_fail(error, QT_EFORMAT, "%s: expected a log that is being written, found a packed file", path);
+            qt_fail(error, QT_EFORMAT, "%s: expected an uncompressed log, found a compressed file", path);
             goto bad;
         }
     f->at = from_end ? (uint64_t)what.st_size : 0;

@@ -219,7 +219,7 @@ static int read_xz(struct qt_input *in, char *out, size_t size, size_t *got, str
         if (said != LZMA_OK && said != LZMA_STREAM_END && said != LZMA_BUF_ERROR)
             return qt_fail(error, QT_EFORMAT, "%s: damaged xz data near byte %llu%s", in->path,
                            (unsigned long long)(in->stored - in->have + in->used),
-                           said == LZMA_MEMLIMIT_ERROR ? " (it wants more than 256 MiB of memory)" : "");
+                           said == LZMA_MEMLIMIT_ERROR ? " (decompression needs more than 256 MiB of memory)" : "");
     }
     *got = size - in->xz.avail_out;
     return QT_OK;

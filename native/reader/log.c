@@ -167,15 +167,15 @@ uint64_t qt_log_count_lines(struct qt_log *l)
     return l->line += lines;
 }
 
-void qt_log_add_problem(struct qt_log *l, const char *kind, const char *expected, struct qt_span found)
+void qt_log_add_problem(struct qt_log *l, const char *kind, const char *message, struct qt_span found)
 {
-    qt_problems_add(&l->reader.problems, l->file, (int64_t)qt_log_count_lines(l), (int64_t)l->offset, kind, expected,
+    qt_problems_add(&l->reader.problems, l->file, (int64_t)qt_log_count_lines(l), (int64_t)l->offset, kind, message,
                     found.p, found.len);
 }
 
-void qt_log_add_bad_record(struct qt_log *l, const char *kind, const char *expected, struct qt_span line)
+void qt_log_add_bad_record(struct qt_log *l, const char *kind, const char *message, struct qt_span line)
 {
-    qt_log_add_problem(l, kind, expected, qt_problem_excerpt(l->normalizer, line));
+    qt_log_add_problem(l, kind, message, qt_problem_excerpt(l->normalizer, line));
 }
 
 struct qt_span qt_log_cut_wrapped(struct qt_log *l, struct qt_session_mode mode, const char *line, size_t used,
@@ -206,7 +206,7 @@ void qt_log_add_wrapped(struct qt_log *l, struct qt_span left)
         return;
     qt_reader_add_not_understood(&l->reader, left.len);
     left.len = newline != NULL ? (size_t)(newline - left.p) : left.len;
-    qt_log_add_bad_record(l, "wrapped_record", "a record at the start of its line", left);
+    qt_log_add_bad_record(l, "wrapped_record", "expected each record to begin on a new line", left);
 }
 
 void qt_log_consume(struct qt_log *l, size_t used)
@@ -224,9 +224,9 @@ void qt_log_consume_line(struct qt_log *l, size_t used)
 
 void qt_log_add_cut_problem(struct qt_log *l, struct qt_span text)
 {
-    char expected[96];
-    snprintf(expected, sizeof expected, "an event of at most %zu bytes; the rest of it was cut off", l->max_event);
-    qt_log_add_problem(l, "too_large", expected, text);
+    char message[96];
+    snprintf(message, sizeof message, "the event is larger than %zu bytes, so its end was cut off", l->max_event);
+    qt_log_add_problem(l, "too_large", message, text);
 }
 
 /* Another size of the buffer; 0 where there is no memory: it stays as it is. */
@@ -271,8 +271,8 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
         code = fill_following(l, want, error);
         if (l->at_end && !before && l->was_truncated)
             qt_log_add_problem(l, "truncated_log",
-                               "a copy of the log next to it that continues at the read position; the last bytes"
-                               " before the truncation may be missing",
+                               "the log was truncated, and no copy of the log continues at the read position."
+                               " The last bytes before the truncation may be missing.",
                                (struct qt_span){NULL, 0});
     }
     while (!l->following && code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
@@ -294,6 +294,14 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
     return code;
 }
 
+static void add_no_event(struct qt_log *l)
+{
+    int is_foreign = atomic_load(&l->reader.not_understood) > l->passed_before;
+    char message[96];
+    snprintf(message, sizeof message, "expected %s, found no event in the file", l->what);
+    qt_problems_add(&l->reader.problems, l->file, 1, 0, is_foreign ? "foreign_file" : "no_events", message, NULL, 0);
+}
+
 /* What the file before left half is not carried over. */
 int qt_log_next_file(struct qt_log *l, struct qt_error *error)
 {
@@ -304,9 +312,7 @@ int qt_log_next_file(struct qt_log *l, struct qt_error *error)
     if (l->input != NULL) {
         l->bytes_before += qt_input_stored_bytes(l->input);
         if (l->offset > 0 && l->file_events == 0)
-            qt_problems_add(&l->reader.problems, l->file, 1, 0,
-                            atomic_load(&l->reader.not_understood) > l->passed_before ? "foreign_file" : "no_events",
-                            l->what, "no event in the whole file", 26);
+            add_no_event(l);
         qt_input_close(l->input);
         l->input = NULL;
     }
@@ -390,9 +396,10 @@ int qt_log_must_close(const struct qt_log *l, const struct qt_event_time *m, siz
 void qt_log_trim_sessions(struct qt_log *l)
 {
     if (qt_sessions_trim(&l->sessions))
-        qt_log_add_problem(l, "sessions_forgotten",
-                           "fewer than 4 million thread ids at once; the longest unused were forgotten",
-                           (struct qt_span){NULL, 0});
+        qt_log_add_problem(
+            l, "sessions_forgotten",
+            "the log has more than 4 million thread ids at once, so the least recently used ids were forgotten",
+            (struct qt_span){NULL, 0});
 }
 
 int64_t qt_log_find_session(struct qt_log *l, uint64_t key, uint32_t account, const char *command)

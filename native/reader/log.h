@@ -83,10 +83,10 @@ static inline int qt_log_is_full(const struct qt_log *l) { return !l->at_end && 
 void qt_log_add_cut_problem(struct qt_log *, struct qt_span text);
 uint64_t qt_log_count_lines(struct qt_log *); /* line of buffer[begin] */
 /* A problem at buffer[begin]; `found` is shown cut. */
-void qt_log_add_problem(struct qt_log *, const char *kind, const char *expected, struct qt_span found);
+void qt_log_add_problem(struct qt_log *, const char *kind, const char *message, struct qt_span found);
 /* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
  * or as far as its first quote. */
-void qt_log_add_bad_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
+void qt_log_add_bad_record(struct qt_log *, const char *kind, const char *message, struct qt_span line);
 /* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/log_text.h); leaves it as it
  * is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the event's. Returns the bytes
  * that are left over; none with *code. */

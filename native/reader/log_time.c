@@ -193,13 +193,14 @@ static void report_jump(struct qt_problems *problems, const struct qt_jump *jump
     int64_t seconds = jump->ahead_ns / QT_SECOND;
     if (seconds > 0)
         snprintf(text, sizeof text,
-                 "local times skip an hour: daylight saving time begins, or the server was silent for %lld s;"
-                 " --log-timezone NAME resolves it",
+                 "the local time jumps forward by %lld s: daylight saving time began, or the server was silent."
+                 " Pass --log-timezone NAME to resolve the jump.",
                  (long long)seconds);
     else
         snprintf(text, sizeof text,
-                 "local times go back by %lld s: daylight saving time ends, or the clock was set back; later times are"
-                 " compressed; --log-timezone NAME resolves it",
+                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. Events "
+                 "after the jump"
+                 " are placed close together. Pass --log-timezone NAME to resolve the jump.",
                  (long long)-seconds);
     qt_problems_add(problems, jump->file, jump->line, jump->offset,
                     -jump->ahead_ns > HARMLESS || seconds > 0 ? "ambiguous_time" : "clock_set_back", text, NULL, 0);

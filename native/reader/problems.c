@@ -37,15 +37,16 @@ void qt_problems_free(struct qt_problems *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-static char *describe(const char *expected, const char *found, size_t len)
+static char *describe(const char *message, const char *found, size_t len)
 {
     size_t shown = len < SHOWN ? len : SHOWN;
-    char *text = malloc(strlen(expected) + shown + 48);
+    char *text = malloc(strlen(message) + shown + 48);
     if (text == NULL)
         return NULL;
     if (found == NULL)
-        return strcpy(text, expected);
-    char *at = text + sprintf(text, "expected %s, found \"", expected);
+        return strcpy(text, message);
+    const char *between = strncmp(message, "expected ", 9) == 0 ? ", found" : ":";
+    char *at = text + sprintf(text, "%s%s \"", message, between);
     for (size_t i = 0; i < shown; i++)
         *at++ = (unsigned char)found[i] < 0x20 || (unsigned char)found[i] >= 0x7f ? '?' : found[i];
     strcpy(at, shown < len ? "\"..." : "\"");
@@ -101,16 +102,16 @@ struct qt_span qt_problem_excerpt(struct qt_normalizer *normalizer, struct qt_sp
 }
 
 void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t offset, const char *kind,
-                     const char *expected, const char *found, size_t found_len)
+                     const char *message, const char *found, size_t found_len)
 {
     pthread_mutex_lock(&p->lock);
     uint64_t before = count(p, kind);
     if (before < QT_PROBLEMS_KEPT)
-        keep(p, (struct qt_problem){file, line, offset, kind, describe(expected, found, found_len)});
+        keep(p, (struct qt_problem){file, line, offset, kind, describe(message, found, found_len)});
     else if (before == QT_PROBLEMS_KEPT)
         keep(p, (struct qt_problem){
                     file, line, offset, "more_problems",
-                    describe("fewer problems of one kind; further ones are not listed", kind, strlen(kind))});
+                    describe("only the first 10,000 problems of this kind are listed", kind, strlen(kind))});
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -37,7 +37,7 @@ void qt_problems_free(struct qt_problems *);
 struct qt_span qt_problem_excerpt(struct qt_normalizer *, struct qt_span);
 /* `found` (found_len bytes of input) is shown cut and with control bytes replaced. Out of memory: only counted. */
 void qt_problems_add(struct qt_problems *, int64_t file, int64_t line, int64_t offset, const char *kind,
-                     const char *expected, const char *found, size_t found_len);
+                     const char *message, const char *found, size_t found_len);
 /* A stream of what was kept since the last call: file, line, offset, kind, detail. */
 int qt_problems_take(struct qt_problems *, struct ArrowArrayStream *out, struct qt_error *);
 

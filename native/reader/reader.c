@@ -119,7 +119,7 @@ static int begin_thread(struct qt_reader *r, struct qt_error *error)
         return QT_OK;
     int failed = pthread_create(&r->thread, NULL, parse_ahead, r);
     if (failed)
-        return qt_fail(error, QT_EIO, "no thread for parsing: %s", strerror(failed));
+        return qt_fail(error, QT_EIO, "cannot start the parser thread: %s", strerror(failed));
     r->has_thread = 1;
     r->wanted = 1;
     pthread_cond_broadcast(&r->changed);

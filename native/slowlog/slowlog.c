@@ -35,9 +35,9 @@ struct reading {
     struct qt_span wrapped; /* records behind other text that follow its body */
 };
 
-static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
+static void problem(struct qt_slowlog *s, const char *kind, const char *message, struct qt_span found)
 {
-    qt_log_add_problem(&s->log, kind, expected, found);
+    qt_log_add_problem(&s->log, kind, message, found);
 }
 
 static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
@@ -94,23 +94,24 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
     if (r->has_statement && r->statement.redacted != NULL) /* a problem shows no password either */
         body = (struct qt_span){r->statement.redacted, r->statement.redacted_len};
     if (e->time_text.p != NULL && e->time.kind == QT_LOGTIME_BAD)
-        problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
+        problem(s, "bad_time", "expected a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
     if (e->query_ns == -2)
-        problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
+        problem(s, "bad_query_time", "expected a duration in seconds after Query_time:", line);
     if (qt_slow_has_bad_value(e))
-        problem(s, "bad_value", "numbers and times after the keys of the header", line);
+        problem(s, "bad_value", "expected numbers and times after the keys of the header", line);
     if (r->cut)
         qt_log_add_cut_problem(&s->log, body.p != NULL ? body : line);
     else if (e->truncated)
-        problem(s, "truncated_statement", "a statement that ends with ; before the next event or the end of the file",
+        problem(s, "truncated_statement", "expected ; before the next event or the end of the file",
                 body.p != NULL ? body : line);
     if (e->unbalanced)
-        problem(s, "unbalanced_quote", "a literal or comment that ends inside its statement", body);
+        problem(s, "unbalanced_quote", "a literal or comment does not end inside the statement", body);
     if (e->ambiguous)
-        problem(s, "ambiguous_boundary", "no log header inside a literal; it was kept as part of the statement", body);
+        problem(s, "ambiguous_boundary",
+                "a line inside a literal looks like a log header, and was kept as part of the statement", body);
     if (e->thread_id < 0 && !s->said_no_thread) {
         s->said_no_thread = 1;
-        problem(s, "no_thread_id", "Id: or Thread_id: with each event; sessions were made from user and host", line);
+        problem(s, "no_thread_id", "events have no Id: or Thread_id:, so sessions are formed from user and host", line);
     }
 }
 
@@ -347,9 +348,9 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
 static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
     if (!s->skipping)
-        qt_log_add_bad_record(
-            &s->log, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-            "a header line such as # User@Host: or # Time: followed by # Query_time:", first_line(s, r->used));
+        qt_log_add_bad_record(&s->log, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+                              "expected a header line such as # User@Host: or # Time:, followed by # Query_time:",
+                              first_line(s, r->used));
     s->skipping = 1;
 }
 
@@ -425,8 +426,7 @@ static int peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *err
         bytes += r.used;
         qt_log_consume(&s->log, r.used);
     }
-    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it",
-                   s->log.inputs.paths[0]);
+    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time", s->log.inputs.paths[0]);
 }
 
 /* ---- the reader's life ---- */

@@ -89,7 +89,7 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
             end(w);
     }
     if (code == QT_OK && w->sweep.failed)
-        code = qt_fail(err, QT_ENOMEM, "out of memory for the order of commits");
+        code = qt_fail(err, QT_ENOMEM, "out of memory for ordering the commits");
     return code == QT_OK && qt_columns_rows(&w->out) > 0 ? qt_columns_finish(&w->out, out, err) : code;
 }
 
@@ -116,14 +116,15 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
     w->first_use = calloc((size_t)o->n_digests + 1, sizeof *w->first_use);
     s->table = calloc((size_t)o->n_tables, sizeof *s->table);
     if (w->uses == NULL || w->first_use == NULL || w->user_lock == NULL || s->table == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for the order of commits");
+        return qt_fail(err, QT_ENOMEM, "out of memory for ordering the commits");
     s->n_tables = o->n_tables;
     s->n_digests = o->n_digests;
     for (int64_t i = 0; i < o->n_uses; i++) {
         const struct qt_sweep_use *use = &o->uses[i];
         if (use->table < 0 || use->table >= o->n_tables || use->digest < 0 || use->digest >= o->n_digests ||
             (i > 0 && use->digest < o->uses[i - 1].digest))
-            return qt_fail(err, QT_EINVALID, "the tables of the digests are not in order");
+            return qt_fail(err, QT_EINVALID,
+                           "the list of tables is not sorted by digest, or contains an invalid number");
         if (use->table == QT_TABLE_USER_LOCKS) {
             w->user_lock[use->digest] |= (uint8_t)use->what;
             continue;

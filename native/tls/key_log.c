@@ -169,7 +169,7 @@ static int read_on(struct qt_tls_log *log, struct qt_error *error)
             break;
         log->offset += got;
         if (qt_tls_log_take(log, &log->lines, log->buffer, (size_t)got) != 0)
-            code = qt_fail(error, QT_ENOMEM, "%s: out of memory for its secrets", log->path);
+            code = qt_fail(error, QT_ENOMEM, "%s: out of memory for the TLS secrets", log->path);
     }
     OPENSSL_cleanse(log->buffer, sizeof log->buffer);
     if (code == QT_OK && got < 0)
@@ -183,7 +183,8 @@ static int open_file(const char *path, struct stat *what, struct qt_error *error
     if (fd < 0 || fstat(fd, what) != 0) {
         qt_fail(error, QT_EIO, "--keylog %s: %s", path, strerror(errno));
     } else if (!S_ISREG(what->st_mode)) {
-        qt_fail(error, QT_EIO, "--keylog %s: expected a regular file, which can be read again when it grows", path);
+        qt_fail(error, QT_EIO,
+                "--keylog %s: expected a regular file, because querytape reads the file again when it grows", path);
     } else {
         return fd;
     }
@@ -207,8 +208,8 @@ int qt_tls_log_open(struct qt_tls_log *log, const char *path, int grows, struct 
     uint64_t forgotten;
     if (code == QT_OK && bad > 0 && log->good == 0 && qt_tls_store_count(log->store, &forgotten) == 0)
         code = qt_fail(error, QT_EFORMAT,
-                       "--keylog %s: expected a key log (lines as CLIENT_RANDOM ... or CLIENT_TRAFFIC_SECRET_0 ...),"
-                       " found none of its lines",
+                       "--keylog %s: expected a TLS key log with lines such as CLIENT_RANDOM ... or"
+                       " CLIENT_TRAFFIC_SECRET_0 ..., found no such line",
                        path);
     log->looked_ns = qt_now();
     return code;

@@ -141,7 +141,7 @@ def test_empty_runs_and_runs_of_another_tape_kind_or_version_are_refused(tmp_pat
     run = make_run(tmp_path / "a.run", tape, [{}, {}])
     with pytest.raises(InputError, match="another tape"):
         build(other, [run])
-    with pytest.raises(FolderError, match="it is a tape"):
+    with pytest.raises(FolderError, match="the folder is a tape"):
         build(tape, [tape])
     with pytest.raises(FolderError, match="no such run"):
         build(tape, [tmp_path / "none"])

@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 
 def other(session: int, text: str = READ) -> tuple[int, str, dict[str, Any], dict[str, Any]]:
-    """Return a read that returns another number of rows in B."""
+    """Return a read that returns andifferent number of rows in B."""
     return session, text, {"rows_sent": 1}, {"rows_sent": 2}
 
 
@@ -76,17 +76,17 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "SET fails in another session": (
         Case([(2, SET, OK, fails(1146)), other(1, OTHER)]),
         ["1 digest, 1 error: a table is missing"],
-        ["1 digest, 1 different result: other number of rows"],
+        ["1 digest, 1 different result: different number of rows"],
     ),
     "a write fails in B": (
         Case([(2, WRITE, OK, fails(1364)), other(1), other(1, OTHER)]),
         ["1 digest, 1 error, followed by 1 different result of 1 digest: a column without a default"],
-        ["1 digest, 1 different result: other number of rows"],
+        ["1 digest, 1 different result: different number of rows"],
     ),
     "a write changes other rows": (
         Case([(1, WRITE, {"rows_affected": 1}, {"rows_affected": 2}), other(2), other(1)]),
         [],
-        ["1 digest, 1 different result, followed by 2 different results of 1 digest: other number of affected rows"],
+        ["1 digest, 1 different result, followed by 2 different results of 1 digest: different number of affected rows"],
     ),
     "writes change other rows since one failed": (
         Case([(2, WRITE, OK, fails(1364)), (1, DELETE, {"rows_affected": 1}, {"rows_affected": 2}), other(1)]),
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "a session is lost in both": (
         Case([(2, OTHER, fails(4031), fails(4031)), (2, WRITE, LOST, LOST), other(1)], ({2: 4031}, {2: 4031})),
         ["1 digest, 1 error: the session was idle for too long (also in A, but not"],
-        ["1 digest, 1 different result: other number of rows"],
+        ["1 digest, 1 different result: different number of rows"],
     ),
     "a session is refused": (
         Case([(2, OTHER, OK, REFUSED), (2, WRITE, OK, REFUSED), other(1)], ({}, {2: 1045})),

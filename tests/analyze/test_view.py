@@ -75,7 +75,7 @@ def test_tones(comparison: Report) -> None:
 def test_results_events_and_lateness(small_report: Report) -> None:
     """In words: how and why results differ, what became of the events, what they waited for."""
     view = view_of(small_report)
-    (row,) = [row for row in view.results if row.what == "other number of rows"]
+    (row,) = [row for row in view.results if row.what == "different number of rows"]
     assert (row.events, row.more_rows, row.reason) == (1, "3", "")
     assert [(line.letter, line.status, line.share) for line in view.events] == [
         ("A", "executed", "100.0%"),

@@ -50,7 +50,7 @@ def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
         (Part(), "110%", "expected a share of at most 100%, such as 10% or 0.1, or a number from 1 on"),
         (Part(), "some", "expected a share such as 10% or 0.1"),
         (Size(), "0", "expected a size such as 256M or 1G"),
-        (TimeZone(), "+25:00", "expected an offset such as +02:00, UTC, or a time zone's name"),
+        (TimeZone(), "+25:00", "expected an offset such as +02:00, UTC, or a time zone name"),
         (Moment(), "+10m", "expected a time such as"),
         (Moment(relative=True), "+soon", "expected a duration such as"),
         (Speed(), "fast", "expected a number such as"),

@@ -112,7 +112,7 @@ static void uneven_columns_are_an_error(void)
     append(&cols, 0);
     qt_col_i32(&cols.col[1], 1);
     CHECK_INT(qt_columns_finish(&cols, &batch, &err), QT_ESTATE);
-    CHECK_TEXT(err.message, "column i has 2 rows, the first one 1");
+    CHECK_TEXT(err.message, "column i has 2 rows, but the first column has 1");
     append(&cols, 0);
     CHECK_INT(qt_columns_finish(&cols, &batch, &err), QT_OK);
     batch.release(&batch);

@@ -260,7 +260,7 @@ static void bad_plans_are_refused(void)
     replay_session(&r, 1, 0, 1, NULL);
     replay_event(&r, 9, 1, 0, "x");
     replay_run(&r);
-    CHECK_TEXT(r.fed_error.message, "an event of session 9, which is not among the sessions");
+    CHECK_TEXT(r.fed_error.message, "an event belongs to session 9, which is not in the list of sessions");
     replay_free(&r);
 }
 

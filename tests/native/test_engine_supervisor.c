@@ -70,7 +70,7 @@ static void a_stop_lets_answers_come(void)
     CHECK_INT(replay_find(&r, 1, 1)->error, 2013);
     CHECK(replay_find(&r, 1, 1)->done_ns == NO_VALUE);
     CHECK_TEXT(replay_find(&r, 1, 1)->status, "executed");
-    CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: the run was stopped");
+    CHECK_TEXT(replay_find(&r, 1, 1)->text, "no reply: the run was stopped");
     CHECK_INT(replay_count(&r, "not_sent", "stopped"), 4);
     CHECK_INT(r.stats.counts.drain_timeout, 1);
     replay_free(&r);
@@ -161,7 +161,7 @@ static void the_drain_cuts_what_hangs(void)
     replay_event(&r, 2, 1, 100 * MS, "x");
     replay_run(&r);
     CHECK(fake_now() - r.begun_ns < 30000 * MS);
-    CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: no answer before the end of the drain");
+    CHECK_TEXT(replay_find(&r, 1, 1)->text, "no reply before the end of --drain");
     CHECK_TEXT(replay_find(&r, 1, 2)->reason, "drain_timeout");
     CHECK_INT(replay_find(&r, 2, 1)->error, 0);
     CHECK_INT(r.stats.counts.drain_timeout, 1);

@@ -61,6 +61,6 @@ def test_a_damaged_part_is_named_and_leaves_no_run(shop: Server, tmp_path: Path)
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
     part = tape / "events" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"part-00001\.parquet: damaged: its end is missing"):
+    with pytest.raises(InputError, match=r"part-00001\.parquet: the file is damaged: its end is missing"):
         replay(tape, options(shop, tmp_path / "t.run"))
     assert not (tmp_path / "t.run").exists()

@@ -91,7 +91,7 @@ def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
         def planned(self, plan: Any) -> None:
             part.rename(part.with_suffix(".gone"))
 
-    with pytest.raises(QuerytapeError, match="is damaged or no longer readable"):
+    with pytest.raises(QuerytapeError, match="is damaged or unreadable"):
         replay(tape, options(shop, tmp_path / "t.run"), Thief())
     assert not open_folder("run", tmp_path / "t.run").finished
 
@@ -112,9 +112,7 @@ def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.Monke
     executed, _, _, not_sent = accounting(summary)
     assert executed + not_sent == 20
     assert not_sent >= 12
-    assert summary.info["partial"].startswith(
-        "the tape could not be read to its end (a file is damaged or no longer readable"
-    )
+    assert summary.info["partial"].startswith("the tape could not be read to its end (a file is damaged or unreadable")
 
 
 def test_drain(shop: Server, tmp_path: Path) -> None:

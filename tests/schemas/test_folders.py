@@ -58,13 +58,16 @@ def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
     assert open_folder("tape", changed(path, parts=list(reversed(parts)))).files("events") == (first, second)
     copy = path / "events" / "part-00002.parquet"
     copy.write_bytes(second.read_bytes())
-    with pytest.raises(FolderError, match=r"part-00002\.parquet: tape\.json does not list it: remove it"):
+    with pytest.raises(FolderError, match=r"part-00002\.parquet: tape\.json does not list this file: remove the file"):
         open_folder("tape", path)
     assert open_folder("tape", changed(path, finished=False)).files("events") == (first, second, copy)
     changed(path, finished=True)
     copy.unlink()
     for what, entry in (("bytes", {"bytes": 7}), ("rows", {"rows": 7})):
-        with pytest.raises(FolderError, match=rf"part-0000.\.parquet: [\d,]+ {what}, tape\.json says 7: damaged"):
+        with pytest.raises(
+            FolderError,
+            match=rf"part-0000.\.parquet: found [\d,]+ {what[:-1]}s?, but tape\.json lists 7: the file is damaged",
+        ):
             open_folder("tape", changed(path, parts=[parts[0], {**parts[1], **entry}]))
     changed(path, parts=parts)
     second.unlink()
@@ -100,14 +103,14 @@ BAD_NAMES = [
 def test_names_that_no_file_has(name: str) -> None:
     """Only a table's own parts, or the table's one file, can be named; nothing outside the folder."""
     for kind, key in (("tape", "parts"), ("tape", "tables")):
-        with pytest.raises(FolderError, match=rf"^x: {key}: .* is not the name of a tape's file"):
+        with pytest.raises(FolderError, match=rf"^x: {key}: .* is not a valid file name for a tape"):
             check_names(kind, Path("x"), {key: [{"file": name}]})
 
 
 def test_the_json_with_a_bad_name_is_named(tmp_path: Path) -> None:
     """Whoever opens the folder is told which file to look at."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
-    with pytest.raises(FolderError, match=r"t\.tape/tape\.json: parts: '\.\./x' is not the name of a tape's file"):
+    with pytest.raises(FolderError, match=r"t\.tape/tape\.json: parts: '\.\./x' is not a valid file name for a tape"):
         open_folder("tape", changed(path, parts=[{"file": "../x", "rows": 1, "bytes": 1}]))
 
 
@@ -115,12 +118,12 @@ def test_names_that_files_have() -> None:
     """Parts with numbers and words, single files; each once, in either list."""
     for name in ("events/part-00000.parquet", "events/part-" + "0" * 40 + ".parquet", "sessions.parquet"):
         check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": None})
-        with pytest.raises(FolderError, match=f"x: parts: {name} is named twice"):
+        with pytest.raises(FolderError, match=f"x: parts: {name} is listed twice"):
             check_names("tape", Path("x"), {"parts": [{"file": name}, {"file": name}]})
-        with pytest.raises(FolderError, match=f"x: tables: {name} is named twice"):
+        with pytest.raises(FolderError, match=f"x: tables: {name} is listed twice"):
             check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": [{"file": name}]})
     check_names("run", Path("x"), {"files": [{"file": "outcomes/part-plan-00000.parquet"}, {"file": "ticks.parquet"}]})
-    with pytest.raises(FolderError, match="is not the name of a run's file"):
+    with pytest.raises(FolderError, match="is not a valid file name for a run"):
         check_names("run", Path("x"), {"files": [{"file": "events/part-0.parquet"}]})
 
 
@@ -141,7 +144,7 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
         if table == "query_plans":
             assert open_folder("run", run).files("query_plans") == (run / "query_plans.parquet",)
         else:
-            with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not list it"):
+            with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not list this file"):
                 open_folder("run", run)
 
 

@@ -14,8 +14,8 @@ WRONG = [
     ("parts", {"a": 1}, "parts: expected a list, found an object"),
     ("parts", [{"file": 1, "rows": 1, "bytes": 1}], r"parts\[0\]\.file: expected a text, found 1"),
     ("parts", [{"rows": 1, "bytes": 1}], r"parts\[0\]\.file: missing"),
-    ("counts", {"events": -1}, r"counts\.events: expected a whole number from 0, found -1"),
-    ("counts", {"events": True}, r"counts\.events: expected a whole number from 0, found true"),
+    ("counts", {"events": -1}, r"counts\.events: expected a whole number of at least 0, found -1"),
+    ("counts", {"events": True}, r"counts\.events: expected a whole number of at least 0, found true"),
     ("counts", 7, "counts: expected an object, found 7"),
     ("warnings", [7], r"warnings\[0\]: expected an object"),
     ("first_ns", 2**63 - 1, "first_ns: expected a time"),
@@ -35,7 +35,7 @@ def test_the_key_is_named(key: str, value: Any, sentence: str) -> None:
 def test_what_is_no_json(tmp_path: Path, text: str) -> None:
     """Anything else than an object with a version is refused at once."""
     (tmp_path / "tape.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(FolderError, match="expected a tape's JSON"):
+    with pytest.raises(FolderError, match="invalid JSON for a tape"):
         read_json("tape", tmp_path / "tape.json")
 
 
@@ -43,7 +43,7 @@ def test_what_is_no_json(tmp_path: Path, text: str) -> None:
 def test_values_that_nothing_can_hold(tmp_path: Path, value: str) -> None:
     """Numbers past 64 bits, half characters and deep lists are refused wherever they are."""
     (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
-    with pytest.raises(FolderError, match=r"run\.json: expected a run's JSON"):
+    with pytest.raises(FolderError, match=r"run\.json: invalid JSON for a run"):
         read_json("run", tmp_path / "run.json")
 
 
@@ -135,7 +135,7 @@ def test_values_at_their_edges(tmp_path: Path, value: str, fits: bool) -> None:
     if fits:
         assert read_json("run", tmp_path / "run.json") == json.loads(f'{{"format_version": 1, "more": {value}}}')
     else:
-        with pytest.raises(FolderError, match=r"run\.json: expected a run's JSON, found something else \(found "):
+        with pytest.raises(FolderError, match=r"run\.json: invalid JSON for a run: found "):
             read_json("run", tmp_path / "run.json")
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text))
     assert read_json("tape", tmp_path / "tape.json") == {"format_version": 1}
     monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text) - 1)
-    with pytest.raises(FolderError, match="expected a tape's JSON, found more than 0 MiB"):
+    with pytest.raises(FolderError, match="expected the JSON of a tape, found more than 0 MiB"):
         read_json("tape", tmp_path / "tape.json")
 
 

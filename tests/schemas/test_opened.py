@@ -32,7 +32,7 @@ def test_a_relation_outlives_what_made_it(tmp_path: Path) -> None:
 def test_what_can_not_be_opened(tmp_path: Path) -> None:
     """A run is no tape, and a tape has no outcomes."""
     tape_path, run_path, _ = small_runs(tmp_path)
-    with pytest.raises(FolderError, match="it is a run"):
+    with pytest.raises(FolderError, match="the folder is a run"):
         open_tape(run_path)
     with pytest.raises(KeyError, match="a tape has no table 'outcomes'"):
         open_tape(tape_path).table("outcomes")

@@ -26,12 +26,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="cannot be opened: File name too long"):
         open_folder("tape", tmp_path / ("x" * 300))
     run = write(tmp_path / "a", "run", json.dumps({"format_version": 1}))
-    with pytest.raises(FolderError, match="is not a tape; it is a run"):
+    with pytest.raises(FolderError, match="is not a tape: the folder is a run"):
         open_folder("tape", run)
-    with pytest.raises(FolderError, match=r"is not a tape: it has no tape\.json"):
+    with pytest.raises(FolderError, match=r"is not a tape: tape\.json is missing"):
         open_folder("tape", tmp_path)
     for name, text in (("b", "{"), ("c", "{}"), ("d", "[1]")):
-        with pytest.raises(FolderError, match="expected a tape's JSON"):
+        with pytest.raises(FolderError, match="invalid JSON for a tape"):
             open_folder("tape", write(tmp_path / name, "tape", text))
     for name, version in (("e", 99), ("f", "1")):
         with pytest.raises(FolderError, match="install a newer querytape"):
@@ -51,7 +51,9 @@ def test_versions_that_are_read(tmp_path: Path) -> None:
         if good:
             assert open_folder("tape", path).info == {"format_version": 1}
         else:
-            with pytest.raises(FolderError, match=f"has tape format {version}; this querytape reads up to 1: install"):
+            with pytest.raises(
+                FolderError, match=f"has tape format {version}, but this querytape reads only up to format 1: install"
+            ):
                 open_folder("tape", path)
 
 
@@ -63,7 +65,7 @@ def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
         make_run(many / f"a{number}\x1b.run", tape, [{}])
     with pytest.raises(FolderError) as told:
         open_folder("tape", many)
-    assert str(told.value).endswith("in it are " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
+    assert str(told.value).endswith("the folder contains " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
 
 
 def test_a_tape_does_not_say_which_tape_it_is(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_what_is_unproven_begins_with_perhaps() -> None:
     """So that nobody reads it as an answer."""
     unproven = {code for code, reason in RESULT_REASONS.items() if reason.unproven}
     assert unproven == {code for code in RESULT_REASONS if code.startswith("perhaps_")}
-    assert all(RESULT_REASONS[code].words.startswith("perhaps ") for code in unproven)
+    assert all(RESULT_REASONS[code].words.startswith("possibly ") for code in unproven)
 
 
 def test_no_words_stand_twice() -> None:

@@ -111,10 +111,16 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: shutil.rmtree(folder / "02.tape"), "no such tape"),
         (lambda folder: (folder / "digests.parquet").unlink(), "digests.parquet"),
         (lambda folder: (folder / "digests.parquet").write_bytes(b"PAR1"), "digests.parquet"),
-        (double, "is on two of its tapes"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")), "deal the tape again"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="../01.tape")), "not the name"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="")), "not the name"),
+        (double, "is on two tapes of the set"),
+        (
+            lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")),
+            "`querytape tape deal` again",
+        ),
+        (
+            lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="../01.tape")),
+            "not a valid folder name",
+        ),
+        (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="")), "not a valid folder name"),
         (lambda folder: change(folder, lambda info: info.pop("digests")), "digests: missing"),
         (lambda folder: change(folder, lambda info: info.update(digests=[])), "digests"),
         (lambda folder: change(folder, lambda info: info.update(tapes=[])), "tapes"),
@@ -123,12 +129,15 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: change(folder, lambda info: info.update(dealt_from=5)), "dealt_from"),
         (lambda folder: change(folder, lambda info: info.update(finished=False)), "not finished"),
         (lambda folder: change(folder, lambda info: info["tape"].update(first_ns="x")), "first_ns"),
-        (lambda folder: change(folder, lambda info: info["tape"]["counts"].update(events=1)), "events, its tapes have"),
+        (
+            lambda folder: change(folder, lambda info: info["tape"]["counts"].update(events=1)),
+            "event, but its tapes contain",
+        ),
         (lambda folder: change(folder, lambda info: info["tape"]["counts"].update(digests=1)), "digests"),
         (lambda folder: change(folder, lambda info: info.update(format_version=99)), "install a newer"),
-        (lambda folder: (folder / "set.json").write_text("[1]"), "expected a set's JSON"),
+        (lambda folder: (folder / "set.json").write_text("[1]"), "invalid JSON for a set"),
         (lambda folder: spoil(folder / "02.tape" / "sessions.parquet"), "damaged inside"),
-        (lambda folder: (folder / "01.tape" / "set.json").write_text("{}"), "a set in a set"),
+        (lambda folder: (folder / "01.tape" / "set.json").write_text("{}"), "a set inside a set"),
     ],
 )
 def test_what_a_set_says_is_checked(damage: Callable[[Path], Any], said: str, tape: Path, tmp_path: Path) -> None:
@@ -158,5 +167,5 @@ def test_a_set_can_be_dealt(tmp_path: Path) -> None:
 def test_a_set_is_no_run(tape: Path, tmp_path: Path) -> None:
     """Where a run is expected the sentence says what it is."""
     deal(tape, 2, tmp_path / "a.set")
-    with pytest.raises(FolderError, match="is not a run; it is a set"):
+    with pytest.raises(FolderError, match="is not a run: the folder is a set"):
         open_folder("run", tmp_path / "a.set")

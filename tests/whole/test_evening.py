@@ -97,7 +97,7 @@ def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path
         "strict mode rejects a string that is too long for its column": "write",
         "a table is missing (also in A, but not in production)": "missing",
         "GROUP BY no longer sorts": "sorted",
-        "an earlier write to its tables failed on one side": "after",
+        "an earlier write to the same tables failed on one side": "after",
     }.items():
         assert list(tasks[cause]["digests"]) == [DIGESTS[name]], cause
         assert tasks[cause]["events"] == REPEATS, cause

@@ -137,7 +137,7 @@ def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, exp
     texts = [finding.text for finding in report.trust if "did not send" in finding.text]
     assert len(texts) == (0 if not unsent else 2 if side == "both" else 1)
     if unsent == 36:
-        assert texts[0].endswith("did not send 9.0 % of the events (36: their PREPARE is missing or failed).")
+        assert texts[0].endswith("did not send 9.0 % of the events (36: PREPARE is missing or failed).")
         found = headline(report)
         assert found is not None
         assert "9.0 % of the events were not sent to " in found.sentence
@@ -194,7 +194,7 @@ def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
     found = headline(report)
     assert found is not None
     assert found.answer == "no"
-    assert "9.0 % of the events were not sent to B (36: their PREPARE is missing or failed)." in found.notes
+    assert "9.0 % of the events were not sent to B (36: PREPARE is missing or failed)." in found.notes
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_what_one_side_was_not_to_be_sent_is_no_yes(
     rows = [{"status": "filtered", "reason": "write"}] * left
     report = compared(*(([], rows) if other == "B" else (rows, [])))
     assert answer(report) == expected
-    said = f"of the events sent to {side} were excluded for {other} ({left}: writes, without --allow-writes)"
+    said = f"of the events sent to {side} were excluded for {other} ({left}: writes without --allow-writes)"
     assert any(said in sentence for sentence in missing_sentences(report)) == (expected != "yes")
 
 

@@ -78,8 +78,8 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
     last = text.rpartition("reasoned AS (")[2]
     given = named | set(re.findall(r"THEN '([^']{3,})'", last))
     assert given == RESULT_REASONS.keys() - {"server_writes"}  # that one needs the servers' schemas
-    assert of_result(*rows_of("results", {"reason": "chance", "kind": "rows"})).remedy == "this is to be expected"
-    assert of_result(*rows_of("results", {"kind": "order"})).text == "other order of rows"
+    assert of_result(*rows_of("results", {"reason": "chance", "kind": "rows"})).remedy == "the difference is expected"
+    assert of_result(*rows_of("results", {"kind": "order"})).text == "different order of rows"
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer
     said = f"1 digest returns different results ({events} event{'s' if events > 1 else ''}): perhaps writes of other sessions"
     text = " ".join([found.sentence, *found.notes])
     assert said in text
-    assert "--order commit on both sides decides it" in text
+    assert "replay both sides with --order commit to find out" in text
     assert against_b(report) == set()
     report.answers["results"] = rows_of("results", row, {**row, "kind": "data", "reason": None})
     found = headline(report)

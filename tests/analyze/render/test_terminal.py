@@ -27,7 +27,7 @@ def test_a_comparison(small_report: Report) -> None:
     places = [text.index(words) for words in order]
     assert places == sorted(places)
     assert "new: error 1205" in text
-    assert "other number of rows" in text
+    assert "different number of rows" in text
     assert "A: 60 executed" in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -117,12 +117,12 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
     tape = capture([str(path) for path in paths], tmp_path / "t.tape", "csv", Settings(extra={"column": columns}))
     assert tape.info["problems"] == {"not_understood": 1, "unread_duration": 2, "unread_rows_sent": 1}
     found = query(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'")
-    expected = "a duration: a number or HH:MM:SS.ffffff in took"
+    expected = "a duration (a number or HH:MM:SS.ffffff) in column took"
     assert found == [
         (0, 2, f'expected {expected}, found "fast"'),
-        (0, 3, 'expected a number in n, found "none"'),
+        (0, 3, 'expected a number in column n, found "none"'),
         (1, 2, f'expected {expected}, found "slow"'),
-        (1, 3, 'expected a row with a time in it, found "never"'),
+        (1, 3, 'expected a row with a time, found "never"'),
     ]
 
 
@@ -273,8 +273,8 @@ def test_a_backslash_that_escapes_nothing_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (f'"{T}","SELECT \\"b', "line 22004: a quote never closes"),
-        (f'"{T}","SELECT" 1"', "line 22003: a value continues after its closing quote"),
+        (f'"{T}","SELECT \\"b', "line 22004: the closing quote of a value is missing"),
+        (f'"{T}","SELECT" 1"', "line 22003: text follows the closing quote of a value"),
     ],
 )
 def test_damaged_escapes_are_refused(row: str, said: str, tmp_path: Path) -> None:

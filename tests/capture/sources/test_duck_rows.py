@@ -107,8 +107,8 @@ def test_texts_that_are_no_values_are_problems() -> None:
     read = read_all(open_query(table, values))
     assert [(event["duration_ns"], event["thread_id"]) for event in read.events] == [(1000, 7), (None, None), (None, 8)]
     assert [(p["file"], p["line"], p["kind"], p["detail"]) for p in read.problems] == [
-        (3, 2, "unread_thread_id", 'expected a number in other, found "x"'),
-        (3, 3, "unread_duration", 'expected a duration: a number or HH:MM:SS.ffffff in took, found "oops"'),
+        (3, 2, "unread_thread_id", 'expected a number in column other, found "x"'),
+        (3, 3, "unread_duration", 'expected a duration (a number or HH:MM:SS.ffffff) in column took, found "oops"'),
     ]
 
 

@@ -95,7 +95,7 @@ def test_a_jump_is_no_lost_input(tmp_path: Path) -> None:
     assert lines[1].startswith(
         "  NOT ALL TIMES ON THE TAPE ARE CERTAIN: 1 jump of local times is ambiguous: --log-timezone"
     )
-    assert lines[2].startswith(f"    first: {tmp_path / 'a.log'}, line 3: ambiguous_time: local times go back by ")
+    assert lines[2].startswith(f"    first: {tmp_path / 'a.log'}, line 3: ambiguous_time: the local time goes back by ")
 
 
 @pytest.mark.parametrize("kind", KINDS)

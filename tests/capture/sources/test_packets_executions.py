@@ -116,7 +116,7 @@ def test_where_a_packet_stops_to_fit(cut: int, tmp_path: Path) -> None:
         assert params == b"E\2\0" + struct.pack("<I", 1) + b"\0\1" + TEXT * 2 + values[:10]
         assert (read.kinds, read.description["executions_that_do_not_fit"]) == ([], 0)
         return
-    where = f"a statement with 2 parameters (it stops to fit at byte {13 if cut < 5 else 18} of {12 + cut}), found"
+    where = f"prepared statement (parameters: 2) from byte {13 if cut < 5 else 18} of {12 + cut}: "
     assert params[:1] == b"R"
     assert where in read.problems[0]["detail"]
     assert (read.kinds, read.description["executions_that_do_not_fit"]) == (["execution_does_not_fit"], 1)

@@ -93,7 +93,7 @@ def test_a_set_is_made_once(folder: Path) -> None:
     derive([folder / "web1.tape"], folder / "new.tape", EventFilter(classes=("read",)))
     (folder / "web1.tape").rename(folder.parent / "old.tape")
     (folder / "new.tape").rename(folder / "web1.tape")
-    with pytest.raises(FolderError, match=r"not the tape that .*remove set.json and make it again"):
+    with pytest.raises(FolderError, match=r"lists a different tape: remove set.json and run"):
         open_folder("tape", folder)
     (folder / "set.json").unlink()
     assert gather(folder)["counts"]["events"] < 600

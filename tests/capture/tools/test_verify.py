@@ -90,7 +90,7 @@ SET_DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a part is gone": (lambda path: next(a_tape(path).glob("events/*")).unlink(), "part-00000.parquet is missing"),
     "a tape too many": (lambda path: shutil.copytree(a_tape(path), path / "09"), "09 is not in set.json"),
     "no set.json": (lambda path: (path / "set.json").unlink(), "3 tapes and no set.json"),
-    "set.json is cut": (lambda path: os.truncate(path / "set.json", 10), "expected a set's JSON"),
+    "set.json is cut": (lambda path: os.truncate(path / "set.json", 10), "invalid JSON for a set"),
     "no digests": (lambda path: (path / "digests.parquet").unlink(), "digests.parquet: cannot be read"),
     "other digests": (lambda path: flip(path / "digests.parquet"), "the SHA-256 differs"),
 }

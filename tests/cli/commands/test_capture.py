@@ -74,7 +74,7 @@ def test_values_that_cannot_be_read_are_said_at_once(tmp_path: Path) -> None:
     assert found.return_value == 4
     lines = found.stdout.splitlines()
     assert lines[1] == "  NOT ALL OF THE INPUT IS ON THE TAPE: 2 values of duration could not be read"
-    expected = "expected a duration: a number or HH:MM:SS.ffffff in took"
+    expected = "expected a duration (a number or HH:MM:SS.ffffff) in column took"
     assert lines[2] == f'    first: {path}, line 3: unread_duration: {expected}, found "fast"'
 
 
@@ -88,7 +88,7 @@ def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
         found = CliRunner().invoke(capture_group, [*kind, str(odd), "-o", str(out)], standalone_mode=False)
         assert found.return_value == 0, found.exception
     refused = CliRunner().invoke(capture_group, ["slowlog", str(log), "-o", str(tmp_path / "t\udcfe")])
-    assert "the name is not UTF-8: choose another with -o" in str(refused.exception)
+    assert "the path is not valid UTF-8: choose another path with -o" in str(refused.exception)
     assert not (tmp_path / "t\udcfe").exists()
     rows = tmp_path / "rows\udcfd.csv"
     rows.write_text("ts,q\n1,SELECT 1\n", encoding="utf-8")

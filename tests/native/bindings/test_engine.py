@@ -105,9 +105,9 @@ def test_moments_are_checked(closed_port: int) -> None:
     with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port)) as engine:
         with pytest.raises(NativeFault, match="started"):
             engine.feed_end()
-        with pytest.raises(NativeFault, match="done"):
+        with pytest.raises(NativeFault, match="only after the run"):
             engine.session_results().__arrow_c_stream__()
-    with pytest.raises(NativeFault, match="either host or socket"):
+    with pytest.raises(NativeFault, match="exactly one of the options host and socket"):
         Engine(EngineOptions(user="nobody"))
 
 
@@ -183,5 +183,5 @@ def test_silent_sessions_make_room() -> None:
 
 def test_what_follows_has_a_pace(closed_port: int) -> None:
     """Without a pace there is nothing to follow: refused."""
-    with pytest.raises(NativeFault, match="has a pace"):
+    with pytest.raises(NativeFault, match="requires a pace"):
         Engine(EngineOptions(user="u", host="127.0.0.1", port=closed_port, follows=True, pace="none"))

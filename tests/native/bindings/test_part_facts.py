@@ -73,7 +73,7 @@ def test_no_row_and_no_times() -> None:
 def test_too_many_columns_are_refused() -> None:
     """More columns than there are bits for them."""
     con = duckdb.connect()
-    with pytest.raises(NativeFault, match="columns of a stream cannot be watched"):
+    with pytest.raises(NativeFault, match="expected a readable stream of at most 64 columns"):
         WatchedStream(Rows(con, "SELECT " + ", ".join(f"{n} AS c{n}" for n in range(65))))
 
 

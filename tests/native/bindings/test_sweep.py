@@ -50,9 +50,9 @@ def test_what_touches_no_table_has_no_row(times: str) -> None:
 
 def test_wrong_input_is_said() -> None:
     """Uses that are not in order, a table that there is not, columns of another type."""
-    with pytest.raises(duckdb.Error, match="not in order"):
+    with pytest.raises(duckdb.Error, match="not sorted by digest"):
         swept([(1, TABLE, USE_ASKS), (0, TABLE, USE_ASKS)])
-    with pytest.raises(duckdb.Error, match="not in order"):
+    with pytest.raises(duckdb.Error, match="not sorted by digest"):
         swept([(0, TABLE + 1, USE_ASKS)])
     with pytest.raises(duckdb.Error, match="column"):
         swept([(DIGEST, TABLE, USE_ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
