@@ -309,17 +309,18 @@ struct qt_engine_options {
     const char *password; /* of user; NULL = none */
     int32_t asks_for_key; /* without the file public_key the server itself may name the key */
     const char *db; /* schema of sessions whose tape has none; NULL = none */
-    const char *charset; /* Character set of sessions whose own is not on the tape. */
+    const char *charset; /* Character set of sessions whose character set is not on the tape. */
     const char *init; /* NULL, or statements, one a line, first on every connection (READ ONLY, ...) */
     int32_t pace; /* when events are sent */
     int32_t connect_timeout_s; /* A login may take this long. */
-    int64_t connect_rate; /* Most connections to open in one second before the first event. */
-    /* Connect this long before a session's first event, where the tape does not show when it connected. */
+    int64_t connect_rate; /* Maximum number of connections opened per second before the first event. */
+    /* Time between connecting a session and its first event, if the tape lacks the time of the connect. */
     int64_t lead_ns;
     int64_t queue_bytes; /* Memory for events that wait to be sent. */
-    int64_t drain_ns; /* Time to wait for the last answers after the last event was sent. */
+    int64_t drain_ns; /* Maximum time to wait for the last answers after the last event was sent. */
     int64_t stack_bytes; /* of a session's thread */
-    int32_t timer_probes; /* Threads (at most 64) that only sleep and measure how late this machine wakes them. */
+    /* Number of threads (at most 64) that measure how late this machine wakes sleeping threads. */
+    int32_t timer_probes;
     int32_t compress; /* the compressed protocol */
     int32_t tls; /* whether connections are encrypted */
     const char *tls_ca; /* file of the certificate authority; NULL = none */
@@ -329,18 +330,17 @@ struct qt_engine_options {
     /* file with the RSA key that a password is encrypted with where TLS is off; NULL = none */
     const char *public_key;
     const char *plugins; /* folder of plugins for the login; NULL = where the library looks */
-    int32_t verify; /* Keep a checksum of each result's rows, to compare results. */
+    int32_t verify; /* Record a checksum of the rows of each result, so that reports can compare results. */
     int64_t max_row_bytes; /* a larger row of an answer loses its connection; 0 = 1 GiB */
     int64_t zero_at_ns; /* the run's zero on CLOCK_MONOTONIC, not before; 0 = as soon as all is ready */
     int32_t holds; /* when all is ready it waits for qt_engine_go, which gives the start time */
     int64_t statement_timeout_ns; /* Kill a statement that runs longer than this on the target. Default: never. */
     int64_t max_errors; /* Stop the run when more statements than this fail. */
-    /* Reaction to a lost connection: end its session, reopen it at its next transaction (one attempt a second), or
-     * stop the run. */
+    /* Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per second),
+     * or stop the run. */
     int32_t on_lost;
-    /* What to do when the queue is full and events are late: wait, drop late events, or stop the run. */
-    int32_t overload;
-    /* End a wait of --order commit after this long without progress of the session it waits for. */
+    int32_t overload; /* Reaction to a full queue while events are late: wait, drop late events, or stop the run. */
+    /* End a wait of --order commit if the awaited session makes no progress for this time. */
     int64_t order_bound_ns;
     int32_t order_tables; /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
     int32_t max_concurrent_sessions; /* Without a pace: sessions at a time; 0 = as many as on the tape. */

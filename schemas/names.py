@@ -367,19 +367,19 @@ SETTINGS = {
         "--charset",
         None,
         None,
-        "Character set of sessions whose own is not on the tape.",
+        "Character set of sessions whose character set is not on the tape.",
     ),
     "connect_rate": Setting(
         "--connect-rate",
         1,
         None,
-        "Most connections to open in one second before the first event.",
+        "Maximum number of connections opened per second before the first event.",
     ),
     "lead_ns": Setting(
         "--lead",
         None,
         None,
-        "Connect this long before a session's first event, where the tape does not show when it connected.",
+        "Time between connecting a session and its first event, if the tape lacks the time of the connect.",
     ),
     "queue_bytes": Setting(
         "--queue-memory",
@@ -391,19 +391,19 @@ SETTINGS = {
         "--drain",
         0,
         None,
-        "Time to wait for the last answers after the last event was sent.",
+        "Maximum time to wait for the last answers after the last event was sent.",
     ),
     "timer_probes": Setting(
         "--timer-probes",
         0,
         64,
-        "Threads (at most 64) that only sleep and measure how late this machine wakes them.",
+        "Number of threads (at most 64) that measure how late this machine wakes sleeping threads.",
     ),
     "verify": Setting(
         "--verify",
         None,
         None,
-        "Keep a checksum of each result's rows, to compare results.",
+        "Record a checksum of the rows of each result, so that reports can compare results.",
     ),
     "statement_timeout_ns": Setting(
         "--statement-timeout",
@@ -421,20 +421,20 @@ SETTINGS = {
         "--on-lost",
         None,
         None,
-        "Reaction to a lost connection: end its session, reopen it at its next transaction (one attempt a "
+        "Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per "
         "second), or stop the run.",
     ),
     "overload": Setting(
         "--overload",
         None,
         None,
-        "What to do when the queue is full and events are late: wait, drop late events, or stop the run.",
+        "Reaction to a full queue while events are late: wait, drop late events, or stop the run.",
     ),
     "order_bound_ns": Setting(
         "--order-bound",
         None,
         None,
-        "End a wait of --order commit after this long without progress of the session it waits for.",
+        "End a wait of --order commit if the awaited session makes no progress for this time.",
     ),
 }
 # The numbers that None is.
