@@ -42,20 +42,20 @@ class SourceTable(Mapping[str, "SourceKind"]):
 # By the name that `querytape capture` knows, in the order in which a file whose kind was not given is tried.
 SOURCES = SourceTable(
     {
-        "packets": SourcePlace("packets", "Record packets between clients and server, from files or live."),
+        "packets": SourcePlace("packets", "Record the packets between clients and servers, from files or live."),
         "slowlog": SourcePlace("slowlog", "Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x)."),
         "general": SourcePlace("general_log", "Record general query logs (MySQL 5.7 to 9.x, MariaDB)."),
-        "binlog": SourcePlace("binlog", "Record binary logs as text: a tape of writes alone."),
+        "binlog": SourcePlace("binlog", "Record the writes of a binary log from the output of mysqlbinlog."),
         "audit": SourcePlace(
             "server_audit", "Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL)."
         ),
         "audit-json": SourcePlace(
             "audit_json",
-            "Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).",
+            "Record JSON audit logs of audit_log (Percona) and audit_log_filter (Percona, MySQL Enterprise).",
         ),
         "proxysql": SourcePlace(
-            "proxysql", "Record ProxySQL's events log, JSON (mysql-eventslog_format=2) or binary (1)."
+            "proxysql", "Record ProxySQL's events log in JSON (mysql-eventslog_format=2) or binary format (1)."
         ),
-        "csv": SourcePlace("csv_file", "Record CSV with a header; options say which column is what."),
+        "csv": SourcePlace("csv_file", "Record CSV files with a header line; options map the columns."),
     }
 )

@@ -40,7 +40,9 @@ def options_maker(plan: ComparePlan, data: Mapping[str, Path] | None = None) -> 
         options = parse_replay_options(words)
         options["target"] = sandboxes[side] or options["target"]
         if options["target_slowlog"]:
-            raise OptionError("--target-slowlog: not in a comparison; its cost would be measured with the server")
+            raise OptionError(
+                "--target-slowlog cannot be used in a comparison, because the cost of the log would distort the times"
+            )
         with ExitStack() as stack:
             yield options_of(options, target_of(options, stack), first_ns(plan.tape))
 
@@ -66,7 +68,7 @@ def explain_changes(
     try:
         folder = ask_for_plans(plan, output, make_options, digests, by_time)
     except TargetError as error:
-        click.echo(f"the servers could not be asked for query plans: {error}", err=True)
+        click.echo(f"could not read the query plans of the servers: {error}", err=True)
         return
     if folder is not None:
         join_plans(report, folder)

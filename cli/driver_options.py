@@ -38,11 +38,11 @@ class HowMany(Parsed[tuple[str, int]]):
         kind, _, number = text.partition(":")
         if kind == "ray":
             raise ValueError(
-                "ray: this release does not place drivers with Ray. Start `querytape driver --join` on each host"
-                " and use join:N"
+                "ray: this release cannot start drivers with Ray. Start `querytape driver --join` on each host, and"
+                " use join:N"
             )
         if kind not in KINDS or not number.isdigit() or not 1 <= int(number) <= MAX_DRIVERS:
-            raise ValueError(f"expected local:N or join:N, N from 1 to {MAX_DRIVERS}, found {text!r}")
+            raise ValueError(f"expected local:N or join:N with N from 1 to {MAX_DRIVERS}, found {text!r}")
         return kind, int(number)
 
 
@@ -50,7 +50,7 @@ JOIN_KEY = option(
     "--join-key",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="File of the key that lead and drivers prove to each other. Default: QUERYTAPE_JOIN_KEY.",
+    help="File with the secret key that the lead and its drivers share. Default: the key in QUERYTAPE_JOIN_KEY.",
 )
 DRIVERS = Section(
     "Several drivers (docs/scaling.md)",
@@ -59,21 +59,21 @@ DRIVERS = Section(
             "--drivers",
             type=HowMany(),
             metavar="KIND:N",
-            help="Replay a set by N processes on one clock: local:N starts them here; join:N waits for"
-            " `querytape driver` on other hosts.",
+            help="Replay a set of tapes with N synchronized processes. local:N starts them on this host."
+            " join:N waits for `querytape driver` on other hosts.",
         ),
         option(
             "--on-driver-lost",
             type=click.Choice(["go-on", "stop"]),
             default="go-on",
             show_default=True,
-            help="What the other drivers do when one is lost.",
+            help="Action of the other drivers when a driver is lost: continue (go-on) or stop.",
         ),
         option(
             "--listen",
             type=Place(),
             metavar="HOST:PORT",
-            help="Wait for drivers here (join:N). Port 0: any, which is shown.",
+            help="Address on which to wait for drivers (join:N). Port 0 selects a free port and shows it.",
         ),
         JOIN_KEY,
         option(
@@ -81,7 +81,7 @@ DRIVERS = Section(
             type=Duration(),
             default="120s",
             show_default=True,
-            help="Wait this long for all drivers to join.",
+            help="Maximum time to wait until all drivers have joined.",
         ),
     ),
 )
@@ -92,16 +92,16 @@ def drivers_of(options: dict[str, Any]) -> "Drivers | None":
     how, listen = options["drivers"], options["listen"]
     joined = how is not None and how[0] == "join"
     if listen is not None and not joined:
-        raise click.UsageError("--listen: only with --drivers join:N")
+        raise click.UsageError("--listen requires --drivers join:N")
     if options["join_key"] is not None and not joined:
-        raise click.UsageError("--join-key: only with --drivers join:N")
+        raise click.UsageError("--join-key requires --drivers join:N")
     if how is None:
         return None
     if joined and listen is None:
-        raise click.UsageError("--drivers join:N: give the address to listen on: --listen HOST:PORT")
+        raise click.UsageError("--drivers join:N requires --listen HOST:PORT")
     for name in ("follow", "metrics"):
         if options[name]:
-            raise click.UsageError(f"--{name}: not with --drivers")
+            raise click.UsageError(f"--{name} cannot be combined with --drivers")
     from ..replay.drivers.shares import Drivers
 
     return Drivers(

@@ -15,7 +15,7 @@ def library_lines() -> list[str]:
     """Return a line for each: C libraries, those of a wheel or of the system, then Python and its packages."""
     ours = login_plugins() is not None
     lines = [
-        f"{text} ({'inside of querytape' if ours and not text.startswith(OF_EVERY_SYSTEM) else 'of this system'})"
+        f"{text} ({'bundled with querytape' if ours and not text.startswith(OF_EVERY_SYSTEM) else 'of the system'})"
         for text in library_versions()
     ]
     return [*lines, f"Python {platform.python_version()}", *package_lines()]

@@ -81,8 +81,8 @@ class LiveLines(Watcher):
         excluded = plan.reasons.total()
         self.say(
             f"{plural(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
-            f" {plural(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {excluded:,} not"
-            + (f": {excluded_text(plan)}" if excluded else "")
+            f" {plural(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at the same time), {excluded:,}"
+            " excluded" + (f": {excluded_text(plan)}" if excluded else "")
         )
 
     def running(self, live: LiveRun) -> None:
@@ -107,7 +107,7 @@ class LiveLines(Watcher):
 
     def stopping(self, times: int) -> None:
         """Print what Ctrl-C did."""
-        first = "stopping: waiting for the last answers; Ctrl-C again ends it now"
+        first = "stopping: waiting for the last answers. Press Ctrl-C again to stop now"
         self.say(first if times == 1 else "stopping now", "yellow")
 
 

@@ -34,10 +34,10 @@ TROUBLES = {
 }
 NUMBERS = {
     "timeouts": "{} statements were killed after --statement-timeout",
-    "overload_waits": "reading the tape waited {} times while events were overdue: the queue is full",
-    "overload_drops": "{} overdue events were dropped: the queue is full",
-    "not_permitted": "{} statements are not sent: their text does more than may be sent",
-    "overrides_failed": "{} clocks or ids could not be set on the target",
+    "overload_waits": "the queue was full {} times while events were overdue",
+    "overload_drops": "{} overdue events were dropped, because the queue was full",
+    "not_permitted": "{} statements were not sent, because their text is not permitted",
+    "overrides_failed": "{} clocks or ids were refused by the target",
 }
 
 
@@ -161,7 +161,8 @@ class LiveView(LiveLines):
         if self._live is None:
             super().stopping(times)
             return
-        self._seen.state = "stopping: waiting for answers; Ctrl-C again ends it now" if times == 1 else "stopping now"
+        first = "stopping: waiting for answers. Press Ctrl-C again to stop now"
+        self._seen.state = first if times == 1 else "stopping now"
         self._draw()
 
     def ended(self) -> None:
@@ -178,7 +179,10 @@ class LiveView(LiveLines):
         if self._one_of_many and self._run is not None:
             seen = self._seen
             errors = self._run.counters.errors if self._run.counters is not None else 0
-            self.say(f"{self._run.name}: {seen.sent:,} sent in {seen.at_ns / NS_PER_SECOND:,.1f} s, {errors:,} failed")
+            self.say(
+                f"{self._run.name}: {seen.sent:,} statements sent in {seen.at_ns / NS_PER_SECOND:,.1f} s,"
+                f" {errors:,} failed"
+            )
 
     # ---- what is shown ----
 

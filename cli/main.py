@@ -12,7 +12,9 @@ from ..common.version import __version__
 from .lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "capture": LazyCommand(".commands.capture:capture_group", "Record production's queries into a tape.", "Record"),
+    "capture": LazyCommand(
+        ".commands.capture:capture_group", "Record the queries of a production server on a tape.", "Record"
+    ),
     "tape": LazyCommand(
         ".commands.tape:tape_group", "Merge, cut, filter, deal, pseudonymize and check tapes.", "Record"
     ),
@@ -22,44 +24,56 @@ COMMANDS = {
     "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server.", "Replay"),
     "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay.", "Replay"),
     "driver": LazyCommand(
-        ".commands.driver:driver_command", "Replay a part of a set of tapes for a lead on another host.", "Replay"
+        ".commands.driver:driver_command", "Replay some tapes of a set for a lead on another host.", "Replay"
     ),
-    "collect": LazyCommand(".commands.collect:collect_command", "Put parts of drivers into their run.", "Replay"),
+    "collect": LazyCommand(
+        ".commands.collect:collect_command", "Merge undelivered parts of drivers into their run.", "Replay"
+    ),
     "report": LazyCommand(".commands.report:report_command", "Compare two runs of a tape, or show one run.", "Report"),
     "compare": LazyCommand(
-        ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them.", "Report"
+        ".commands.compare:compare_command",
+        "Replay a tape against two servers in turn and compare the results.",
+        "Report",
     ),
     "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB).", "Report"),
     "serve": LazyCommand(
-        ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as pages.", "Report"
+        ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as web pages.", "Report"
     ),
     "inspect": LazyCommand(
-        ".commands.inspect_tape:inspect_command", "Show the contents of a tape, and its gaps.", "Workload"
+        ".commands.inspect_tape:inspect_command", "Show the contents of a tape and list missing data.", "Workload"
     ),
     "lint": LazyCommand(
-        ".commands.lint:lint_command", "Find what another version refuses or does differently.", "Workload"
+        ".commands.lint:lint_command",
+        "Find statements that another server version rejects or runs differently.",
+        "Workload",
     ),
     "plans": LazyCommand(
-        ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape.", "Workload"
+        ".commands.plans:plans_command",
+        "Compare the query plans of two servers for the statements of a tape.",
+        "Workload",
     ),
     "fingerprint": LazyCommand(
         ".commands.fingerprint:fingerprint_command",
         "Show the digest and the normalised text of statements.",
         "Workload",
     ),
-    "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers.", "Lab"),
-    "try": LazyCommand(
-        ".commands.try_ddl:try_command", "Try an index, or other DDL, on copies of a server's data.", "Lab"
+    "demo": LazyCommand(
+        ".commands.demo:demo_command", "Demonstrate capture, replay and report on private servers.", "Lab"
     ),
-    "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency.", "Lab"),
+    "try": LazyCommand(
+        ".commands.try_ddl:try_command", "Test an index or other DDL on copies of a server's data.", "Lab"
+    ),
+    "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at increasing concurrency.", "Lab"),
     "calibrate": LazyCommand(
-        ".commands.calibrate:calibrate_command", "Measure what this machine can replay at most.", "Lab"
+        ".commands.calibrate:calibrate_command", "Measure the highest load that this machine can replay.", "Lab"
     ),
     "null-server": LazyCommand(
         ".commands.null_server:null_server_command", "Run a server that answers every command with OK.", "Lab"
     ),
     "completion": LazyCommand(
-        ".commands.completion:completion_command", "Print what makes a shell complete commands and options.", "Lab"
+        ".commands.completion:completion_command",
+        "Print a script that completes commands and options in a shell.",
+        "Lab",
     ),
 }
 
@@ -101,7 +115,7 @@ Examples:
     is_eager=True,
     expose_value=False,
     callback=show_version,
-    help="Show the version, and exit.",
+    help="Show the version and exit.",
 )
 @click.option(
     "--libraries",
@@ -109,10 +123,10 @@ Examples:
     is_eager=True,
     expose_value=False,
     callback=show_version,
-    help="With --version: also show the libraries.",
+    help="With --version: also list the libraries and their versions.",
 )
 def group() -> None:
-    """Record MySQL traffic, replay it against other servers, compare what came back."""
+    """Record MySQL traffic, replay it against other servers, and compare the results."""
 
 
 def is_duckdb_error(error: Exception) -> bool:
@@ -159,7 +173,7 @@ def exit_code(ending: Ending) -> int:
         if is_server_error(error):
             from ..servers.target import fault_text
 
-            click.echo(printable_lines(f"querytape: the server: {fault_text(error)}"), err=True)
+            click.echo(printable_lines(f"querytape: server error: {fault_text(error)}"), err=True)
             return 1
         if isinstance(error, OSError) and error.filename is not None:
             click.echo(printable_lines(f"querytape: {error.filename}: {error.strerror}"), err=True)
@@ -168,7 +182,9 @@ def exit_code(ending: Ending) -> int:
             raise
         from ..common.duck import plain_reason
 
-        click.echo(f"querytape: {plain_reason(error)}: run `querytape tape verify TAPE` to find the file", err=True)
+        click.echo(
+            f"querytape: {plain_reason(error)}: run `querytape tape verify TAPE` to find the damaged file", err=True
+        )
         return 1
 
 

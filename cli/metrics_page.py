@@ -17,8 +17,8 @@ METRICS: OptionSpec = option(
     "--metrics",
     type=Address(),
     metavar="HOST:PORT",
-    help="Serve counters and histograms at this address during the command, for Prometheus; :PORT listens on this"
-    " machine only, port 0 takes a free one.",
+    help="Serve Prometheus metrics at this address while the command runs. :PORT listens only on this machine."
+    " Port 0 selects a free port.",
 )
 
 
@@ -35,7 +35,7 @@ class MetricsPage:
 
         self._sources = Sources()
         page = stack.enter_context(Page(*address, self._sources.registry()))
-        open_to = "" if page.is_local else " (for whoever reaches this address: it has counts, and no statement)"
+        open_to = "" if page.is_local else " (anyone who reaches this address can read counts, but no statements)"
         click.echo(f"metrics: {page.url}{open_to}", err=True)
 
     @property

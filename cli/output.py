@@ -22,27 +22,30 @@ MAX_OF_A_KIND = 10_000  # problems that a tape lists; more_problems says that th
 EXIT_LOST = 4  # the tape is written, but something of the input is certainly not on it
 # The kinds of problems that are certain losses: what one is, and what several are.
 LOSSES = {
-    "foreign_file": ("file has no event of its kind in it", "files have no event of their kind in them"),
+    "foreign_file": ("file contains no event of the expected kind", "files contain no event of the expected kind"),
     "not_understood": ("place could not be parsed", "places could not be parsed"),
-    "wrapped_record": ("place where records have other text in front", "places where records have other text in front"),
-    "too_large": ("event was too large and was cut", "events were too large and were cut"),
-    "damaged_archive": ("packed file is damaged or cut off", "packed files are damaged or cut off"),
-    "damaged_capture": ("capture file is damaged or cut off", "capture files are damaged or cut off"),
+    "wrapped_record": (
+        "place has other text in front of its records",
+        "places have other text in front of their records",
+    ),
+    "too_large": ("event was too large and was truncated", "events were too large and were truncated"),
+    "damaged_archive": ("compressed file is damaged or truncated", "compressed files are damaged or truncated"),
+    "damaged_capture": ("capture file is damaged or truncated", "capture files are damaged or truncated"),
     "bad_query_time": ("duration could not be read", "durations could not be read"),
     "bad_value": ("entry has values that could not be read", "entries have values that could not be read"),
     "execution_does_not_fit": (
-        "execution does not fit its prepared statement",
-        "executions do not fit their prepared statements",
+        "execution does not match its prepared statement",
+        "executions do not match their prepared statements",
     ),
-    "ip_fragment": ("IP packet misses fragments", "IP packets miss fragments"),
-    "no_event": ("connection sent bytes without an event", "connections sent bytes without an event"),
-    "x_protocol": ("connection speaks the X protocol", "connections speak the X protocol"),
+    "ip_fragment": ("IP packet lacks fragments", "IP packets lack fragments"),
+    "no_event": ("connection sent bytes but no MySQL event", "connections sent bytes but no MySQL event"),
+    "x_protocol": ("connection uses the X protocol", "connections use the X protocol"),
 }
 # Kinds at which nothing is missing, but times are not certain.
 UNSURE = {
     "ambiguous_time": (
-        "jump of local times is ambiguous: --log-timezone with a zone's name resolves it",
-        "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
+        "clock change in local times is ambiguous: use --log-timezone with the name of a zone",
+        "clock changes in local times are ambiguous: use --log-timezone with the name of a zone",
     ),
 }
 UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
@@ -54,7 +57,10 @@ def show_problems(tape: "Folder") -> None:
     for line in found[:MAX_PROBLEMS_SHOWN]:
         click.echo(line)
     if len(found) > MAX_PROBLEMS_SHOWN:
-        click.echo(f"... only the first {MAX_PROBLEMS_SHOWN:,} are shown; all are in {tape.path / 'problems.parquet'}")
+        click.echo(
+            f"... only the first {MAX_PROBLEMS_SHOWN:,} problems are shown. {tape.path / 'problems.parquet'}"
+            " contains all problems"
+        )
 
 
 def problems(tape: "Folder", where: str) -> list[str]:
@@ -133,7 +139,7 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
     for warning in info["warnings"]:
         click.echo(f"  partial tape: {warning['text']}")
     if info["warnings"]:
-        click.echo("  replay needs --partial-ok")
+        click.echo("  a replay requires --partial-ok")
 
 
 def readable_tape(path: Path) -> Path:
@@ -146,7 +152,7 @@ def readable_tape(path: Path) -> Path:
         return path
     from ..capture.tools.snapshot import snapshot_of
 
-    click.echo(f"{path}: its capture is running: these are the events published so far", err=True)
+    click.echo(f"{path}: the capture is still running. The output covers the events published so far", err=True)
     return click.get_current_context().with_resource(snapshot_of(path))
 
 
@@ -160,14 +166,14 @@ def complete_tape(path: Path) -> None:
 
     if is_held(path):
         raise InputError(
-            f"{path}: its capture is running: take a piece out of it first, with"
-            f" `querytape tape cut {path} --last 20m -o piece.tape`"
+            f"{path}: the capture is still running. Cut a part out of the tape first: `querytape tape cut {path}"
+            " --last 20m -o piece.tape`"
         )
     tape = open_folder("tape", path)
     if tape.finished:
         return
     info = recover(path)
-    click.echo(f"{path}: its capture was killed; {info['counts']['events']:,} events were saved", err=True)
+    click.echo(f"{path}: the capture was killed. Recovered {plural(info['counts']['events'], 'event')}", err=True)
 
 
 def console(err: bool = False) -> "Console":

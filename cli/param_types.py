@@ -60,7 +60,7 @@ class Part(Parsed["int | Fraction"]):
         number = text.isdecimal()
         part = int(text) if number else parse_share(text)
         if part <= 0 or (part > 1 and not number):
-            raise ValueError(f"{text!r}: expected a share of at most 100%, such as 10% or 0.1, or a number from 1 on")
+            raise ValueError(f"{text!r}: expected a share such as 10% or 0.1, or a number of at least 1")
         return part
 
 
@@ -132,7 +132,7 @@ class Pair(Parsed[tuple[str, str]]):
     def _parse(self, text: str) -> tuple[str, str]:
         left, equals, right = text.partition("=")
         if not equals or not left or not right:
-            raise ValueError(f"{text!r}: expected two names as in a=b")
+            raise ValueError(f"{text!r}: expected two names, such as a=b")
         return left, right
 
 
@@ -147,7 +147,7 @@ class Levels(Parsed[tuple[int, ...]]):
     def _parse(self, text: str) -> tuple[int, ...]:
         from ..experiments.sweep import expand_levels
 
-        expected = "growing numbers such as 1,2,4,...,64" if self._growing else "numbers such as 1,8,64"
+        expected = "increasing numbers such as 1,2,4,...,64" if self._growing else "numbers such as 1,8,64"
         try:
             levels = expand_levels(text)
         except ValueError:

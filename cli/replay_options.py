@@ -25,7 +25,8 @@ def filter_options(verb: str) -> tuple[OptionSpec, ...]:
             "users",
             multiple=True,
             metavar="NAME",
-            help=f"{verb} sessions of this user. This option and the next ones may be given several times.",
+            help=f"{verb} sessions of this user. --user, --session, --db, --digest and --class may be given"
+            " several times.",
         ),
         option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help=f"{verb} this session."),
         option("--db", "dbs", multiple=True, metavar="NAME", help=f"{verb} events with this default schema."),
@@ -49,7 +50,7 @@ PACE = Section(
             type=click.Choice(list(CHOICES["pace"])),
             default="schedule",
             show_default=True,
-            help="When events are sent: at their original times (schedule), after the original pauses of their session"
+            help="Send events at their original times (schedule), after the original pauses of their session"
             " (think), or as fast as the target answers (none).",
         ),
         option(
@@ -57,15 +58,15 @@ PACE = Section(
             type=Speed(),
             default="1",
             show_default=True,
-            help="Factor of the tape's speed: 0.5, 1, 2, 3/2, ...",
+            help="Speed of the replay, as a factor of the tape's speed: 0.5, 1, 2, 3/2, ...",
         ),
-        option("--connect-speed", type=Speed(), help="Factor for the times when sessions begin. Default: --speed."),
-        option("--think-speed", type=Speed(), help="Factor for the pauses inside sessions. Default: --speed."),
+        option("--connect-speed", type=Speed(), help="Speed factor for the start times of sessions. Default: --speed."),
+        option("--think-speed", type=Speed(), help="Speed factor for the pauses inside sessions. Default: --speed."),
         option(
             "--max-idle",
             "max_idle_ns",
             type=Duration(),
-            help="Shorten each time in which no session does anything to this.",
+            help="Shorten each period in which all sessions are idle to at most this time.",
         ),
         option(
             "--ramp",
@@ -73,12 +74,10 @@ PACE = Section(
             type=Duration(),
             default="0s",
             show_default=True,
-            help="Time in which the speed rises from zero to --speed.",
+            help="Duration of the initial rise of the speed from zero to --speed.",
         ),
-        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this long."),
-        option(
-            "--follow", is_flag=True, help="Continue with a tape that a capture is writing, until the capture ends."
-        ),
+        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this time."),
+        option("--follow", is_flag=True, help="Follow a tape that a capture is still writing, until the capture ends."),
         option(
             "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
         ),
@@ -95,14 +94,14 @@ SELECTION = Section(
             "from_at",
             type=Moment(relative=True),
             metavar="TIME",
-            help="Replay events from this time on: UTC, or +10m after the tape's first event.",
+            help="Replay events from this time on (UTC, or +10m after the tape's first event).",
         ),
         option(
             "--to",
             "to_at",
             type=Moment(relative=True),
             metavar="TIME",
-            help="Replay events before this time: UTC, or +20m after the tape's first event.",
+            help="Replay events before this time (UTC, or +20m after the tape's first event).",
         ),
         *filter_options("Replay"),
         option(
@@ -110,8 +109,8 @@ SELECTION = Section(
             "part",
             type=Part(),
             metavar="SHARE|NUMBER",
-            help="Replay this share of the sessions, such as 10%, or at most this number of them; the same ones each"
-            " time.",
+            help="Replay this share of the sessions (such as 10%), or at most this number of sessions. The"
+            " selection is always the same.",
         ),
         option(
             "--resume",
@@ -123,20 +122,21 @@ SELECTION = Section(
             "--failed-in",
             type=FOLDER,
             metavar="RUN",
-            help="Replay what failed in this run of the tape, with its transactions and its sessions' state.",
+            help="Replay the statements that failed in this run, with their transactions and session state.",
         ),
         option(
             "--slower-in",
             type=FILE,
             metavar="FILE",
-            help="Replay the digests that this report (report --json) calls slower, in the same way.",
+            help="Replay the digests that this report (report --json) lists as slower, with their transactions"
+            " and session state.",
         ),
         option(
             "--amplify",
             type=click.IntRange(1),
             metavar="NUMBER",
             default=1,
-            help="Replay each session this number of times, at the same time.",
+            help="Replay this number of copies of each session at the same time.",
         ),
         option(
             "--amplify-shift",
@@ -144,14 +144,14 @@ SELECTION = Section(
             type=Duration(),
             default="1s",
             show_default=True,
-            help="Largest delay of an amplified session against its original.",
+            help="Maximum delay of a session's copy relative to its original.",
         ),
         option(
             "--loop",
             type=click.IntRange(1),
             metavar="NUMBER",
             default=1,
-            help="Replay the whole tape this number of times, one after the other.",
+            help="Replay the whole tape this number of times in sequence.",
         ),
     ),
 )
@@ -164,8 +164,8 @@ FIDELITY = Section(
             type=click.Choice(["time", "commit"]),
             default="time",
             show_default=True,
-            help="Order between sessions: by time alone, or (commit) an event also waits for the commits of other"
-            " sessions that came before it on the tape.",
+            help="Order between sessions. time: by due times only. commit: events also wait for earlier"
+            " commits of other sessions on the tape.",
         ),
         engine_option("order_bound_ns"),
         option(
@@ -173,14 +173,14 @@ FIDELITY = Section(
             type=click.Choice(["wall", "original"]),
             default="wall",
             show_default=True,
-            help="Value of NOW() and its like: the time of the replay, or the original time.",
+            help="Value of NOW() and similar functions: the time of the replay (wall) or the original time.",
         ),
         option(
             "--insert-id",
             type=click.Choice(["target", "original"]),
             default="target",
             show_default=True,
-            help="AUTO_INCREMENT values: as the target generates them, or those on the tape.",
+            help="AUTO_INCREMENT values: generated by the target, or the original values on the tape.",
         ),
         engine_option("verify"),
     ),
@@ -189,12 +189,12 @@ FIDELITY = Section(
 SAFETY = Section(
     "Safety",
     (
-        option("--allow-writes", is_flag=True, help="Also send writes and DDL. Default: only reads are sent."),
+        option("--allow-writes", is_flag=True, help="Also send writes and DDL. Default: send only reads."),
         option(
             "--target-is-disposable",
             is_flag=True,
-            help="Confirm that the target's data may be lost; needed for --allow-writes if the tape does not say which"
-            " server it was recorded on.",
+            help="Confirm that the target's data may be lost. Required with --allow-writes if the tape does"
+            " not identify its source server.",
         ),
         option(
             "--allow-statement",
@@ -202,12 +202,13 @@ SAFETY = Section(
             multiple=True,
             type=click.Choice([name for name in DANGERS if name != "none"]),
             metavar="NAME",
-            help="Also send this kind of dangerous statement (names below); may be given several times.",
+            help="Also send this kind of dangerous statement; may be given several times. `querytape replay"
+            " --help-all` lists the kinds.",
         ),
         option(
             "--partial-ok",
             is_flag=True,
-            help="Replay a partial tape, from which a part of the original traffic is missing.",
+            help="Replay the tape even if part of the original traffic is missing.",
         ),
     ),
 )
@@ -233,18 +234,18 @@ OBSERVATION = Section(
             type=Duration(),
             default="1s",
             show_default=True,
-            help="Interval at which the target's counters are recorded; 0s: never.",
+            help="Interval between samples of the target's counters. 0s disables sampling.",
         ),
         option(
             "--host-metrics",
             metavar="ssh://USER@HOST",
-            help="Also record the counters of the target's machine, through ssh.",
+            help="Also record the counters of the target's host, through ssh.",
         ),
         option(
             "--query-plans/--no-query-plans",
             default=True,
             show_default=True,
-            help="After the run, record EXPLAIN of the costliest statements.",
+            help="After the run, record the query plans (EXPLAIN) of the costliest statements.",
         ),
         option(
             "--schema-facts/--no-schema-facts",
@@ -255,7 +256,7 @@ OBSERVATION = Section(
         option(
             "--summaries",
             is_flag=True,
-            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, where installed.",
+            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, if they are installed.",
         ),
         METRICS,
         LIVE,

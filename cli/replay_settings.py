@@ -31,11 +31,13 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
     """Return what click makes of options of `querytape replay`. Raises click.UsageError for one that is wrong."""
     params = _options_alone.make_context("replay", list(words)).params
     if params["follow"]:
-        raise click.UsageError("--follow: only with `querytape replay`: a comparison needs the same events each time")
+        raise click.UsageError(
+            "--follow works only with `querytape replay`, because a comparison needs the same events in each run"
+        )
     if params["metrics"] is not None:
-        raise click.UsageError("--metrics: before the --, as an option of the command itself")
+        raise click.UsageError("--metrics belongs to the command itself: put it before the --")
     if not params["live"]:
-        raise click.UsageError("--no-live: before the --, as an option of the command itself")
+        raise click.UsageError("--no-live belongs to the command itself: put it before the --")
     return params
 
 
@@ -75,7 +77,10 @@ def pace_of(options: dict[str, Any]) -> Pace:
     if options["pace"] == "none":
         del scaled["speed"]
         if any(scaled.values()) or scaled["max_idle_ns"] is not None:
-            raise click.UsageError("--pace none: events have no due time to scale; omit the other times")
+            raise click.UsageError(
+                "--pace none cannot be combined with --connect-speed, --think-speed, --ramp or --max-idle, because"
+                " events have no due times"
+            )
         return Pace("none")
     return Pace(options["pace"], **scaled)
 

@@ -39,13 +39,13 @@ output_options = untitled(  # a decorator
         "json_file",
         type=FILE_OR_STDOUT,
         metavar="FILE",
-        help="Write the report as JSON; - is standard output.",
+        help="Write the report as JSON (- for standard output).",
     ),
     option(
         "--markdown",
         type=FILE_OR_STDOUT,
         metavar="FILE",
-        help="Write the report as Markdown, for a pull request; - is standard output.",
+        help="Write the report as Markdown, for a pull request (- for standard output).",
     ),
     option("--tables", type=FILE, metavar="FOLDER", help="Write each table as CSV and Parquet into this new folder."),
     option("--charts", type=FILE, metavar="FOLDER", help="Write the charts as SVG and PNG into this new folder."),
@@ -63,29 +63,36 @@ output_options = untitled(  # a decorator
     ),
     option("--open", "open_it", is_flag=True, help="Open the HTML file in a browser."),
     option(
-        "--samples", is_flag=True, help="Show literal values: sample statements, query plans, whole error messages."
+        "--samples",
+        is_flag=True,
+        help="Show literal values: sample statements, query plans and complete error messages.",
     ),
     option(
-        "--margin", type=Share(), default="10%", show_default=True, help="Smallest relative difference that counts."
+        "--margin",
+        type=Share(),
+        default="10%",
+        show_default=True,
+        help="Smallest relative difference that counts as slower or faster.",
     ),
     option(
         "--margin-time",
         type=Duration(),
         default="50us",
         show_default=True,
-        help="Smallest difference in time that counts.",
+        help="Smallest time difference that counts as slower or faster.",
     ),
     option(
         "--undisturbed",
         is_flag=True,
-        help="Take it that nothing else ran on the targets' machines: what all statements share is the servers' own.",
+        help="Assume that nothing else ran on the target hosts. A slowdown of all statements is then"
+        " attributed to the servers.",
     ),
     option(
         "--exclude-warmup",
         type=Duration(),
         default="0s",
         show_default=True,
-        help="Exclude statements that were sent in this time after the start.",
+        help="Duration of the warm-up. Statements that were sent during the warm-up are excluded.",
     ),
     option("--top", metavar="NUMBER", default=6, show_default=True, help="Number of digests to show on the terminal."),
     option(
@@ -93,7 +100,7 @@ output_options = untitled(  # a decorator
         metavar="SIZE",
         default="1500MB",
         show_default=True,
-        help="Memory that the analysis may use. What needs more is made in partitions: the bytes are the same.",
+        help="Memory limit of the analysis. Larger reports are built in partitions. The output is identical.",
     ),
 )
 

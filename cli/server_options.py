@@ -17,42 +17,47 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 ASK_PASSWORD = option(
     "--ask-password",
     is_flag=True,
-    help="Ask for the server's password. Default: QUERYTAPE_PASSWORD, MYSQL_PWD or an option file.",
+    help="Prompt for the server's password. Default: the password in QUERYTAPE_PASSWORD, MYSQL_PWD or an option file.",
 )
 CLEARTEXT = option(
     "--allow-cleartext-password",
     is_flag=True,
-    help="Send the password itself where the server asks for it (mysql_clear_password, dialog), over TLS only.",
+    help="Allow login plugins that send the plain password (mysql_clear_password, dialog). Requires TLS.",
 )
 GET_KEY = option(
     "--get-server-public-key",
     is_flag=True,
-    help="Without TLS: encrypt the password with the RSA key that the server itself names. On loopback this is so.",
+    help="Without TLS: encrypt the password with the RSA public key that the server sends. Always enabled for"
+    " a server on this machine.",
 )
 KEY_FILE = option(
     "--server-public-key-path",
     type=FILE,
     metavar="FILE",
-    help="Without TLS: encrypt the password with this RSA key, the server's public_key.pem.",
+    help="Without TLS: encrypt the password with the RSA public key in this file (the server's public_key.pem).",
 )
 OPTION_FILE = (
     option(
         "--defaults-file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="MySQL option file whose [client] group has user, password, host, ssl-ca, ...",
+        help="MySQL option file. Its [client] group can set user, password, host, ssl-ca, ...",
     ),
-    option("--defaults-group", metavar="NAME", help="Also read this group of the option file; it overrides [client]."),
+    option(
+        "--defaults-group",
+        metavar="NAME",
+        help="Also read this group of the option file. Its values override [client].",
+    ),
 )
 TLS = (
     option(
         "--ssl-mode",
         type=click.Choice(TLS_MODES, case_sensitive=False),
         metavar="MODE",
-        help="TLS: disabled, preferred, required, verify_ca or verify_identity, as for the mysql client."
-        " Default: disabled, because encryption would be measured with the server.",
+        help="TLS mode, as in the mysql client: disabled, preferred, required, verify_ca or verify_identity."
+        " Default: disabled, so that measured times do not include encryption.",
     ),
-    option("--ssl-ca", type=FILE, help="Certificate authority that the server's certificate is verified with."),
+    option("--ssl-ca", type=FILE, help="File with the CA certificate that verifies the server's certificate."),
     option("--ssl-cert", type=FILE, help="Client certificate."),
     option("--ssl-key", type=FILE, help="Client private key."),
     CLEARTEXT,

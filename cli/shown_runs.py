@@ -51,4 +51,4 @@ def round_heading(name: str, rounds: int, warmups: int) -> str:
 
 def quick_heading(name: str) -> str:
     """Return what a run of `compare --quick` is, as a heading."""
-    return f"each statement once, side {round_of(name)[0]}"
+    return f"one run of each statement on side {round_of(name)[0]}"

@@ -30,15 +30,14 @@ TARGET = Section(
             required=True,
             type=TargetUrl(),
             metavar="URL",
-            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or"
-            f" {SHAPE} for a private server that ends with the run. It runs on a copy of the data folder of a"
-            " stopped server.",
+            help="Server to replay against: mysql://user@host:3306/db or mysql://user@/db?socket=/path."
+            f" {SHAPE} starts a private server for the run, on a copy of a stopped server's data folder.",
         ),
         option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
         option(
             "--reads-to",
             metavar="URL",
-            help="Second server with the same data; it answers the reads outside transactions.",
+            help="Second server with the same data. It receives the reads outside transactions.",
         ),
         *LOGIN,
         *TLS,
@@ -54,11 +53,15 @@ TARGET = Section(
             "--users",
             "accounts_file",
             type=FILE,
-            help="File with the target's accounts for the tape's users: a section [user] for each, with password and,"
-            " if it differs, user.",
+            help="File that maps the tape's users to accounts of the target. Each section [user] sets password"
+            " and, if different, user.",
         ),
-        option("--map-user", multiple=True, type=Pair(), help="Log in as user B where the tape has user A."),
-        option("--map-db", multiple=True, type=Pair(), help="Use schema B where the tape has default schema A."),
+        option(
+            "--map-user", multiple=True, type=Pair(), help="Log in as user B for the sessions of user A on the tape."
+        ),
+        option(
+            "--map-db", multiple=True, type=Pair(), help="Use schema B in place of the default schema A on the tape."
+        ),
     ),
 )
 
@@ -68,8 +71,8 @@ TARGET_SLOWLOG = Section(
         option(
             "--target-slowlog",
             is_flag=True,
-            help="Switch on the target's slow log during the run and keep it as RUN/target.tape. A report then"
-            " compares times of both servers.",
+            help="Enable the target's slow log during the run and keep it as RUN/target.tape. Reports then"
+            " compare times that both servers measured.",
         ),
     ),
 )

@@ -136,7 +136,7 @@ def _histories(seen: Seen, columns: int, ascii_only: bool) -> list[Text]:
 
 def _order_line(waits: int, broken: int) -> Text:
     return Text(
-        f"order of commits: {short_count(waits)} waits/s, {broken:,} broken so far", style="red" if broken else ""
+        f"commit order: {short_count(waits)} waits/s, {broken:,} broken waits so far", style="red" if broken else ""
     )
 
 

@@ -14,7 +14,7 @@ LIVE: OptionSpec = option(
     "--live/--no-live",
     default=True,
     show_default=True,
-    help="On a terminal, refresh a view of the run each second; with --no-live, and anywhere else, print a line.",
+    help="Show a live view of the run on a terminal. With --no-live or without a terminal, print one line per second.",
 )
 
 
@@ -46,6 +46,6 @@ def level_watcher(wanted: bool, levels: tuple[int, ...], otherwise: Watcher) -> 
 
     def heading(name: str) -> str:
         sessions = name.removesuffix(".run")
-        return f"level {places[name]} of {len(levels)}: {sessions} session{'s' * (sessions != '1')} at once"
+        return f"level {places[name]} of {len(levels)}: {sessions} concurrent session{'s' * (sessions != '1')}"
 
     return LiveView(otherwise.running, heading=heading, only_view=True)

@@ -64,7 +64,7 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
         demo.replay(data, "candidate", CANDIDATE)
         demo.report()
     show("", "text")
-    demo.say(f"Done in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
+    demo.say(f"Done in {time.monotonic() - began:.0f} s. No server is still running. All files are in {folder}")
     show(f"\nThe report: {folder / 'report.html'}", "command")
     return folder
 
@@ -76,10 +76,12 @@ def record_demo(show: Show, seconds: float, folder: Path) -> None:
     """
     needs_mariadb()
     if (folder / "data").exists():
-        raise QuerytapeError(f"{folder / 'data'} exists already: name another folder")
+        raise QuerytapeError(f"{folder / 'data'} already exists: choose another folder")
     with _demo(show, folder) as demo:
         demo.record(seconds, demo.folder / "data")
-        demo.say(f"The log: {demo.folder / 'slow.log'}. The data before the traffic: {demo.folder / 'data'}")
+        demo.say(
+            f"The slow log is {demo.folder / 'slow.log'}. The data from before the traffic is in {demo.folder / 'data'}"
+        )
 
 
 def needs_mariadb() -> None:
@@ -111,7 +113,10 @@ class _Demo:
         """Drive the workload on production, keep its slow log; copy its data from before to `data`, and return that."""
         self.title(1, "Production")
         with start_server("mariadb", self.servers / "production", PRODUCTION) as production:
-            self.say(f"A private MariaDB {production.version} on port {production.port}, with a small shop on it ...")
+            self.say(
+                f"A private MariaDB {production.version} runs on port {production.port}. It gets the data of a"
+                " small shop ..."
+            )
             connection = production.connect(autocommit=False)
             rows = create_shop(connection)
             connection.commit()
@@ -120,15 +125,16 @@ class _Demo:
             copy_data(production.datadir, data)
             production.start()
             self.say(
-                f"{rows:,} rows. The data were copied while the server was stopped: this is their state before the "
-                "traffic. Now the slow log records every statement:"
+                f"The shop has {rows:,} rows. The data folder was copied while the server was stopped, before the"
+                " traffic. From now on, the slow log records every statement:"
             )
             self.show(f"\nmysql> {LOG_ON};\n", "command")
             production.execute(LOG_ON)
-            self.say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
+            self.say(f"{SESSIONS} connections browse, buy, cause errors and reconnect for {seconds:.0f} s ...")
             tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
             self.say(
-                f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail."
+                f"{tally.statements:,} statements ran on {tally.connects} connections. {tally.errors} of them failed"
+                " intentionally."
             )
             production.stop()
             shutil.copyfile(production.slow_log, self.folder / "slow.log")
@@ -142,16 +148,16 @@ class _Demo:
 
     def replay(self, data: Path, name: str, config: dict[str, str]) -> None:
         """Restore production's data on a new server of this configuration and replay the tape there."""
-        self.title(3 if name == "copy" else 4, f"Replay it on the {name}")
+        self.title(3 if name == "copy" else 4, f"Replay the tape on the {name}")
         with start_server("mariadb", self.servers / name, config, template=data) as server:
             if name == "candidate":
                 server.execute(FORGOTTEN, "shop")
                 self.say(
-                    "The same data, but the index orders.customer was forgotten, and sorts, joins and temporary tables "
-                    "have 1 KB of memory."
+                    "This server has the same data, but the index orders.customer is missing. Sorts, joins and"
+                    " temporary tables have 1 KB of memory."
                 )
             else:
-                self.say("The same data, the same configuration: any difference here is noise.")
+                self.say("This server has the same data and the same configuration. Any difference is noise.")
             _warm_up(server)
             self.querytape(
                 "replay shop.tape",
@@ -182,7 +188,7 @@ class _Demo:
         arguments = " ".join(parts).split()
         code = run_to_its_end([sys.executable, "-m", "querytape", *arguments], self.folder)
         if code not in accepted:
-            raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {code}")
+            raise QuerytapeError(f"`querytape {arguments[0]}` in the demo ended with exit code {code}")
 
     def title(self, number: int, text: str) -> None:
         """Show the title of a step."""

@@ -82,7 +82,7 @@ def run_comparison(
             summary = replay(plan.tape, given, make_watcher())
         if not summary.complete:
             raise QuerytapeError(
-                f"{path}: {summary.info['partial'] or 'the accounting does not balance'}; the comparison ends here"
+                f"{path}: {summary.info['partial'] or 'the accounting does not balance'}. The comparison was stopped"
             )
 
 
@@ -101,7 +101,7 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
     variables = {"QUERYTAPE_SIDE": side, "QUERYTAPE_TARGET": plan.targets[side], "QUERYTAPE_RUN": name}
     done = subprocess.run(["/bin/sh", "-c", plan.reset], env={**os.environ, **variables}, stdin=subprocess.DEVNULL)
     if done.returncode:
-        raise QuerytapeError(f"--reset ended with {done.returncode} before {name}: {plan.reset}")
+        raise QuerytapeError(f"--reset failed with exit code {done.returncode} before {name}: {plan.reset}")
 
 
 def ask_for_plans(

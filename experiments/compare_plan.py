@@ -63,7 +63,7 @@ class ComparePlan:
                 )
             )
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InputError(f"{path}: not a plan of a comparison: {error}") from error
+            raise InputError(f"{path}: not a comparison plan: {error}") from error
 
     @classmethod
     def checked(cls, plan: "ComparePlan") -> "ComparePlan":

@@ -38,7 +38,9 @@ def one_night(folder: Path, now: datetime | None = None) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise InputError(f"--nightly {folder}: another night is still running there") from error
+            raise InputError(
+                f"--nightly {folder}: another nightly comparison is still running in this folder"
+            ) from error
         yield _new_name(folder, now or datetime.now(UTC))
     finally:
         os.close(lock)

@@ -222,7 +222,8 @@ def _ask(
         for number, sample in enumerate(samples, 1):
             if time.monotonic() > until:
                 asked.problems.append(
-                    f"after {options.all_s:.0f} s {number - 1:,} of {len(samples):,} statements had been asked"
+                    f"the time limit of {options.all_s:.0f} s was reached after {number - 1:,} of {len(samples):,}"
+                    " statements"
                 )
                 return
             try:

@@ -81,7 +81,9 @@ def compare_quickly(
     tape = open_folder("tape", plan.tape)
     questions = choose(tape, stored_functions([side.target for side in sides.values()]))
     if not questions.places:
-        raise InputError(f"{plan.tape}: no statement to send: {', '.join(questions.left) or 'it has no statement'}")
+        raise InputError(
+            f"{plan.tape}: no statement to send: {', '.join(questions.left) or 'the tape contains no statement'}"
+        )
     make_private(folder)
     plan = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=ROUNDS, pause_ns=0)
     plan.write(folder / PLAN_FILE)  # a report of what is stopped from here on says what there is
@@ -89,7 +91,7 @@ def compare_quickly(
     by_tape = {digest: 2 * ns / events for digest, (events, ns) in questions.sizes.items()}
     once = allocate(questions, by_tape, (), PROBE_SHARE * options.within_s * 1e9, max_laps=1, rounds=1)
     write_quick_tape(tape, questions, once, folder / "probe.tape")
-    options.say(f"each of {len(questions.places):,} statements once")
+    options.say(f"sending each of {len(questions.places):,} statements once")
     began, sent_ns = time.monotonic(), 0
     for side in SIDES:
         summary = sender.send(folder / "probe.tape", f"warm-{side}1.run", side, options.make_watcher())
@@ -257,7 +259,7 @@ def stored_functions(targets: Sequence[Target]) -> frozenset[str]:
             keep_read_only(server, target)
             rows = query_or_none(server, "SELECT ROUTINE_NAME FROM information_schema.ROUTINES")
             if rows is None:
-                raise QuerytapeError(f"{target.name}: stored functions cannot be listed, so nothing is sent")
+                raise QuerytapeError(f"{target.name}: cannot list the stored functions, so no statement is sent")
             names |= {str(row[0]).lower() for row in rows}
             names |= {name.lower() for name in library_functions(server).names or ()}
     return frozenset(names)

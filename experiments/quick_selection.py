@@ -28,8 +28,8 @@ WAITING = (
     "wait_until_sql_thread_after_gtids",
 )
 SETTINGS = "BEGIN, COMMIT, SET and the like"  # as quick_digests.sql has it
-WITHOUT_SAMPLE = "reads of which the tape has no whole statement"
-WITHOUT_TIME = "reads for which there was no time"
+WITHOUT_SAMPLE = "reads without a complete statement on the tape"
+WITHOUT_TIME = "reads skipped for lack of time"
 
 
 @dataclass
@@ -125,13 +125,13 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
 
     of = "time" if total_ns else "statements"
     lines = [
-        f"quick: {_digests(asked)} of reads {'was' if asked['digests'] == 1 else 'were'} asked, {share(asked)} of the"
-        f" tape's {of}, by at most {PER_DIGEST} statements each"
+        f"quick: {_digests(asked)} of reads {'was' if asked['digests'] == 1 else 'were'} compared ({share(asked)} of"
+        f" the tape's {of}), with at most {PER_DIGEST} statements per digest"
     ]
     parts = [f"{reason} {count(row['digests'])} ({share(row)})" for reason, row in rows.items()]
     if parts:
         left = {name: sum(row[name] for row in rows.values()) for name in ("digests", "events", "tape_ns")}
-        lines.append(f"not asked: {_digests(left)}, {share(left)} of the {of}: {', '.join(parts)}")
+        lines.append(f"not compared: {_digests(left)} ({share(left)} of the tape's {of}): {', '.join(parts)}")
     return lines
 
 

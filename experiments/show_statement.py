@@ -48,7 +48,7 @@ def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: 
         con.execute("SET VARIABLE shown_digest = $1", [whole])
         rows = _rows(con, load_sql(__package__, "show_statement.sql"))
         if not rows:
-            raise InputError(f"{tape.path}: the digest {whole} has no statement on the tape: it was never executed")
+            raise InputError(f"{tape.path}: digest {whole} was never executed, so the tape contains no statement of it")
         found = rows[0]
         at = {"session": found["session"], "seq": found["seq"]}
         (event,) = _rows(con, "FROM event_texts WHERE session = $session AND seq = $seq", at)
@@ -92,10 +92,10 @@ def _find_digest(con: duckdb.DuckDBPyConnection, digest: str, tape: Folder) -> t
         [begin],
     ).fetchall()
     if not found:
-        raise InputError(f"--show {begin}: no digest of {tape.path} begins with it")
+        raise InputError(f"--show {begin}: no digest of {tape.path} begins with these digits")
     if len(found) > 1:
         listed = "; ".join(f"{name} {text[:50]}" for name, text in found[:MAX_LISTED])
-        raise InputError(f"--show {begin}: {len(found)} digests begin with it; give more digits: {listed}")
+        raise InputError(f"--show {begin}: {len(found)} digests begin with these digits. Give more digits: {listed}")
     return found[0]
 
 

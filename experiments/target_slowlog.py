@@ -93,4 +93,4 @@ def _record(target: Target, plan: LoggingPlan, options: RecordOptions, work: Pat
 
 def _await(begun: threading.Event, thread: threading.Thread) -> None:
     if not wait_for(begun, BEGINS_WITHIN_S) and thread.is_alive():
-        raise QuerytapeError("the target's slow log could not be switched on within 30 s")
+        raise QuerytapeError("could not enable the target's slow log within 30 s")

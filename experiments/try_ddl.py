@@ -47,7 +47,9 @@ def check_ddl(statements: Sequence[str]) -> None:
     for text in statements:
         seen = normalizer.normalize(text.encode())
         if seen.danger not in ALLOWED_DANGERS or CLASSES[seen.class_] not in ("ddl", "admin") or not seen.text:
-            raise InputError(f"--ddl: expected ALTER TABLE, CREATE INDEX, DROP INDEX or the like, found: {text}")
+            raise InputError(
+                f"--ddl: expected a DDL statement such as ALTER TABLE, CREATE INDEX or DROP INDEX, found: {text}"
+            )
 
 
 def usual_schema(tape: Path) -> str | None:
@@ -117,15 +119,15 @@ def check_room(data: Path) -> None:
     needed, free = COPIES * size_of(data), shutil.disk_usage(room).free
     if needed > free:
         raise InputError(
-            f"{data}: three copies of it need {megabytes(needed)}, and {room} has {megabytes(free)} left:"
-            " set TMPDIR to a larger folder"
+            f"{data}: three copies need {megabytes(needed)}, but {room} has only {megabytes(free)} free. Set TMPDIR"
+            " to a folder with more space"
         )
 
 
 def sentences(report: Report, made: Copies) -> list[str]:
     """Return what was tried and what came of it: reads and writes by verdict, and each write that got slower."""
-    lines = [f"tried: {printable(text)} (took {duration(ns)})" for text, ns in made.took]
-    lines[-1] += f"; the data grew by {megabytes(made.grown, 1)}"
+    lines = [f"DDL: {printable(text)} (duration {duration(ns)})" for text, ns in made.took]
+    lines[-1] += f"; data size increased by {megabytes(made.grown, 1)}"
     kinds = {"reads": [e for e in report.digests if e["class"] == "read"]}
     kinds["writes"] = [entry for entry in report.digests if entry["class"] == "write"]
     for name, entries in kinds.items():
@@ -133,7 +135,7 @@ def sentences(report: Report, made: Copies) -> list[str]:
         counted = ", ".join(f"{count(n)} {word}" for word, n in words.most_common())
         lines.append(f"{name}: {counted or 'none on the tape'}")
     if not any(entry["verdict"] == "faster" for entry in report.digests):
-        lines.append("nothing is faster for certain")
+        lines.append("no digest is certainly faster")
     for name, entries in kinds.items():
         for word in ("slower", "faster"):
             lines += [

@@ -309,17 +309,17 @@ struct qt_engine_options {
     const char *password; /* password of user; NULL = none */
     int32_t asks_for_key; /* whether the server may send its RSA key if public_key is NULL */
     const char *db; /* schema of sessions without a schema on the tape; NULL = none */
-    const char *charset; /* Character set of sessions without a character set on the tape. */
+    const char *charset; /* Character set of sessions whose character set is not on the tape. */
     const char *init; /* statements to run first on every connection, one per line (READ ONLY, ...); NULL = none */
     int32_t pace; /* rule for the send times of events */
     int32_t connect_timeout_s; /* Longest time for a login, in seconds. */
-    int64_t connect_rate; /* Maximum number of new connections per second before the first event. */
-    /* Connect this long before the first event of a session, if the tape does not contain its login. */
+    int64_t connect_rate; /* Maximum number of connections opened per second before the first event. */
+    /* Time between connecting a session and its first event, if the tape lacks the time of the connect. */
     int64_t lead_ns;
     int64_t queue_bytes; /* Memory for events that wait for their due time. */
-    int64_t drain_ns; /* Time to wait for replies after the last event was sent. */
+    int64_t drain_ns; /* Maximum time to wait for the last answers after the last event was sent. */
     int64_t stack_bytes; /* stack size of a session thread */
-    /* Number of probe threads (at most 64). They only sleep, and measure how late this machine wakes them. */
+    /* Number of threads (at most 64) that measure how late this machine wakes sleeping threads. */
     int32_t timer_probes;
     int32_t compress; /* whether to use the compressed protocol */
     int32_t tls; /* whether connections are encrypted */
@@ -329,19 +329,19 @@ struct qt_engine_options {
     int32_t cleartext; /* whether a password may be sent as clear text over TLS */
     const char *public_key; /* path of the RSA key that encrypts passwords without TLS; NULL = none */
     const char *plugins; /* folder of the login plugins; NULL = default folder of Connector/C */
-    int32_t verify; /* Record a checksum of the rows of each result, to compare results. */
+    int32_t verify; /* Record a checksum of the rows of each result, so that reports can compare results. */
     int64_t max_row_bytes; /* largest row of a result in bytes. A larger row ends the connection. 0 = 1 GiB */
     int64_t zero_at_ns; /* earliest start of the run on CLOCK_MONOTONIC; 0 = as soon as the sessions are ready */
     int32_t holds; /* whether the engine waits for qt_engine_go, which sets the start time */
     /* Kill a statement that runs longer than this on the target. Default: no limit. */
     int64_t statement_timeout_ns;
     int64_t max_errors; /* Stop the run when more than this number of statements fail. */
-    /* Action after a lost connection: end the session, reopen it at its next transaction (one attempt per second),
+    /* Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per second),
      * or stop the run. */
     int32_t on_lost;
-    /* Action when the queue is full and events are late: wait, drop late events, or stop the run. */
-    int32_t overload;
-    int64_t order_bound_ns; /* Longest wait of --order commit while the awaited session makes no progress. */
+    int32_t overload; /* Reaction to a full queue while events are late: wait, drop late events, or stop the run. */
+    /* End a wait of --order commit if the awaited session makes no progress for this time. */
+    int64_t order_bound_ns;
     int32_t order_tables; /* number of tables in the column `waits`; 0 = commits are not ordered */
     /* Maximum number of concurrent sessions with pace none. 0 = as many as on the tape. */
     int32_t max_concurrent_sessions;

@@ -90,7 +90,8 @@ def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> 
     accounting, used, late = (summary.info[key] for key in ("accounting", "generator", "lateness"))
     if accounting["executed"] != events:
         raise QuerytapeError(
-            f"calibration: {accounting['executed']:,} of {events:,} events came through: {summary.info['partial']}"
+            f"calibration failed: only {accounting['executed']:,} of {events:,} events were executed"
+            f" ({summary.info['partial']})"
         )
     return CalibrationLevel(
         sessions=sessions,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..common.errors import InputError
 from ..common.files import remove_folder
-from ..common.units import utc_time
+from ..common.units import plural, utc_time
 from ..native.bindings.engine import Engine
 from ..schemas import Folder
 from .options import ReplayOptions
@@ -64,13 +64,13 @@ def check_follow(options: ReplayOptions) -> None:
         "--amplify and --loop": options.amplification.total > 1,
         "--order commit": options.commit_order,
         "--sessions NUMBER": selection.max_sessions is not None,
-        "what selects events (--from, --to, --db, --digest, --class, --resume, ...)": selection.by_event,
+        "options that select events (--from, --to, --db, --digest, --class, --resume, ...)": selection.by_event,
         "--allow-statement kill": "kill" in options.allow_statements,
     }
     if names := [name for name, given in wrong.items() if given]:
         raise InputError(
-            f"--follow: not with {names[0]}: the capture is still writing the tape; cut a piece out of it (querytape"
-            " tape cut) and replay that"
+            f"--follow cannot be combined with {names[0]}, because the capture is still writing the tape. Cut a part"
+            " out of the tape (querytape tape cut) and replay that part"
         )
 
 
@@ -158,19 +158,21 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
     story = info.get("follow")
     if not story:
         return []
-    ends = {"finished": "with which the capture ended", "killed": "when its capture was killed"}
+    ends = {"finished": "when the capture ended", "killed": "when the capture was killed"}
     lines = [
-        f"{story['tape']} was under way: it had {story['begun_events']:,} events until"
-        f" {utc_time(story['begun_last_ns'])} UTC when the replay began; followed to {story['events']:,} events until"
-        f" {utc_time(story['last_ns'])} UTC, {ends.get(story['ended'], 'and its capture goes on')}"
+        f"{story['tape']} was still growing: it had {plural(story['begun_events'], 'event')} until"
+        f" {utc_time(story['begun_last_ns'])} UTC when the replay began. The replay followed it to"
+        f" {plural(story['events'], 'event')} until {utc_time(story['last_ns'])} UTC,"
+        f" {ends.get(story['ended'], 'and the capture continues')}"
     ]
     if story["lost"]:
         lines.append(f"  LOST: {follow_problem(story)}")
     if rested := info["accounting"].get("sessions_rested", 0):
         again = info["accounting"]["sessions_reopened"]
         lines.append(
-            f"  WARNING: the tape does not show when sessions quit: {rested:,} times a session was disconnected after"
-            f" {REST_NS // 10**9} s of silence, or sooner. {again:,} times it was connected again, without its state"
+            "  WARNING: the tape does not show when sessions quit. Silent sessions were disconnected"
+            f" {plural(rested, 'time')}, after {REST_NS // 10**9} s or less. They were connected again"
+            f" {plural(again, 'time')}, without their state"
         )
     return lines
 
@@ -178,7 +180,7 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
 def follow_problem(story: dict[str, Any] | None) -> str | None:
     """Return why a run that followed a tape is not whole, None where it is."""
     if story and story["lost"]:
-        return f"{story['lost']:,} events were dropped by --keep before they could be taken"
+        return f"the capture's --keep dropped {plural(story['lost'], 'event')} before the replay could read them"
     if story and story["ended"] == "killed":
         return "the capture was killed: its unpublished events are missing"
     return None

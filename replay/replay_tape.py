@@ -86,7 +86,7 @@ def checked(
     try:
         plan = make_plan(request)
     except duckdb.Error as error:
-        raise InputError(f"{tape.path}: the tape cannot be read: {plain_reason(error)}") from error
+        raise InputError(f"{tape.path}: cannot read the tape: {plain_reason(error)}") from error
     findings = check(plan, options, facts, measure(), alone=not group.holds)
     if options.reads_to is not None and read_target is not None:
         findings += check_read_target(plan, options.reads_to, read_target, facts)

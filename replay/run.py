@@ -166,7 +166,7 @@ class Replay:
         error = self._errors.get("writer")
         if isinstance(error, (OSError, duckdb.Error, NativeFault)):
             reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
-            raise QuerytapeError(f"{self.task.folder.path}: the outcomes cannot be written: {reason}") from error
+            raise QuerytapeError(f"{self.task.folder.path}: cannot write the outcomes: {reason}") from error
         if error is not None:
             raise error
 

@@ -71,7 +71,7 @@ def finish(run: EndedRun) -> RunSummary:
             return _finish(run, con)
     except duckdb.Error as error:
         raise QuerytapeError(
-            f"{run.task.folder.path}: the accounting cannot be closed: {plain_reason(error)}"
+            f"{run.task.folder.path}: cannot complete the accounting: {plain_reason(error)}"
         ) from error
     finally:  # whatever ended it: what only the replay needed goes
         run.task.folder.clean()
@@ -179,11 +179,11 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return f"the tape could not be read to its end ({_why_not_fed(run.feeder_error)}): {not_sent}"
     troubled = sessions["lost"] + sessions["failed"]
     if troubled and accounting["not_sent"] and (gone := _target_gone(run)):
-        return f"the target was lost: {plural(troubled, 'session')} ended, {not_sent}; now {gone}"
+        return f"the target was lost: {plural(troubled, 'session')} ended, {not_sent}; current error: {gone}"
     if sessions["failed"] and not sessions["opened"]:
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
-        return f"{plural(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
+        return f"{plural(cut, 'event')} without an answer at the end of --drain, {not_sent}"
     unsent = accounting["reasons"].get("not_sent", {})
     if lost := sum(unsent.get(reason, 0) for reason in CONNECTION_REASONS):
         return f"connections failed or were lost: {plural(lost, 'event')} not sent"

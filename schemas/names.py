@@ -367,19 +367,19 @@ SETTINGS = {
         "--charset",
         None,
         None,
-        "Character set of sessions without a character set on the tape.",
+        "Character set of sessions whose character set is not on the tape.",
     ),
     "connect_rate": Setting(
         "--connect-rate",
         1,
         None,
-        "Maximum number of new connections per second before the first event.",
+        "Maximum number of connections opened per second before the first event.",
     ),
     "lead_ns": Setting(
         "--lead",
         None,
         None,
-        "Connect this long before the first event of a session, if the tape does not contain its login.",
+        "Time between connecting a session and its first event, if the tape lacks the time of the connect.",
     ),
     "queue_bytes": Setting(
         "--queue-memory",
@@ -391,19 +391,19 @@ SETTINGS = {
         "--drain",
         0,
         None,
-        "Time to wait for replies after the last event was sent.",
+        "Maximum time to wait for the last answers after the last event was sent.",
     ),
     "timer_probes": Setting(
         "--timer-probes",
         0,
         64,
-        "Number of probe threads (at most 64). They only sleep, and measure how late this machine wakes them.",
+        "Number of threads (at most 64) that measure how late this machine wakes sleeping threads.",
     ),
     "verify": Setting(
         "--verify",
         None,
         None,
-        "Record a checksum of the rows of each result, to compare results.",
+        "Record a checksum of the rows of each result, so that reports can compare results.",
     ),
     "statement_timeout_ns": Setting(
         "--statement-timeout",
@@ -421,20 +421,20 @@ SETTINGS = {
         "--on-lost",
         None,
         None,
-        "Action after a lost connection: end the session, reopen it at its next transaction (one attempt per "
+        "Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per "
         "second), or stop the run.",
     ),
     "overload": Setting(
         "--overload",
         None,
         None,
-        "Action when the queue is full and events are late: wait, drop late events, or stop the run.",
+        "Reaction to a full queue while events are late: wait, drop late events, or stop the run.",
     ),
     "order_bound_ns": Setting(
         "--order-bound",
         None,
         None,
-        "Longest wait of --order commit while the awaited session makes no progress.",
+        "End a wait of --order commit if the awaited session makes no progress for this time.",
     ),
 }
 # The numbers that None is.

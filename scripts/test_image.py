@@ -83,7 +83,7 @@ def try_commands(images: Images, container: str, folder: Path) -> None:
     log.write_text(HEADER + "".join(LOG.format(n=n, session=1 + n % 4) for n in range(200)), encoding="ascii")
     images("copy", container, log, "/data/slow.log")
     said = images.inside(container, "querytape", "--version", "--libraries")
-    expect("its libraries", said, "(inside of querytape)")
+    expect("its libraries", said, "(bundled with querytape)")
     images.inside(container, "querytape", "capture", "slow.log", "-o", "shop.tape")
     expect("its tape", images.inside(container, "querytape", "inspect", "shop.tape"), "200")
     for missing in ("cc", "pip", "mariadbd"):

@@ -79,10 +79,11 @@ def sniff(head: bytes) -> int:
 KIND = SourceKind(
     name="audit-json",
     title="an audit log in JSON",
-    help="""Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).
+    help="""Record JSON audit logs of audit_log (Percona) and audit_log_filter (Percona, MySQL Enterprise).
 
-    The log has who sent what and whether it failed, to the second. Its objects may have any layout. Exports of
-    Google Cloud SQL and Azure Database for MySQL are presets (--preset).""",
+    The log contains each statement with its user, host and error number. Times have a resolution of one second. The
+    layout of the JSON objects does not matter. --preset reads exports of Google Cloud SQL and Azure Database for
+    MySQL.""",
     examples="""\
 Examples:
   querytape capture audit-json /var/lib/mysql/audit.log -o shop.tape
@@ -95,5 +96,7 @@ Examples:
     sniff=sniff,
     warnings=may_lack_rows,
     local_times=False,
-    options=(Option("preset", f"A cloud's export: {', '.join(PRESETS)}. Default: as the first line shows."),),
+    options=(
+        Option("preset", f"Format of a cloud export: {', '.join(PRESETS)}. Default: detected from the first line."),
+    ),
 )

@@ -47,10 +47,11 @@ def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
 KIND = SourceKind(
     name="binlog",
     title="mysqlbinlog's output",
-    help="""Record binary logs as text: a tape of writes alone.
+    help="""Record the writes of a binary log from the output of mysqlbinlog.
 
-    The statements that changed data, in the order of their commits; no reads, durations or errors. Changes logged as
-    rows have a statement only where the server writes it next to them. Times are starts, to the second at least.""",
+    The tape contains the statements that changed data, in the order of their commits. It contains no reads, durations
+    or errors. Row events have a statement only if the server also logged the statement. Times are start times, with a
+    resolution of one second or better.""",
     examples="""\
 Examples:
   mysqlbinlog mysql-bin.000042 | querytape capture binlog - -o w.tape

@@ -207,13 +207,15 @@ def check_columns(source: str, columns: Iterable[str]) -> None:
 KIND = SourceKind(
     name="csv",
     title="CSV",
-    help="""Record CSV with a header; options say which column is what.
+    help="""Record CSV files with a header line; options map the columns.
 
-    Fields: time and statement (both needed), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
-    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or texts in UTC or --log-timezone.
-    Durations are numbers or HH:MM:SS.ffffff. What `mysql -B` prints of mysql.slow_log and general_log is read as
-    well: its escapes, and accounts such as `app[app] @ host [address]`. So is what SELECT ... INTO OUTFILE and the CSV
-    engine write, with a header in front.""",
+    Fields: time and statement (both required), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
+    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or text in UTC or --log-timezone.
+    Durations are numbers or HH:MM:SS.ffffff.
+
+    The output of `mysql -B` for mysql.slow_log and mysql.general_log is also accepted, with its escapes and with
+    accounts such as `app[app] @ host [address]`. Files of SELECT ... INTO OUTFILE and of the CSV engine are accepted
+    after you add a header line.""",
     examples="""\
 Examples:
   querytape capture csv sql.csv -o shop.tape --column time=ts \\
@@ -230,12 +232,12 @@ Examples:
     options=(
         Option(
             "column",
-            "Which column has a field: FIELD=COLUMN; may be given several times.",
+            "Column that contains a field, as FIELD=COLUMN; may be given several times.",
             multiple=True,
             metavar="F=C",
         ),
-        Option("time-unit", "Unit of times that are numbers: s, ms, us or ns.", default="s"),
-        Option("time-format", "Format of times that are texts, as in strptime. Default: ISO.", metavar="FORMAT"),
-        Option("duration-unit", "Unit of durations: s, ms, us or ns.", default="s"),
+        Option("time-unit", "Unit of numeric times: s, ms, us or ns.", default="s"),
+        Option("time-format", "strptime format of textual times. Default: ISO 8601.", metavar="FORMAT"),
+        Option("duration-unit", "Unit of numeric durations: s, ms, us or ns.", default="s"),
     ),
 )

@@ -23,8 +23,8 @@ KIND = SourceKind(
     title="a general query log",
     help="""Record general query logs (MySQL 5.7 to 9.x, MariaDB).
 
-    The log has each command's arrival, connection and text, but no durations, rows or errors.
-    Two replays of such a tape can be compared, but not a replay with the original.""",
+    The log contains the arrival time, connection and text of each command, but no durations, row counts or errors. Two
+    replays of such a tape can be compared. A replay cannot be compared with the original traffic.""",
     examples="""\
 Examples:
   querytape capture general /var/lib/mysql/db1.log -o shop.tape

@@ -277,10 +277,10 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
 KIND = SourceKind(
     name="packets",
     title="captured packets",
-    help="""Record packets between clients and server, from files or live.
+    help="""Record the packets between clients and servers, from files or live.
 
-    Reads files of tcpdump and Wireshark (pcap, pcapng, also compressed) or a network interface. TLS is read with the
-    keys of a key log (--keylog, or inside a pcapng file); encrypted connections without keys are counted.""",
+    Reads files of tcpdump and Wireshark (pcap, pcapng, also compressed) or a network interface. TLS connections are
+    decrypted with keys from --keylog or from the pcapng file. Encrypted connections without keys are counted.""",
     examples="""\
 Examples:
   tcpdump -i any -s 0 -w shop.pcap 'tcp port 3306'     on the server
@@ -297,17 +297,18 @@ Examples:
     notes=notes,
     local_times=False,
     options=(
-        Option("interface", "Capture live from this interface; any = all of them.", metavar="NAME"),
-        Option("port", "Port of a server; may be given up to 64 times. Default: 3306.", "int", multiple=True),
+        Option("interface", "Capture live from this network interface (any: all interfaces).", metavar="NAME"),
+        Option("port", "Port of a MySQL server; may be given up to 64 times. Default: 3306.", "int", multiple=True),
         Option(
             "keylog",
-            "TLS secrets of the connections, as SSLKEYLOGFILE has them; live, it may grow during the capture.",
+            "File with the TLS secrets of the connections, in the SSLKEYLOGFILE format. It may grow during a live"
+            " capture.",
             metavar="FILE",
         ),
         Option("duration", "Live: stop after this time. Default: stop at Ctrl-C.", "duration"),
         Option("max-memory", "Live: memory for packets that wait for the parser.", "bytes", default="256M"),
-        Option("max-disk", "Live: stop when the tape has this size.", "bytes", default="20G"),
-        Option("user", "Live, as root: continue as this user once the interface is open.", metavar="NAME"),
+        Option("max-disk", "Live: stop when the tape reaches this size.", "bytes", default="20G"),
+        Option("user", "Live, as root: switch to this user after the interface is open.", metavar="NAME"),
     ),
     live=lambda settings: bool(settings.extra.get("interface")),
     time_is_up=time_is_up,

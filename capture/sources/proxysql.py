@@ -115,10 +115,11 @@ def ask(target: Target) -> dict[str, Any] | None:
 KIND = SourceKind(
     name="proxysql",
     title="a ProxySQL events log",
-    help="""Record ProxySQL's events log, JSON (mysql-eventslog_format=2) or binary (1).
+    help="""Record ProxySQL's events log in JSON (mysql-eventslog_format=2) or binary format (1).
 
-    The log has the clients' statements, with start and duration in microseconds, measured by the proxy. A session
-    is a client's connection. --source may be ProxySQL's admin port: it shows whether events were left out.""",
+    The log contains the statements of clients, with start and duration in microseconds as measured by the proxy. A
+    session is one client connection. --source may be the URL of ProxySQL's admin port, which shows whether events were
+    omitted.""",
     examples="""\
 Examples:
   querytape capture proxysql queries.log.00000001 -o shop.tape
@@ -134,5 +135,12 @@ Examples:
     warnings=sampling,
     look_for_holes=looks_sampled,
     ask=ask,
-    options=(Option("sampled", "ProxySQL logged one event of N (mysql-eventslog_rate_limit).", "int", metavar="N"),),
+    options=(
+        Option(
+            "sampled",
+            "Sampling rate: ProxySQL logged one of every N events (mysql-eventslog_rate_limit).",
+            "int",
+            metavar="N",
+        ),
+    ),
 )

@@ -85,8 +85,9 @@ KIND = SourceKind(
     title="an audit log",
     help="""Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL).
 
-    The log has who sent what and whether it failed, to the second (Aurora: microseconds), but no durations. The server
-    cuts long statements: they are marked, and never replayed.""",
+    The log contains each statement with its user, host and error number, but no durations. Times have a resolution of
+    one second (Aurora: microseconds). The server truncates long statements. Truncated statements are marked on the
+    tape and never replayed.""",
     examples="""\
 Examples:
   querytape capture audit server_audit.log.1 server_audit.log -o shop.tape

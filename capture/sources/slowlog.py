@@ -72,8 +72,8 @@ KIND = SourceKind(
     title="a slow log",
     help="""Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x).
 
-    Plain files, .gz and .zst, or - for standard input. Several logs of one server (rotated ones) make one tape, in the
-    order of their first events. Lines that cannot be parsed are counted and listed.""",
+    Reads plain files, .gz and .zst files, or standard input (-). Several rotated logs of one server become one tape,
+    in the order of their first events. Lines that cannot be parsed are counted and listed.""",
     examples="""\
 Examples:
   querytape capture slowlog /var/log/mysql/slow.log -o shop.tape

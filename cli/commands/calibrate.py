@@ -33,16 +33,16 @@ def level_line(level: CalibrationLevel) -> str:
     type=Levels(growing=False),
     default="1,8,64,512",
     show_default=True,
-    help="Number of sessions in each measured level.",
+    help="Session counts to measure, with one level for each count.",
 )
 def calibrate_command(sessions: tuple[int, ...]) -> None:
-    """Measure what this machine can replay at most.
+    """Measure the highest load that this machine can replay.
 
-    Replays a made-up tape against a server that answers at once (querytape null-server), so only querytape and
-    this machine are measured.
-    Each line is one run: queries a second, CPU time per query, lateness of events, and lateness of threads that
-    only sleep. Later replays warn when they come near these limits. Takes
-    about half a minute.
+    Replays a synthetic tape against `querytape null-server`, which answers immediately. The results therefore depend
+    only on querytape and this machine. Later replays warn when they come near these limits.
+
+    Each line shows one run: queries per second, CPU time per query, lateness of events, and lateness of sleeping
+    threads. The command takes about half a minute.
     """
     click.echo(HEAD)
     results = calibrate(sessions, lambda level: click.echo(level_line(level)))

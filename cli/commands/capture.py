@@ -28,11 +28,11 @@ LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kin
 COMMANDS = {
     **{name: LazyCommand("", place.short_help) for name, place in SOURCES.places.items()},
     "server": LazyCommand(
-        ".commands.capture_server:server_command", "Switch on a server's own log for a while, and capture it."
+        ".commands.capture_server:server_command", "Enable a server's own log temporarily and capture it."
     ),
     "rds": LazyCommand(
         ".commands.capture_rds:rds_command",
-        "Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.",
+        "Capture the slow log or the audit log of an Amazon RDS or Aurora instance.",
     ),
 }
 
@@ -73,10 +73,10 @@ Examples:
 """,
 )
 def capture_group() -> None:
-    """Record production's queries into a tape.
+    """Record the queries of a production server on a tape.
 
-    A source is a log, a packet capture, a network interface, or a server whose log is switched on for a while.
-    `querytape capture FILE` detects what kind of source a file is.
+    The source is a log, a packet capture, a network interface, or a server whose log is enabled temporarily.
+    `querytape capture FILE` detects the kind of the file.
     """
 
 
@@ -107,21 +107,24 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
         ),
     ]
     if kind.local_times:
-        text = "Time zone of the log's local times: +02:00 or Europe/Berlin. Default: as the log shows it."
+        text = (
+            "Time zone of the log's local times, such as +02:00 or Europe/Berlin. Default: the zone that the log shows."
+        )
         parameters.append(click.Option(["--log-timezone"], type=TimeZone(), help=text))
     parameters += endless_options(kind)
     parameters += [
         click.Option(
             ["--source"],
             metavar="URL",
-            help="Server that the traffic was recorded on: its identity, variables and binary log position are kept.",
+            help="Server on which the traffic was recorded. The tape keeps its identity, variables and binary"
+            " log position.",
         ),
         *(click.Option(list(names), **settings) for names, settings in (*LOGIN, *TLS)),
         click.Option(
-            ["--problems", "show"], is_flag=True, help="Show each place of the input that was not understood."
+            ["--problems", "show"], is_flag=True, help="List each place of the input that could not be parsed."
         ),
         click.Option(list(METRICS[0]), **METRICS[1]),
-        click.Option(["--strict"], is_flag=True, help="Exit with 1 if any place of the input was not understood."),
+        click.Option(["--strict"], is_flag=True, help="Exit with code 1 if any part of the input could not be parsed."),
     ]
     return parameters
 
@@ -132,17 +135,17 @@ def endless_options(kind: "SourceKind") -> list[click.Parameter]:
     live = not kind.follows and any(option.name == "interface" for option in kind.options)
     if kind.follows:
         text = (
-            "Follow the last file as it grows, until Ctrl-C or SIGTERM: also where it is renamed and begun again,"
-            " removed, or copied and truncated."
+            "Follow the last file as it grows, until Ctrl-C or SIGTERM. The capture continues when the log is"
+            " rotated by rename, removal or copytruncate."
         )
         options.append(click.Option(["--follow"], is_flag=True, help=text))
-        text = "With --follow: leave out what the file holds already."
+        text = "With --follow: skip the existing contents of the file."
         options.append(click.Option(["--from-end"], is_flag=True, help=text))
     if kind.follows or live:
         of = "Live" if live else "With --follow"
         text = f"{of}: publish new events at least this often. Default: 5s."
         options.append(click.Option(["--part-every"], type=Duration(), help=text))
-        text = f"{of}: keep this much, and drop whole parts that are older. Default: everything."
+        text = f"{of}: time span of the events to keep. Older parts are dropped. Default: keep everything."
         options.append(click.Option(["--keep"], type=Duration(), help=text))
     return options
 
@@ -191,7 +194,7 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
     if info["counts"]["problems"] and show:
         show_problems(tape.folder)
     elif info["counts"]["problems"]:
-        click.echo("  --problems shows each of them with its place", err=True)
+        click.echo("  --problems lists each problem with its place", err=True)
     if strict and info["counts"]["problems"]:
         return 1
     return exit_code(info)

@@ -31,69 +31,78 @@ Examples:
   querytape capture rds shop-1 --restore                  after a kill
 
 \b
-It needs boto3 (pip install 'querytape[rds]'), which finds the credentials as
-the aws command does, and the rights rds:Describe*,
-rds:DownloadDBLogFilePortion, rds:ModifyDBParameterGroup and
-rds:ResetDBParameterGroup (of a cluster's group: ...DBClusterParameterGroup),
-logs:GetLogEvents with --cloudwatch (of --audit also logs:DescribeLogStreams).
+The command requires boto3 (pip install 'querytape[rds]'), which finds the
+credentials in the same places as the aws command. The account needs
+rds:Describe*, rds:DownloadDBLogFilePortion, rds:ModifyDBParameterGroup and
+rds:ResetDBParameterGroup (for a cluster's group: ...DBClusterParameterGroup).
+--cloudwatch also needs logs:GetLogEvents, and with --audit it needs
+logs:DescribeLogStreams.
 
 \b
-Exit codes: 0 success, 1 error or the parameter group is not as it was,
+Exit codes: 0 success, 1 error or parameters were not restored,
 2 wrong usage, 4 the tape lacks a part of the log.
 """,
 )
 @click.argument("instance", metavar="INSTANCE")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
-@click.option("--duration", type=Duration(), default="10m", show_default=True, help="How long the server logs.")
-@click.option("--poll", type=Duration(), default="5s", show_default=True, help="How often the log is pulled.")
+@click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
+@click.option("--poll", type=Duration(), default="5s", show_default=True, help="Interval between downloads of the log.")
 @click.option(
     "--cloudwatch",
     is_flag=True,
-    help="Read the log from CloudWatch Logs, to which the instance exports it, not from its log files.",
+    help="Read the log from CloudWatch Logs instead of the instance's log files. The instance must export the log.",
 )
 @click.option(
     "--audit",
     is_flag=True,
-    help="Read the audit log: no durations, but sessions that were open before are in it. Aurora's: switched on.",
+    help="Read the audit log. It has no durations, but it includes sessions that were open before the capture."
+    " On Aurora, the capture enables it.",
 )
 @click.option(
     "--query-limit", type=int, default=1024, show_default=True, help="The server's server_audit_query_log_limit."
 )
-@click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the tape has this size.")
+@click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the tape reaches this size.")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the parameters that would be changed and the remaining effects; change nothing.",
+    help="Show the planned parameter changes and their effects; change nothing.",
 )
-@click.option("--restore", "restoring", is_flag=True, help="Set back the parameters that a killed capture had changed.")
+@click.option("--restore", "restoring", is_flag=True, help="Restore the parameters that a killed capture changed.")
 @click.option(
     "--restore-file", type=click.Path(path_type=Path), help="File that keeps the old parameters during the capture."
 )
 @click.option(
     "--shared-group-ok",
     is_flag=True,
-    help="Change the parameter group although other instances use it, which then also log everything.",
+    help="Change the parameter group even if other instances use it. These instances then also log everything.",
 )
-@click.option("--sync-timeout", type=Duration(), default="10m", show_default=True, help="Longest wait for in-sync.")
-@click.option("--region", metavar="NAME", help="AWS region. Default: as boto3 finds it.")
-@click.option("--profile", metavar="NAME", help="Profile of the AWS configuration. Default: as boto3 finds it.")
+@click.option(
+    "--sync-timeout",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="Maximum time to wait for the status in-sync.",
+)
+@click.option("--region", metavar="NAME", help="AWS region. Default: boto3's own setting.")
+@click.option("--profile", metavar="NAME", help="Profile of the AWS configuration. Default: boto3's own setting.")
 @click.option(
     "--source",
     metavar="URL",
-    help="The instance as a MySQL server: its identity, variables and binary log position are kept on the tape.",
+    help="MySQL URL of the instance. The tape keeps the server's identity, variables and binary log position.",
 )
 @login_options
 def rds_command(instance: str, **options: Any) -> int:
-    """Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.
+    """Capture the slow log or the audit log of an Amazon RDS or Aurora instance.
 
-    Changes the instance's parameter group so that the slow log contains every statement. Waits until the instance
-    has applied it, and downloads the log files while they grow and rotate. Then it restores each parameter: at
-    the end, at Ctrl-C, and after an error. A file keeps the old values
-    during the capture: after a kill, --restore restores them. Parameters that need a reboot and default parameter
-    groups are never changed. With --audit (Aurora only) it changes server_audit_logging and server_audit_events
-    of the cluster's group. Aurora writes several audit files in parallel. They are merged by time.
+    Changes the instance's parameter group so that the slow log contains every statement. Waits until the instance has
+    applied the change, and downloads the log files while they grow and rotate. Restores each parameter at the end, at
+    Ctrl-C, and after an error. A file keeps the old values during the capture: after a kill, --restore restores them.
 
-    It was tested against an emulator only, never against Amazon.
+    The command never changes parameters that need a reboot, or default parameter groups. With --audit (Aurora only),
+    the command changes server_audit_logging and server_audit_events in the cluster's parameter group. Aurora writes
+    several audit files in parallel, and querytape merges them by time.
+
+    This command was tested only against an emulator, never against Amazon.
     """
     cloud = Cloud(options["region"], options["profile"])
     if options["restoring"]:

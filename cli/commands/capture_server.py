@@ -53,81 +53,83 @@ Examples:
 
 \b
 The account needs SYSTEM_VARIABLES_ADMIN (or SUPER), SELECT on mysql.slow_log
-where the log is not read as a file, and PROCESS and SELECT on
-performance_schema to see the sessions of other accounts. --dry-run checks it.
+if the log is not read as a file, and PROCESS and SELECT on performance_schema
+to see the sessions of other accounts. --dry-run checks these privileges.
 
 \b
-Exit codes: 0 success, 1 error or something of the server is not as it was,
-2 wrong usage, 4 the tape lacks a part of what was executed.
+Exit codes: 0 success, 1 error or settings were not restored, 2 wrong usage,
+4 the tape lacks a part of the executed statements.
 """,
 )
 @click.argument("url", metavar=URL)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
-@click.option("--duration", type=Duration(), default="10m", show_default=True, help="How long the server logs.")
+@click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
 @click.option(
     "--read",
     "method",
     type=click.Choice(METHODS),
     default="auto",
     show_default=True,
-    help="Place to read the log from: its file (if it is on this machine), the table mysql.slow_log, or the table"
-    " mysql.general_log.",
+    help="Source of the log: file (if the slow log's file is on this machine), table (mysql.slow_log) or"
+    " general (mysql.general_log).",
 )
-@click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the log has this size.")
+@click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the log reaches this size.")
 @click.option(
     "--max-rate",
     type=Size(),
     default="64M",
     show_default=True,
-    help="Stop when the log grows by more than this a second, for 5 s.",
+    help="Maximum growth of the log per second. The capture stops if the log grows faster for 5 s.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the settings that would be changed and the remaining effects, check rights and whether an earlier"
-    " capture waits to be restored; change nothing.",
+    help="Show the planned changes and their effects. Check privileges, and check for an earlier capture that"
+    " was not restored. Change nothing.",
 )
-@click.option("--restore", "restoring", is_flag=True, help="Set back the settings that a killed capture had changed.")
+@click.option("--restore", "restoring", is_flag=True, help="Restore the settings that a killed capture changed.")
 @click.option(
     "--restore-file", type=click.Path(path_type=Path), help="File that keeps the old settings during the capture."
 )
-@click.option("--keep-log", is_flag=True, help="Do not delete the server's log file after the capture.")
+@click.option("--keep-log", is_flag=True, help="Keep the server's log file after the capture. Default: delete it.")
 @click.option(
     "--watch",
     type=Duration(),
     default="10m",
     show_default=True,
-    help="Time to wait after the capture for sessions that still have long_query_time=0. The server's own slow log"
-    " stays off until then. Ctrl-C ends the wait.",
+    help="Maximum time to wait after the capture until no session has long_query_time=0. The server's own slow"
+    " log stays disabled during this wait. Ctrl-C ends the wait.",
 )
 @click.option(
     "--end-sessions",
     is_flag=True,
-    help="End the sessions that still carry long_query_time=0 after the capture, if they are idle and outside"
-    " transactions (KILL).",
+    help="After the capture, kill sessions that still have long_query_time=0, if they are idle and outside"
+    " transactions.",
 )
 @click.option(
     "--renew-idle",
     type=PerSecond(),
     metavar="RATE",
-    help="End older sessions at this rate (5/s, 30/m) during the capture, if they are idle and outside transactions"
-    " (KILL). Their pools connect again, and the log contains them.",
+    help="During the capture, kill older sessions at this rate (5/s, 30/m), if they are idle and outside"
+    " transactions. Connection pools reconnect, and the log contains the new sessions.",
 )
 @click.option(
     "--log-again",
     is_flag=True,
-    help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
-    " every statement into it.",
+    help="Enable the server's own slow log again at the end of --watch, even if remaining sessions still log"
+    " every statement.",
 )
 @untitled(METRICS)
-@click.option("--partial-ok", is_flag=True, help="Exit with 0 although the log lacks more than 5 % of the statements.")
+@click.option(
+    "--partial-ok", is_flag=True, help="Exit with code 0 even if the log lacks more than 5 % of the statements."
+)
 @login_options
 def server_command(url: str, **options: Any) -> int:
-    """Switch on a server's own log for a while, and capture it.
+    """Enable a server's own log temporarily and capture it.
 
-    Shows the settings that it will change, changes them, and restores them at the end, at Ctrl-C, and after an error.
-    A file keeps the old values during the capture: after a kill, --restore restores them. At the end it lists sessions
-    that still have the capture's settings, and the share of the executed statements that is on the tape.
+    Shows the planned changes, changes the server's settings, and restores them at the end, at Ctrl-C, and after an
+    error. A file keeps the old values during the capture: after a kill, --restore restores them. At the end the
+    command lists sessions that still have the capture's settings, and the share of executed statements on the tape.
     """
     target = server_of(url, options, URL)
     watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)
@@ -202,7 +204,10 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
             if renewed := recorded.course.renewal.sentence():
                 click.echo(f"  {renewed}")
             if held:
-                click.echo(f"  {held['share']:.1%} of what the server executed is in the log (by {held['basis']})")
+                click.echo(
+                    f"  the log contains {held['share']:.1%} of the statements that the server executed (counted by"
+                    f" {held['basis']})"
+                )
         finally:
             back = settle_recorded(target, plan.restore_file, recorded, watch, seen)
             say_back(back)
@@ -215,7 +220,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
 def say_back(back: HandedBack) -> None:
     """Print what became of the server's settings and sessions."""
     if back.done:
-        click.echo("capture server: the settings are as before", err=True)
+        click.echo("capture server: the original settings are restored", err=True)
     for line in back.lines:
         click.echo(f"  {line}", err=True)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ...common.text import printable
+from ...common.units import plural
 
 
 @click.command(
@@ -20,18 +21,20 @@ Examples:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("parts", nargs=-1, type=click.Path(path_type=Path), metavar="[PART]...")
 def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
-    """Put parts of drivers into their run.
+    """Merge undelivered parts of drivers into their run.
 
-    If the lead of a replay is lost, its drivers continue and keep their parts. Parts of local drivers are in RUN;
-    name the others. If the link of a driver was lost, its part replaces the events with the reason driver_lost.
-    Only files are read and written, and named parts stay. The exit code is 1 if the run is still incomplete.
+    If the lead of a replay is lost, its drivers continue and keep their parts. Parts of local drivers are in RUN. Name
+    the parts of other drivers on the command line.
+
+    If a driver lost its connection to the lead, its part replaces the events with the reason driver_lost. The command
+    reads and writes only files, and it does not remove named parts. The exit code is 1 if the run is still incomplete.
     """
     from ...replay.drivers.collect import collect
 
     summary = collect(run, parts)
     counts = summary.info["accounting"]
     if counts["sent_unknown"]:
-        click.echo(f"UNKNOWN WHETHER SENT: {counts['sent_unknown']:,} events of a lost driver")
+        click.echo(f"UNKNOWN: the target may have executed {plural(counts['sent_unknown'], 'event')} of a lost driver")
     click.echo(
         f"{summary.path}: {counts['tape_events']:,} events = {counts['executed']:,} executed"
         f" + {counts['filtered']:,} filtered + {counts['skipped']:,} skipped + {counts['not_sent']:,} not sent"

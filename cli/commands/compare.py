@@ -54,9 +54,9 @@ Examples:
       --target b=mysql://app@new/shop --quick -o quick.compare
 
 \b
-Options of `querytape replay` follow after --; they hold for both sides.
-The command of --reset finds QUERYTAPE_SIDE (a or b), QUERYTAPE_TARGET and
-QUERYTAPE_RUN in its environment.
+Options of `querytape replay` follow after --. They apply to both sides.
+The environment of the --reset command contains QUERYTAPE_SIDE (a or b),
+QUERYTAPE_TARGET and QUERYTAPE_RUN.
 
 \b
 Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --quick
@@ -70,20 +70,20 @@ had no time for all reads.
     "targets",
     multiple=True,
     metavar="a=URL, b=URL",
-    help="The two servers, as for `querytape replay`: a is the reference, b is judged.",
+    help="The two servers, as URLs for `querytape replay`: a is the reference, b is the candidate.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="Folder of the comparison, new or to be continued.",
+    help="Folder of the comparison. An existing comparison is continued.",
 )
 @click.option(
     "--nightly",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Instead of -o: a new comparison in this folder, named by date and time (UTC). A complete one removes"
-    " older ones (--keep).",
+    help="Instead of -o: write a new comparison into this folder, named by date and time (UTC). When it is"
+    " complete, older comparisons are removed (--keep).",
 )
 @click.option(
     "--keep",
@@ -91,28 +91,26 @@ had no time for all reads.
     metavar="NUMBER",
     default=30,
     show_default=True,
-    help="With --nightly: complete comparisons to keep. One that fails removes nothing.",
+    help="With --nightly: number of complete comparisons to keep. A failed comparison removes nothing.",
 )
-@click.option("--rounds", type=click.IntRange(1, 1000), help="Number of runs of each side.  [default: 5]")
+@click.option("--rounds", type=click.IntRange(1, 1000), help="Number of runs per side.  [default: 5]")
 @click.option(
-    "--warmup", type=click.IntRange(0, 100), help="Number of rounds to run first and not compare.  [default: 0]"
+    "--warmup", type=click.IntRange(0, 100), help="Number of warm-up rounds, which are not compared.  [default: 0]"
 )
 @click.option("--pause", "pause_ns", type=Duration(), help="Pause before each run.  [default: 5s]")
-@click.option(
-    "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
-)
+@click.option("--reset", metavar="CMD", help="Shell command that restores the data of both servers before each run.")
 @click.option(
     "--no-query-cache",
     "query_cache",
     flag_value=False,
     default=None,
-    help="Replay without the servers' query caches (MySQL before 8.0, MariaDB).",
+    help="Disable the query cache in the replay's sessions (MySQL before 8.0, MariaDB).",
 )
 @click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path, exists=True),
-    help="Read tape, targets and options from this plan.toml.",
+    help="Read the tape, targets and options from this plan.toml.",
 )
 @click.option(
     "--add", type=click.IntRange(1, 1000), metavar="NUMBER", help="Add this number of rounds to the comparison in -o."
@@ -120,11 +118,14 @@ had no time for all reads.
 @click.option(
     "--quick",
     is_flag=True,
-    help="No load: ask up to five statements of each digest that reads, one after the other, on both servers in turn.",
+    help="Compare without load: send up to five statements of each digest of reads, one at a time, to both"
+    " servers in turn.",
 )
-@click.option("--within", type=Duration(), help="Longest time of --quick.  [default: 5m]")
+@click.option("--within", type=Duration(), help="Maximum duration of --quick.  [default: 5m]")
 @click.option(
-    "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
+    "--each",
+    type=Duration(),
+    help="Maximum time of one statement of --quick. Longer statements are killed.  [default: 10s]",
 )
 @untitled(METRICS, LIVE)
 @output_options
@@ -136,15 +137,15 @@ def compare_command(
     keep: int,
     **options: Any,
 ) -> int:
-    """Replay a tape against two servers in turn, and compare them.
+    """Replay a tape against two servers in turn and compare the results.
 
-    The order is A B A B ..., so that both servers see the same conditions. The folder keeps the plan, each run and
-    report.html; the same command continues a comparison that was interrupted. The report first shows how much the
-    rounds of A differ from each other: only a larger difference is called slower or faster.
+    The runs alternate (A B A B ...), so that both servers have the same conditions. The folder keeps the plan, each
+    run and report.html, and the same command continues an interrupted comparison. The report first shows how much the
+    rounds of A differ from each other. Only a larger difference is reported as slower or faster.
 
-    With --quick nothing is replayed. Samples of the reads are sent one by one, A B B A, until each verdict is
-    certain or the time is up. Rows and errors are also compared. The first lines list the statements that were
-    not sent.
+    With --quick there is no full replay. Samples of the reads are sent one at a time (A B B A) until each verdict is
+    certain or the time is up. Rows and errors are also compared. The first lines of the output list the statements
+    that were not sent.
     """
     if (output is None) == (nightly is None):
         raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")
@@ -155,7 +156,7 @@ def compare_command(
         if output is not None:
             return compare(tape, replay_options, output, options)
         if options["add"]:
-            raise click.UsageError("--add: only with -o; a night is a comparison of its own")
+            raise click.UsageError("--add requires -o, because each night is a new comparison")
         assert nightly is not None
         return run_night(nightly, keep, tape, replay_options, options)
 
@@ -163,7 +164,7 @@ def compare_command(
 def not_with_quick(options: dict[str, Any]) -> None:
     """Raise UsageError for an option that --quick has no use for."""
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
-        raise click.UsageError(f"--{wrong[0].partition('_')[0]}: not with --quick")
+        raise click.UsageError(f"--{wrong[0].partition('_')[0]} cannot be combined with --quick")
 
 
 def run_night(
@@ -175,7 +176,7 @@ def run_night(
         code = compare(tape, replay_options, night, options)
         finish_night(night, code)
         for path in prune(folder, keep):
-            click.echo(f"removed {path}: {keep} newer nights are complete", err=True)
+            click.echo(f"removed {path}, because {keep} newer nightly comparisons are complete", err=True)
     return code
 
 
@@ -185,7 +186,7 @@ def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     if options["quick"]:
         return compare_samples(tape, replay_options, output, settings, options)
     if wrong := [name for name in ("within", "each") if options[name] is not None]:
-        raise click.UsageError(f"--{wrong[0]}: only with --quick")
+        raise click.UsageError(f"--{wrong[0]} requires --quick")
     plan = plan_of(tape, replay_options, output, options)
     complete_tape(plan.tape)
     make_options = options_maker(plan)
@@ -221,7 +222,7 @@ def compare_samples(
     with ExitStack() as stack:
         sides = {side: stack.enter_context(make_options(side, output)) for side in SIDES}
         if any(each.allow_writes or each.reads_to for each in sides.values()):
-            raise click.UsageError("--allow-writes, --reads-to: not with --quick, which only reads")
+            raise click.UsageError("--quick sends only reads: omit --allow-writes and --reads-to")
         if not plan.query_cache:
             sides = {side: without_query_cache(each) for side, each in sides.items()}
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
@@ -240,14 +241,16 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     """Return what is to be run: of the command line, a plan file, or the comparison that is there already."""
     if options["add"] or (output.exists() and tape is None and options["plan_file"] is None):
         if not is_comparison(output):
-            raise InputError(f"{output}: no comparison to continue: expected plan.toml in it")
+            raise InputError(f"{output}: not a comparison (expected plan.toml in the folder)")
         plan = ComparePlan.read(output / PLAN_FILE)
         if plan.kind != "compare":
-            raise InputError(f"{output}: rounds cannot be added to a comparison of `{plan.kind}`: run it again")
+            raise InputError(f"{output}: cannot add rounds to a comparison of `{plan.kind}`: start a new comparison")
         return replace(plan, rounds=plan.rounds + (options["add"] or 0))
     if options["plan_file"] is not None:
         if tape is not None or options["targets"] or replay_options:
-            raise click.UsageError("--plan has the tape, the targets and the replay options: omit them")
+            raise click.UsageError(
+                "--plan sets the tape, the targets and the replay options: omit them on the command line"
+            )
         plan = ComparePlan.read(options["plan_file"])
     elif tape is None:
         raise click.UsageError("expected a TAPE, --plan, or --add")
@@ -256,7 +259,10 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
         plan = ComparePlan.checked(ComparePlan(tape.absolute(), targets, replay=replay_options))
     plan = replace(plan, **{name: options[name] for name in OF_THE_PLAN if options[name] is not None})
     if is_comparison(output) and ComparePlan.read(output / PLAN_FILE) != plan:
-        raise InputError(f"{output} holds another comparison: choose another name with -o, or continue it with --add N")
+        raise InputError(
+            f"{output} contains another comparison: choose another folder with -o, or continue that comparison with"
+            " --add N"
+        )
     if not is_comparison(output):
         refuse_existing(output)
     return plan

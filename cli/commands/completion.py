@@ -23,13 +23,13 @@ Examples:
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands and options.
+    """Print a script that completes commands and options in a shell.
 
-    A new shell reads it from where the examples put it; zsh where ~/.zfunc is in its fpath before compinit. bash has to
-    be 4.4 or later.
+    The examples write the script to a file that each new shell reads. For zsh, add ~/.zfunc to fpath before compinit.
+    bash must be version 4.4 or later.
     """
     made = get_completion_class(shell)
     if made is None:
-        raise QuerytapeError(f"this version of click knows no completion for {shell}")
+        raise QuerytapeError(f"this version of click does not support completion for {shell}")
     # Without looking for the shell itself: it may be another machine's.
     click.echo(ShellComplete.source(made(ctx.find_root().command, {}, NAME, VARIABLE)))

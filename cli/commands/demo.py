@@ -27,23 +27,24 @@ Examples:
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
-    help="Folder for tape, runs and report. Default: a temporary folder, removed at the end.",
+    help="Folder for the tape, runs and report. Default: a new temporary folder, which is not removed.",
 )
 @click.option(
     "--record-only",
     is_flag=True,
-    help="Keep the slow log and the data before the traffic (data), and end there; needs --keep.",
+    help="Only record: keep slow.log and a copy of the data from before the traffic (folder data). Requires --keep.",
 )
 def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
-    """Show capture, replay and report on private servers.
+    """Demonstrate capture, replay and report on private servers.
 
     Records the traffic of a small shop, replays it against a copy and against a badly tuned server, and compares the
-    two runs. Starts private MariaDB servers in a temporary folder and stops them; changes nothing else on this machine.
+    two runs. Starts private MariaDB servers in a temporary folder and stops them at the end. Nothing else on this
+    machine changes.
     """
     if not record_only:
         run_demo(show, seconds, keep)
     elif keep is None:
-        raise click.UsageError("--record-only: give the folder for log and data with --keep")
+        raise click.UsageError("--record-only requires --keep FOLDER for the log and the data")
     else:
         record_demo(show, seconds, keep)
 

@@ -35,7 +35,8 @@ Examples:
 def export_command(tape: Path, format_: str, output: Path | None) -> int:
     """Write a tape as a slow log, CSV, JSON lines or SQL.
 
-    pt-query-digest, pt-upgrade, mysqldumpslow and querytape read the slow log; sql has the statements alone.
+    pt-query-digest, pt-upgrade, mysqldumpslow and querytape can read the slow log. The format sql contains only the
+    statements.
     """
     tape = readable_tape(tape)
     with temporary_folder() as work:

@@ -20,15 +20,13 @@ Examples:
 )
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
-    "--pt", is_flag=True, help="Print Percona Toolkit's fingerprint and its id of 32 digits (3.0.11 and later)."
+    "--pt", is_flag=True, help="Print the Percona Toolkit fingerprint and its 32-digit id (3.0.11 and later)."
 )
-@click.option(
-    "--pt16", is_flag=True, help="Print Percona Toolkit's fingerprint and its id of 16 digits (before 3.0.11)."
-)
+@click.option("--pt16", is_flag=True, help="Print the Percona Toolkit fingerprint and its 16-digit id (before 3.0.11).")
 def fingerprint_command(file: BinaryIO, pt: bool, pt16: bool) -> None:
     """Show the digest and the normalised text of statements.
 
-    FILE, or standard input, has one statement a line.
+    FILE (default: standard input) contains one statement per line.
     """
     normalizer = Normalizer()
     for line in file:

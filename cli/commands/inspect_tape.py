@@ -41,34 +41,35 @@ Examples:
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
-@click.option("--against", type=click.Path(path_type=Path), help="Show what changed since this older tape.")
+@click.option("--against", type=click.Path(path_type=Path), help="Show the changes since this older tape.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
     "--html",
     type=FILE,
     metavar="FILE",
-    help="Also write the workload as one HTML file: arrivals, concurrency, durations and think times as charts.",
+    help="Also write an HTML file with charts of arrivals, concurrency, durations and think times.",
 )
 @click.option(
     "--facts",
     is_flag=True,
-    help="Print JSON for a report of a fault: numbers and kinds only, no statement, name, account, address or value.",
+    help="Print JSON for a bug report. It contains only numbers and kinds: no statements, names, accounts,"
+    " addresses or values.",
 )
-@click.option("--problems", is_flag=True, help="Show only the places of the source that were not understood.")
+@click.option("--problems", is_flag=True, help="List only the places of the source that could not be parsed.")
 @click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
-@click.option("--samples", is_flag=True, help="Show literal values: of rows that are written most often.")
+@click.option("--samples", is_flag=True, help="Show the literal values of the most frequently written rows.")
 @click.option(
     "--source",
     metavar="URL",
-    help="Ask this server, mysql://USER@HOST/, for its indexes: those that no statement of the tape could use.",
+    help="Read the indexes of this server (mysql://USER@HOST/) and list those that no statement of the tape could use.",
 )
 @login_options
 def inspect_command(tape: Path, against: Path | None, html: Path | None, source: str | None, **options: Any) -> None:
-    """Show the contents of a tape, and its gaps.
+    """Show the contents of a tape and list missing data.
 
-    First come the source, the period of time and all known gaps. Then come sessions, classes, tables,
-    transactions and the costliest digests. The workload follows: columns by role, transactions, reads in loops,
-    hot rows, waits.
+    The output begins with the source, the time span and all known missing data. The next part lists sessions, classes,
+    tables, transactions and the costliest digests. The last part describes the workload: columns by role,
+    transactions, reads in loops, hot rows and waits.
     """
     top, as_json, samples = options["top"], options["as_json"], options["samples"]
     for name, value in (("--source", source), ("--html", html)):

@@ -29,7 +29,7 @@ class VersionType(Parsed[Version]):
     "lint",
     epilog="""\b
 Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --fail-on
-does not hold, but --to is newer than the rules know.
+does not hold, but --to is newer than the newest version in the rules.
 
 \b
 Examples:
@@ -39,24 +39,33 @@ Examples:
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
-@click.option("--to", "target", type=VersionType(), required=True, help="Version to move to: mysql-8.4, mariadb-11.8.")
 @click.option(
-    "--from", "source", type=VersionType(), help="Version that the traffic comes from, if the tape does not contain it."
+    "--to",
+    "target",
+    type=VersionType(),
+    required=True,
+    help="Version of the new server, such as mysql-8.4 or mariadb-11.8.",
 )
-@click.option("--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for a rule.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text; it has every digest.")
 @click.option(
-    "--fail-on", type=click.Choice(EFFECTS), help="Exit with 3 if a statement has this effect or a worse one."
+    "--from", "source", type=VersionType(), help="Version of the source server, if the tape does not contain it."
+)
+@click.option(
+    "--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for each rule."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text. It contains every digest.")
+@click.option(
+    "--fail-on", type=click.Choice(EFFECTS), help="Exit with code 3 if a statement has this effect or a worse effect."
 )
 def lint_command(
     tape: Path, target: Version, source: Version | None, top: int, as_json: bool, fail_on: str | None
 ) -> int:
-    """Find what another version refuses or does differently.
+    """Find statements that another server version rejects or runs differently.
 
-    Needs no server. Finds reserved words, removed or deprecated syntax, functions, variables and SQL modes. Also
-    finds zero dates, GROUP BY that no longer sorts, and statements that the other family cannot prepare. Each
-    finding lists its digests, its share of the time and the section of the manual. Rules read only texts: for
-    anything else, replay the tape.
+    Needs no server. Finds reserved words and removed or deprecated syntax, functions, variables and SQL modes. Also
+    finds zero dates, GROUP BY that no longer sorts, and statements that the other server family cannot prepare.
+
+    Each finding lists its digests, its share of the time and the section of the manual. The rules check only the text
+    of statements. Replay the tape to find other differences.
     """
     tape = readable_tape(tape)
     result = lint_tape(tape, target, source)

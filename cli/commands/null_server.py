@@ -21,8 +21,8 @@ LONGEST_WAIT_S = 0.2
 def null_server_command(threads: int, delay: int, until_eof: bool) -> None:
     """Run a server that answers every command with OK.
 
-    It listens on a free port of 127.0.0.1 and prints the port. It does no work, so what a client measures against it is
-    the client itself.
+    The server listens on a free port of 127.0.0.1 and prints the port. The server does no work, so a measurement shows
+    only the cost of the client.
     """
     from ...native.bindings.null_server import NullServer
     from ...replay.checks.machine import raise_file_limit

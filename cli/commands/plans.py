@@ -31,11 +31,12 @@ Examples:
   querytape report upgrade.compare --plans upgrade.plans
 
 \b
-Nothing is written on the servers, and there is no load: EXPLAIN runs in
-sessions that the servers keep read-only, one statement at a time.
+The command writes nothing on the servers and causes no load: EXPLAIN runs in
+read-only sessions, one statement at a time.
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
+Exit codes: 0 success, 1 error, 2 wrong usage, 4 some statements
+were not explained.
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
@@ -44,7 +45,7 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
     "targets",
     multiple=True,
     metavar="a=URL, b=URL",
-    help="The two servers: a is the reference, b is judged.",
+    help="The two servers: a is the reference, b is the candidate.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep all plans in this new folder.")
 @click.option(
@@ -52,32 +53,52 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
     type=click.IntRange(1, 5),
     default=5,
     show_default=True,
-    help="Statements of each digest: the commonest, rarest, longest, with the smallest and largest values.",
+    help="Number of statements per digest: the most common, the rarest, the longest, and those with the"
+    " smallest and largest values.",
 )
 @click.option(
     "--analyze",
     type=Duration(),
     metavar="TIME",
-    help="Also run reads, to measure and count their work, each for at most this time.",
+    help="Also run each read for at most this time, to measure its duration and counters.",
 )
 @click.option(
-    "--each", type=Duration(), default="2s", show_default=True, help="Longest time of one EXPLAIN; then it is killed."
+    "--each",
+    type=Duration(),
+    default="2s",
+    show_default=True,
+    help="Maximum time of one EXPLAIN. A longer EXPLAIN is killed.",
 )
-@click.option("--within", type=Duration(), default="10m", show_default=True, help="Longest time of everything.")
-@click.option("--map-db", nargs=2, multiple=True, metavar="TAPE TARGET", help="Ask in another schema, on both servers.")
-@click.option("--digest", "digests", multiple=True, metavar="DIGEST", help="Ask for this digest only.")
+@click.option(
+    "--within", type=Duration(), default="10m", show_default=True, help="Maximum duration of the whole command."
+)
+@click.option(
+    "--map-db",
+    nargs=2,
+    multiple=True,
+    metavar="TAPE TARGET",
+    help="Use schema TARGET on both servers instead of the tape's schema TAPE.",
+)
+@click.option(
+    "--digest", "digests", multiple=True, metavar="DIGEST", help="Compare only this digest; may be given several times."
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Write the report as one HTML file.")
-@click.option("--json", "json_file", type=FILE_OR_STDOUT, metavar="FILE", help="Write JSON; - is standard output.")
-@click.option("--markdown", type=FILE_OR_STDOUT, metavar="FILE", help="Write Markdown; - is standard output.")
-@click.option("--samples", is_flag=True, help="Show literal values: whole query plans.")
-@click.option("--top", default=10, show_default=True, metavar="NUMBER", help="Number of digests on the terminal.")
+@click.option(
+    "--json", "json_file", type=FILE_OR_STDOUT, metavar="FILE", help="Write the report as JSON (- for standard output)."
+)
+@click.option(
+    "--markdown", type=FILE_OR_STDOUT, metavar="FILE", help="Write the report as Markdown (- for standard output)."
+)
+@click.option("--samples", is_flag=True, help="Show complete query plans, including literal values.")
+@click.option(
+    "--top", default=10, show_default=True, metavar="NUMBER", help="Number of digests to show on the terminal."
+)
 @login_options
 def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
-    """Compare how two servers would run the statements of a tape.
+    """Compare the query plans of two servers for the statements of a tape.
 
-    A few statements of each digest are explained on both servers. Digests whose plans differ are shown by their
-    time on the tape. Differences
-    of schemas, statistics and settings come first.
+    Runs EXPLAIN for a few statements of each digest on both servers. The report first lists different schemas,
+    statistics and settings. Then it lists the digests with different plans, sorted by their time on the tape.
     """
     complete_tape(tape)
     if output is not None:
@@ -119,4 +140,4 @@ def targets_of(options: dict[str, Any]) -> dict[str, Target]:
 def progress(done: int, of: int) -> None:
     """Show on a terminal how far it is."""
     if sys.stderr.isatty():
-        click.echo(f"\r{done:,} of {of:,} statements asked", err=True, nl=done >= of)
+        click.echo(f"\r{done:,} of {of:,} statements explained", err=True, nl=done >= of)

@@ -34,19 +34,19 @@ EXIT_UNKNOWN = 5
 NOTED = {
     "not_permitted": (
         "statement",
-        "WARNING: {counted} {was} not sent: the text does more than the tape shows, or could in another sql_mode or"
-        " character set. Was the tape changed, or made by another version? Or the text calls a function of a library of"
-        " the target: the check before the run lists them",
+        "WARNING: {counted} {was} not sent, because the text may do more than the tape shows. Possible causes: a"
+        " modified tape, another querytape version, another sql_mode or character set, or a loadable function of"
+        " the target",
     ),
     "called_with_variables": (
         "CALL",
-        "{counted} of the log had values for OUT or INOUT arguments, which servers refuse (1414): sent again with"
-        " variables",
+        "{counted} had values for OUT or INOUT arguments. The target refused them (error 1414), and the replay sent"
+        " them again with variables",
     ),
     "several_statements": (
         "text",
-        "WARNING: {counted} of several statements: sent as such. The log does not show whether the server accepted"
-        " them or answered with a syntax error (1064)",
+        "WARNING: {counted} with several statements {was} sent unchanged. The log does not show whether the"
+        " original server accepted them or returned a syntax error (1064)",
     ),
 }
 
@@ -85,17 +85,17 @@ Columns of the line that is shown each second:
   q/s    statements a second, of which read, write and other
   p95    service time that 95 % of the statements did not exceed
   err/s  statements a second that failed
-  late   how much later than due statements were sent (p99)
-  done   share of the schedule that is done; eta: time left
-Under --order commit, in place of read and other:
+  late   lateness of the statements that were sent (p99)
+  done   finished share of the schedule; eta: remaining time
+Columns of --order commit, in place of read and other:
   waits   statements a second that waited for other sessions' commits
-  broken  those that were sent before their turn (--order-bound)
+  broken  waits a second that ended too early (--order-bound)
 
 \b
-On a terminal a view is drawn in place of the lines (--no-live: lines), with
-  now     the last second; to its right the last minute, a character a second
-  queue   events read from the tape that wait, and their memory
-  slowest digests by the time that the target has spent on them so far
+On a terminal, a view replaces these lines (unless --no-live is given):
+  now     the last second, then the last minute with one character a second
+  queue   events that wait to be sent, and their memory
+  slowest digests with the largest total time on the target so far
 
 \b
 Names for --allow-statement:
@@ -110,17 +110,20 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     """Replay a tape against a server.
 
     Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
-    tapes are first merged into one, which is kept next to the run (both.run: both.tape). Of a tape that a capture
-    is writing, the published part is replayed. --follow continues until the capture ends or Ctrl-C, at the tape's
-    own pace: a run that starts an hour late stays an hour late.
+    tapes are first merged into one tape, which is kept next to the run (both.tape for both.run). If a capture is still
+    writing the tape, its published part is replayed. --follow continues until the capture ends or Ctrl-C, at the
+    tape's own pace: a run that starts an hour late stays an hour late.
 
-    Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
-    before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
-    it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was
-    refused, is partial, or has unaccounted events. It is 4 if the final data may differ: ids of --insert-id
-    original were unknown, or waits of --order commit were broken. --drivers replays a set of tapes by several
-    processes, here or on other hosts. The exit code is 5 if a driver was lost and it is unknown which of its last
-    events were sent.
+    Only reads are sent unless --allow-writes is given. The target is checked first, and warnings are shown before
+    anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial. A second Ctrl-C ends the
+    run immediately.
+
+    `querytape speed RUN 2` changes the speed during the run. --drivers replays a set of tapes with several processes,
+    on this host or on others.
+
+    The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4 if the
+    final data may differ, because ids of --insert-id original were unknown or waits of --order commit were broken. The
+    exit code is 5 if a driver was lost and it is unknown whether its last events were sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:
@@ -175,13 +178,17 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
     if len(tapes) > 1:
         raise click.UsageError("--follow: one tape")
     if not is_held(tapes[0]):
-        click.echo(f"{tapes[0]}: its capture has ended: there is nothing to follow", err=True)
+        click.echo(f"{tapes[0]}: the capture has ended, so there is nothing to follow", err=True)
         return None
     from ...capture.tools.following import follow
 
     growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
     until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
-    click.echo(f"{tapes[0]}: its capture is running, with {until}; it is followed into {growing.path}", err=True)
+    click.echo(
+        f"{tapes[0]}: the capture is still running. The replay starts with {until} and follows the capture into"
+        f" {growing.path}",
+        err=True,
+    )
     return growing
 
 
@@ -197,8 +204,8 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
         from ...capture.tools.snapshot import snapshot
 
         published = snapshot(tapes[0], merged)
-        has = f"{published['counts']['events']:,} events that {tapes[0]} has until now, no further"
-        click.echo(f"{merged}: {has} (--follow goes on)", err=True)
+        events = plural(published["counts"]["events"], "event")
+        click.echo(f"{merged}: the {events} that {tapes[0]} has published so far (--follow continues)", err=True)
         return merged
     for each in tapes:
         complete_tape(each)
@@ -207,17 +214,14 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
     from ...capture.tools.derive import derive
 
     info = derive(list(tapes), merged, EventFilter())
-    click.echo(f"{merged}: {info['counts']['events']:,} events of {len(tapes)} tapes", err=True)
+    click.echo(f"{merged}: merged {plural(info['counts']['events'], 'event')} of {len(tapes)} tapes", err=True)
     return merged
 
 
 def sent_or_not(info: dict[str, Any]) -> list[str]:
     """Return a line on what a lost driver may have sent, where nobody knows it."""
     n = info["accounting"].get("sent_unknown", 0)
-    text = (
-        f"UNKNOWN WHETHER SENT: {plural(n, 'event')} of a lost driver (not_sent, driver_lost): the target may have"
-        " executed them"
-    )
+    text = f"UNKNOWN: the target may have executed {plural(n, 'event')} of a lost driver (not_sent, driver_lost)"
     return [text] if n else []
 
 
@@ -232,7 +236,9 @@ def not_overridden(info: dict[str, Any]) -> list[str]:
     plan = info["plan"]
     texts = unknown_overrides(plan.get("ids_unknown", 0), plan.get("now_uncertain", 0))
     if failed := info["accounting"].get("overrides_failed", 0):
-        texts.append(f"{plural(failed, 'clock or id')} could not be set: the target refused (overrides_failed)")
+        texts.append(
+            f"the target refused to set the clock or an id for {plural(failed, 'statement')} (overrides_failed)"
+        )
     return [f"  WARNING: {text}" for text in texts]
 
 
@@ -255,20 +261,20 @@ def summary_lines(summary: RunSummary) -> list[str]:
         *noted(accounting, "called_with_variables"),
         *noted(accounting, "several_statements"),
         *state_lines(info),
-        f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
-        f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
-        f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"
-        f" {sessions['in_transaction_at_end']:,} closed in a transaction",
+        f"  duration: {info['elapsed_ns'] / 1e9:,.1f} s, with {accounting['injected']:,} commands added by querytape",
+        f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} in advance),"
+        f" {sessions['failed']:,} failed, {sessions['lost']:,} lost, {sessions['in_transaction_at_end']:,} closed in"
+        " a transaction",
     ]
     if summary.late_p99_ns is not None:
         found.append(
-            f"  lateness: p50 {short_duration(summary.late_p50_ns)}, p99 {short_duration(summary.late_p99_ns)};"
-            f" of the tool alone p50 {short_duration(lateness['tool_p50_ns'])},"
-            f" p99 {short_duration(lateness['tool_p99_ns'])}"
+            f"  lateness: p50 {short_duration(summary.late_p50_ns)}, p99 {short_duration(summary.late_p99_ns)}"
+            f" (caused by querytape: p50 {short_duration(lateness['tool_p50_ns'])}, p99"
+            f" {short_duration(lateness['tool_p99_ns'])})"
         )
     if summary.errors:
         listed = ", ".join(f"{errno} x {n:,}" for errno, n in list(summary.errors.items())[:8])
         found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
     if not accounting["balanced"]:
-        found.append("  THE ACCOUNTING DOES NOT BALANCE: do not trust this run; please report it as a bug")
+        found.append("  THE ACCOUNTING DOES NOT BALANCE: do not trust this run, and report this bug")
     return [*found, *(f"  warning: {text}" for text in warnings if text not in order)]

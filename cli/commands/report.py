@@ -11,7 +11,7 @@ from ...analyze import gate_help, join_plans
 from ...analyze.library import report
 from ...common.errors import InputError
 from ...common.text import printable, printable_lines
-from ...common.units import count, utc_time
+from ...common.units import count, plural, utc_time
 from ...experiments.compare import PLANS, complete_rounds, is_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ...experiments.show_statement import ShownStatement, show_statement
@@ -44,19 +44,19 @@ Names for --fail-on:
     "plans_folder",
     type=click.Path(path_type=Path, exists=True),
     metavar="FOLDER",
-    help="Also show the query plans of this folder of querytape plans.",
+    help="Also show the query plans in this folder, which querytape plans wrote.",
 )
 @click.option(
     "--show",
     metavar="DIGEST",
-    help="Instead of the report, show one statement of this digest with its literal values: the first that failed,"
-    " and its outcomes. The first digits will do.",
+    help="Instead of the report, show one statement of this digest with its literal values and outcomes."
+    " Failed statements come first. The first digits of the digest are enough.",
 )
 @click.option(
     "--partitions",
     type=click.IntRange(1, MAX_PARTITIONS),
     metavar="NUMBER",
-    help="Make the report in so many partitions, each of a part of the events.  [default: as many as --memory needs]",
+    help="Number of partitions into which the analysis splits the events.  [default: as many as --memory requires]",
 )
 @click.option(
     "--processes",
@@ -64,15 +64,15 @@ Names for --fail-on:
     default=1,
     show_default=True,
     metavar="NUMBER",
-    help="Processes that work on partitions at once, each with its part of --memory.",
+    help="Number of processes that analyze partitions in parallel. They share --memory.",
 )
 @output_options
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:
     """Compare two runs of a tape, or show one run.
 
-    With two runs the first is the reference (A) and the second is judged (B). With one run the tape's own times
-    are shown next to it. They were measured in the server, so they are not compared. The folder of a comparison
-    (querytape compare) can be given instead of a tape and runs.
+    With two runs, the first is the reference (A) and the second is the candidate (B). With one run, the report shows
+    the tape's times next to the run's times. These times are not compared, because the tape's times were measured in
+    the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs.
     """
     settings = settings_of(options)
     if is_comparison(paths[0]):
@@ -99,7 +99,7 @@ def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
     failed = ", ".join(f"{name} {_known(counts[side])}" for side, name in named.items())
     lines = [
         f"digest {event['digest']}: {printable(shown.normalized, 200)}",
-        f"{count(counts['executions'])} executions on the tape; failed: {failed}",
+        f"{count(counts['executions'])} executions on the tape; failures: {failed}",
         f"session {event['session']}, event {event['seq']}, {utc_time(event['start_ns'])} UTC, user"
         f" {printable(event['user'] or 'unknown')}, schema {printable(event['db'] or 'none')} ({shown.why})",
     ]
@@ -107,12 +107,12 @@ def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
         name = "the tape" if side == "tape" else side.upper()
         errno, error, rows = shown.outcomes.get(side, (None, None, None))
         if errno is None:
-            said = "does not show whether it failed" if side == "tape" else "was not sent there"
+            said = "the error status is unknown" if side == "tape" else "not sent"
         elif errno:
-            said = f"error {errno}: {printable(error or 'no message was kept')}"
+            said = f"error {errno}: {printable(error or 'no message was recorded')}"
         else:
-            rows_of = "rows changed" if event["class"] == "write" else "rows"
-            said = "no error" + (f", {count(rows)} {rows_of}" if rows is not None else "")
+            changed = " changed" if event["class"] == "write" else ""
+            said = "no error" + (f", {plural(rows, 'row')}{changed}" if rows is not None else "")
         lines.append(f"{name}: {said}")
     return [*lines, "", f"{printable_lines(event['text'])};"]
 

@@ -31,46 +31,51 @@ Examples:
     metavar="HOST:PORT",
     default="127.0.0.1:8741",
     show_default=True,
-    help="Address to listen on; :PORT is for this machine only, port 0 takes a free one. At any other address than this"
-    " machine's own reading also requires the token.",
+    help="Address to listen on. :PORT listens only on this machine, and port 0 selects a free port. If other"
+    " machines can connect, reading also requires the token.",
 )
 @click.option(
     "--token-file",
     type=FILE,
     metavar="FILE",
-    help="Read the token from this file, which only its owner can read (0600).  [default: a new one, printed once]",
+    help="File with the token, readable only by its owner (0600).  [default: a new token, printed once]",
 )
-@click.option("--token-to-read", is_flag=True, help="Ask for the token before any page is shown, here as well.")
+@click.option("--token-to-read", is_flag=True, help="Require the token for reading pages, even on this machine.")
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="HOST",
-    help="Name by which browsers call it, such as a proxy's; requests for other names are refused.",
+    help="Host name in the URLs of browsers, such as the name of a proxy. Requests for other names are refused.",
 )
 @click.option("--certificate", type=FILE, metavar="FILE", help="Serve HTTPS with this certificate (PEM).")
-@click.option("--key", type=FILE, metavar="FILE", help="Its key (PEM).")
+@click.option("--key", type=FILE, metavar="FILE", help="Private key of the certificate (PEM).")
 @click.option(
     "--memory",
     metavar="SIZE",
     default="1500MB",
     show_default=True,
-    help="Memory that the analysis of one page may use; one page is made at a time.",
+    help="Memory limit for building one page. Pages are built one at a time.",
 )
 @click.option(
-    "--cache", type=Size(), metavar="SIZE", default="256M", show_default=True, help="Memory for pages that were made."
+    "--cache",
+    type=Size(),
+    metavar="SIZE",
+    default="256M",
+    show_default=True,
+    help="Memory limit of the cache for finished pages.",
 )
 def serve_command(folder: Path, memory: str, cache: int, **options: Any) -> None:
-    """Serve the tapes, runs and comparisons of a folder as pages.
+    """Serve the tapes, runs and comparisons of a folder as web pages.
 
-    Serves a list of DIR, the report of each run and comparison, the workload of each tape, and the history of
-    nightly comparisons. A running replay has a live page. With the token it can be paused, stopped, or given
-    another speed. Only this request is written into DIR. Links are not followed.
+    Serves a list of DIR, reports of runs and comparisons, workloads of tapes, and the history of nightly comparisons.
+    A running replay has a live page. With the token, that page can pause or stop the replay or change its speed. The
+    server writes only these requests into DIR, and it does not follow links.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"serve needs {' and '.join(missing)}: pip install 'querytape[serve]'")
     if (options["certificate"] is None) != (options["key"] is None):
-        raise OptionError("--certificate and --key: expected both or none")
+        raise OptionError("--certificate and --key must be given together")
     from ...serve.page_cache import Limits
     from ...serve.server import Options, run_server
 

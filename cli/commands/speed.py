@@ -22,9 +22,9 @@ Examples:
 def speed_command(run: Path, factor: str) -> None:
     """Change the speed of a running replay.
 
-    The replay that writes RUN continues at FACTOR times the tape's speed within a second. run.json lists each change of
-    speed with its time (speed_changes). With `pause` nothing is sent until another FACTOR comes, and nothing is
-    late because of it. Sessions keep their transactions and locks, and a server may disconnect them
+    Within a second, the replay that writes RUN continues at FACTOR times the tape's speed. run.json lists each change
+    of speed with its time (speed_changes). `pause` stops sending until the next FACTOR, and a pause does not count as
+    lateness. During a pause sessions keep their transactions and locks, and the server may disconnect them
     (wait_timeout).
     """
     request_speed(run, factor)

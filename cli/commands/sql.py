@@ -50,16 +50,18 @@ Examples:
     type=click.Choice(["box", "csv", "json"]),
     default="box",
     show_default=True,
-    help="Format of the rows.",
+    help="Output format of the rows.",
 )
 def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     """Query a tape or a run with SQL (DuckDB).
 
-    A tape has the tables events, sessions, digests and problems. A run has outcomes, sessions, ticks, samples,
-    texts, query_plans and schema_facts. Its tape's tables are tape_events, tape_sessions, ... `event_texts` has
-    each event with its statement and bound values (`text`). `failed` has a run's failed events with errors and
-    texts. All are read-only. Without -c, a shell reads
-    statements that end with a semicolon; Ctrl-D ends it.
+    A tape has the tables events, sessions, digests and problems. A run has the tables outcomes, sessions, ticks,
+    samples, texts, query_plans and schema_facts. The tables of a run's tape are named tape_events, tape_sessions, and
+    so on.
+
+    The view event_texts contains each event with its statement and bound values (`text`). The view failed contains a
+    run's failed events with errors and texts. All tables are read-only. Without -c, a shell reads statements that end
+    with a semicolon, until Ctrl-D.
     """
     with temporary_folder() as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])
@@ -86,7 +88,7 @@ def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
         try:
             open_folder("tape", path).attach(con, "tape")
         except FolderError:
-            click.echo(f"the run's tape is not at {path}: the tables tape_events, ... are missing", err=True)
+            click.echo(f"the run's tape was not found at {path}, so the tables tape_events, ... are missing", err=True)
         else:
             define_texts(con)
             con.execute(f"CREATE TEMP VIEW failed AS {FAILED}")
@@ -126,7 +128,7 @@ def shell(con: duckdb.DuckDBPyConnection, shape: str) -> None:
     tables = [
         row[0] for row in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
     ]
-    click.echo(f"tables: {', '.join(tables)}; a statement ends with ;, Ctrl-D ends")
+    click.echo(f"tables: {', '.join(tables)}. End each statement with a semicolon. Press Ctrl-D to quit")
     waiting = ""
     while True:
         try:

@@ -60,17 +60,18 @@ Example:
     type=Levels(),
     default="1,2,4,...,64",
     show_default=True,
-    help="Number of sessions at once in each level; ... continues by the last factor.",
+    help="Number of concurrent sessions in each level. `...` repeats the last factor.",
 )
 @click.option("--each", type=Duration(), default="60s", show_default=True, help="Duration of each level.")
 @sweep_sections
 def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: int, **options: Any) -> None:
-    """Replay a tape's sessions at growing concurrency.
+    """Replay a tape's sessions at increasing concurrency.
 
-    Each level of --sessions replays that number of sessions at once, as fast as the target answers, for --each.
+    Each level runs for the time of --each. It replays the given number of concurrent sessions as fast as the target
+    answers.
 
-    The result is throughput and latency against concurrency: a table, sweep.html and sweep.json. The output
-    folder also has the run of each level.
+    The output shows throughput and latency for each level, in a table, sweep.html and sweep.json. The output folder
+    also contains the run of each level.
     """
     with ExitStack() as stack:
         metrics = MetricsPage(options["metrics"], stack)

@@ -13,6 +13,7 @@ from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
 from ...common.temporary import temporary_folder
+from ...common.units import plural
 from ...schemas import EventFilter, open_folder
 from ..option_sections import untitled
 from ..output import readable_tape, say_tape
@@ -31,7 +32,7 @@ EVEN = 1.05  # the heaviest tape of a set, by the mean
 def tape_group() -> None:
     """Merge, cut, filter, deal, pseudonymize and check tapes.
 
-    Each command but verify writes a new tape; the tapes it reads are never changed.
+    Commands write new tapes. The source tapes are never changed.
     """
 
 
@@ -57,14 +58,16 @@ Examples:
     "--from",
     "from_at",
     type=Moment(relative=True),
-    help="Keep events that begin at this time (UTC) or later; +10s is ten seconds after the tape's first.",
+    help="Keep events that begin at this time (UTC) or later. +10s means ten seconds after the tape's first event.",
 )
-@click.option("--to", "to_at", type=Moment(relative=True), help="Keep events that begin before this time, as --from.")
+@click.option(
+    "--to", "to_at", type=Moment(relative=True), help="Keep events that begin before this time (same format as --from)."
+)
 @click.option(
     "--last",
     "last_ns",
     type=Duration(),
-    help="Keep this much before the tape's last event. The tape may be one that a capture is writing.",
+    help="Keep the events of this time span before the tape's last event. A capture may still be writing the tape.",
 )
 def cut_command(
     tape: Path,
@@ -73,9 +76,9 @@ def cut_command(
     to_at: tuple[bool, int] | None,
     last_ns: int | None,
 ) -> None:
-    """Keep the events of a period of time.
+    """Keep only the events of a time span.
 
-    If a capture is writing the tape, its published part is cut. The capture is not disturbed.
+    If a capture is still writing the tape, the command reads the published part. The capture is not disturbed.
     """
     if from_at is None and to_at is None and last_ns is None:
         raise click.UsageError("expected --from, --to, both, or --last")
@@ -102,7 +105,7 @@ Examples:
 @OUTPUT
 @untitled(*filter_options("Keep"))
 def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
-    """Keep events of some users, schemas, digests, classes or sessions."""
+    """Keep only the events of certain users, schemas, digests, classes or sessions."""
     kept = EventFilter(**conditions)
     if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
@@ -114,11 +117,10 @@ def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
 @click.argument("number", type=click.IntRange(2, MAX_TAPES))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Set to write (a new folder).")
 def deal_command(tape: Path, number: int, output: Path) -> None:
-    """Deal the sessions of a tape into NUMBER tapes of equal load: a set.
+    """Distribute the sessions of a tape over a set of NUMBER tapes with equal load.
 
-    Half of a session's load is its share of the events, half its share of the time that they took. No session is split;
-    each keeps its number. inspect, replay, report, tape verify and all others take the set (or one of its tapes)
-    wherever they take a tape.
+    A session's load is the mean of two shares: its share of all events and its share of their total time. No session
+    is split, and each session keeps its number. All other commands accept the set, or one of its tapes, as a tape.
     """
     _say_dealt(output, deal(readable_tape(tape), number, output))
 
@@ -127,24 +129,24 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
     shares = dealt.shares
     events, sessions = [share.events for share in shares], [share.sessions for share in shares]
     click.echo(
-        f"{output}: {len(shares)} tapes, each of {min(sessions):,} to {max(sessions):,} sessions and {min(events):,} to"
-        f" {max(events):,} events"
+        f"{output}: {len(shares)} tapes, each with {min(sessions):,} to {max(sessions):,} sessions and"
+        f" {min(events):,} to {max(events):,} events"
     )
-    click.echo(f"  the heaviest has {dealt.heaviest:.2f} of the mean load")
+    click.echo(f"  the heaviest tape has {dealt.heaviest:.2f} times the mean load")
     if dealt.heaviest > EVEN:
         click.echo(
-            f"  UNEVEN: sessions are few and unlike (session {dealt.heaviest_session:,} alone is"
-            f" {dealt.heaviest_load:.0%} of the load), and a session is never split: fewer tapes would be more even"
+            f"  UNEVEN: session {dealt.heaviest_session:,} has {dealt.heaviest_load:.0%} of the load, and a session"
+            " is never split. Fewer tapes would have a more even load"
         )
 
 
 @tape_group.command("set", epilog="\b\nExample:\n  querytape tape set captures/")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def set_command(folder: Path) -> None:
-    """Make a set of the tapes in a folder, as of several servers: they are then used as one tape.
+    """Make a set of the tapes in a folder, so that commands use them as one tape.
 
-    Nothing is copied and no tape is changed: the folder gets a set.json and the digests of all. The sessions are
-    numbered in the order of the tapes' names.
+    The tapes may come from several servers. They are not copied or changed: the folder only gets set.json and the
+    digests of all tapes. Sessions are numbered in the order of the tapes' names.
     """
     say_tape(folder, gather(folder))
 
@@ -162,24 +164,24 @@ Examples:
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the key of the pseudonyms; created if it does not exist. Tapes with the same key have the same"
-    " pseudonyms. Default: a new key that is not kept.",
+    help="File with the key of the pseudonyms. A missing file is created. Tapes with the same key have the"
+    " same pseudonyms. Default: a new key that is not saved.",
 )
 @click.option("--accounts", is_flag=True, help="Also replace user names, client hosts and connection attributes.")
 def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accounts: bool) -> None:
-    """Replace values by pseudonyms, so that a tape can be shared.
+    """Replace values with pseudonyms, so that a tape can be shared.
 
-    A pseudonym has the format of its value. Equal values get equal pseudonyms everywhere and different values different
-    ones, so joins still join and digests stay the same. Names of tables, columns and schemas, and numbers of one digit,
-    are not replaced.
+    A pseudonym has the same format as its value. Equal values get equal pseudonyms, and different values get different
+    pseudonyms. Joins still match, and digests do not change. Names of tables, columns and schemas, and one-digit
+    numbers, are not replaced.
     """
     key = read_key(key_file) if key_file is not None else new_key()
     info = pseudonymize(readable_tape(tape), output, key, accounts)
     say_tape(output, info)
-    if info["read_in_several_ways"]:
+    if n := info["read_in_several_ways"]:
         click.echo(
-            f"  {info['read_in_several_ways']:,} statements have another meaning in another sql_mode or character"
-            " set: every possible value was replaced, so they may fail"
+            f"  {plural(n, 'statement')} {'has' if n == 1 else 'have'} a different meaning in another sql_mode or"
+            " character set. Every possible value was replaced, so the result may be an invalid statement"
         )
 
 
@@ -201,7 +203,8 @@ Examples:
 def verify_command(tape: Path, saved: Path | None) -> int:
     """Check the files, the order and the counts of a tape.
 
-    Prints each damage and what can still be read. The exit code is 1 if there is any and --salvage is not given.
+    Prints each damage and the data that can still be read. The exit code is 1 if the tape is damaged and --salvage is
+    not given.
     """
     with temporary_folder() as work:
         damages = list(verify(tape, Path(work)))

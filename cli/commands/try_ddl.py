@@ -32,8 +32,9 @@ Examples:
       --ddl 'ALTER TABLE t DROP INDEX k_old' --rounds 3 -o drop.compare
 
 \b
-Options of `querytape replay` follow after --. Writes are sent: each run has a
-private server with a copy of the data folder, which is left as it is.
+Options of `querytape replay` follow after --. Writes are sent, because each
+run has a private server with a copy of the data folder. The original folder
+is not changed.
 
 \b
 Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
@@ -45,30 +46,32 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
     "--target",
     required=True,
     metavar="sandbox[:KIND]?data=FOLDER[&NAME=VALUE...]",
-    help="Private server for each run, with a copy of the data folder of a stopped server, and its options:"
-    " 'sandbox:mysql-8.0?data=/data&innodb_buffer_pool_size=4G'.",
+    help="Private server for each run. It uses a copy of a stopped server's data folder and the given server"
+    " options, as in 'sandbox:mysql-8.0?data=/data&innodb_buffer_pool_size=4G'.",
 )
 @click.option(
-    "--ddl", multiple=True, required=True, metavar="SQL", help="Statement to try, in the tape's usual schema."
+    "--ddl",
+    multiple=True,
+    required=True,
+    metavar="SQL",
+    help="DDL statement to test. It runs in the schema that most statements of the tape use.",
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the comparison.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of runs of each side."
-)
+@click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of runs per side.")
 @click.option("--pause", type=Duration(), default="5s", show_default=True, help="Pause before each run.")
 @output_options
 def try_command(tape: Path, replay_options: tuple[str, ...], target: str, output: Path, **options: Any) -> int:
-    """Try an index, or other DDL, on copies of a server's data.
+    """Test an index or other DDL on copies of a server's data.
 
-    The tape is replayed before (A) and after (B) the DDL, in turn. Each run has a private server with a fresh
-    copy of the same data.
+    Replays the tape without the DDL (A) and with the DDL (B), in turn. Each run has a private server with a fresh copy
+    of the same data.
     """
     settings = replace(settings_of(options), ddl=tuple(options["ddl"]))
     sandbox = parse_sandbox(target)
     if sandbox is None or sandbox.data is None:
         raise OptionError(
-            f"--target {target}: DDL is tried only on private copies of the data folder of a stopped server:"
-            " expected sandbox?data=FOLDER or sandbox:KIND?data=FOLDER"
+            f"--target {target}: `querytape try` runs DDL only on private copies of a stopped server's data folder"
+            " (expected sandbox?data=FOLDER or sandbox:KIND?data=FOLDER)"
         )
     check_ddl(options["ddl"])
     complete_tape(tape)
@@ -84,7 +87,7 @@ def try_command(tape: Path, replay_options: tuple[str, ...], target: str, output
     if not is_comparison(output):
         refuse_existing(output)
     elif ComparePlan.read(output / PLAN_FILE) != plan:
-        raise InputError(f"{output} holds another comparison: choose another name with -o")
+        raise InputError(f"{output} contains another comparison: choose another folder with -o")
     replaying = parse_replay_options(["--target", target, "-o", str(output), *plan.replay])
     renamed = dict(replaying["map_db"])
     schema = usual_schema(tape)

@@ -40,7 +40,9 @@ def check_logins(options: ReplayOptions, folder: RunFolder) -> None:
             con.execute("SELECT count(*) FROM slice").fetchall()
             con.unregister("slice")
         if engine.peek().state is not State.DONE:
-            raise TargetError(f"sessions cannot log in: {options.target.name}: no answer to the first statements")
+            raise TargetError(
+                f"sessions cannot log in: {options.target.name}: the server did not answer the first statements"
+            )
         con.register("results", engine.session_results())
         rows = con.execute("SELECT session, errno, error FROM results WHERE errno <> 0 ORDER BY session").fetchall()
     for session, errno, error in rows:

@@ -55,10 +55,10 @@ def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, al
 
 def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: Facts) -> list[Finding]:
     """Return the findings on the read target."""
-    text = "--reads-to is the target itself: name another server, or omit it"
+    text = "--reads-to is the target itself: choose another server, or omit the option"
     is_same = bool(facts.identity) and facts.identity == of_target.identity
     return [
-        Finding("info", f"reads outside transactions go to {read_target.name}: {facts.version}"),
+        Finding("info", f"reads outside transactions are sent to {read_target.name} ({facts.version})"),
         *([Finding("refuse", text)] if is_same else []),
         *_source(plan, facts),
         *_schemas(plan, read_target, facts),
@@ -98,8 +98,8 @@ def _tape(plan: Plan, partial_ok: bool) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"times run backwards in {plural(plan.disordered, 'session')}: their order is kept,"
-            " those times are moved up",
+            f"times run backwards in {plural(plan.disordered, 'session')}. The replay keeps the order of the events"
+            " and increases the affected times",
         )
     for note in plan.order_notes:
         yield Finding("warning", f"--order commit: {note}")
@@ -111,15 +111,15 @@ def _tape_findings(info: dict[str, object], partial_ok: bool) -> Iterator[Findin
     for warning in warnings if isinstance(warnings, list) else []:
         text = str(warning.get("text", "?"))
         if warning.get("kind") in NEVER_REPLAYED:
-            yield Finding("refuse", f"the tape is for analysis only, with inspect and report: {text}")
+            yield Finding("refuse", f"the tape can only be analyzed (inspect, report), not replayed: {text}")
         else:
             reasons.append(text)
     if not info.get("finished"):
-        reasons.append("its capture was killed before the end")
+        reasons.append("the capture was killed")
     severity: Severity = "warning" if partial_ok else "refuse"
-    hint = "" if partial_ok else "; add --partial-ok to replay it"
     for reason in reasons:
-        yield Finding(severity, f"the tape is partial: {reason}{hint}")
+        text = f"the tape is partial: {reason}"
+        yield Finding(severity, text if partial_ok else f"{text}. Add --partial-ok to replay the tape")
 
 
 def unknown_overrides(ids: int, seconds: int) -> list[str]:
@@ -127,16 +127,17 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
     texts = []
     if ids:
         texts.append(
-            f"--insert-id original: the tape lacks the ids of {plural(ids, 'INSERT')}: the target generates"
-            " its own, and rows of several sessions may swap theirs. Packets and binary logs know the first id of a"
-            " statement; a slow log only with a binary log in statement format. The ids after it need the source's"
-            " auto_increment_increment and auto_increment_offset (capture with --source). No source knows the ids of"
-            " rows that triggers and routines insert"
+            f"--insert-id original: the tape lacks the ids of {plural(ids, 'INSERT')}. The target generates its own"
+            " ids, and rows of several sessions may swap their ids. Packets and binary logs contain the first id of"
+            " a statement. Slow logs contain it only if the binary log has the statement format. Later ids of a"
+            " statement require the source's auto_increment_increment and auto_increment_offset (capture with"
+            " --source). No source contains the ids of rows that triggers and routines insert"
         )
     if seconds:
         texts.append(
-            f"--now original: {plural(seconds, 'statement')} arrived in one second, answered in another: the"
-            " first is taken, the server may have used a later one (now_uncertain)"
+            f"--now original: {plural(seconds, 'statement')} arrived in one second and ended in a later second. The"
+            " replay sets the second of the arrival, but the original server may have used a later second"
+            " (now_uncertain)"
         )
     return texts
 
@@ -157,7 +158,10 @@ def _unseen(plan: Plan, facts: Facts) -> Iterator[Finding]:
         else None
     )
     if hidden and "trigger" in hidden.kinds:
-        yield Finding("warning", f"{' and '.join(options)} cannot know what triggers write: {hidden.said(['trigger'])}")
+        yield Finding(
+            "warning",
+            f"{' and '.join(options)}: the writes of triggers are unknown, because {hidden.said(['trigger'])}",
+        )
 
 
 def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
@@ -166,19 +170,19 @@ def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
     if server.get("identity") and server["identity"] == facts.identity:
         yield Finding(
             "refuse",
-            f"this is the tape's source ({facts.identity}): choose another target. A copy of it needs an identity of"
-            " its own: remove auto.cnf from its data folder and restart it",
+            f"the target is the tape's source server ({facts.identity}): choose another target. If the target is a"
+            " copy of the source server, remove auto.cnf from its data folder and restart the target",
         )
 
 
 def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
     """Report the target's other connections: a server in use is seldom meant."""
     if facts.others is None:
-        yield Finding("warning", "other connections to the target could not be seen: the account lacks PROCESS")
+        yield Finding("warning", "cannot check for other connections to the target: the account lacks PROCESS")
     elif facts.others:
         shown = listed([f"{who} ({n})" for who, n in sorted(facts.others.items(), key=lambda item: -item[1])])
         severity: Severity = "warning" if plan.rules.allow_writes else "info"
-        yield Finding(severity, f"{plural(sum(facts.others.values()), 'other connection')} on the target: {shown}")
+        yield Finding(severity, f"the target has {plural(sum(facts.others.values()), 'other connection')}: {shown}")
     else:
         yield Finding("info", "the target has no other connections")
     if facts.replicas and not plan.rules.allow_writes:
@@ -193,54 +197,55 @@ def _writes(plan: Plan, facts: Facts, is_disposable: bool) -> Iterator[Finding]:
     if not is_disposable and not knows_source:
         yield Finding(
             "refuse",
-            "--allow-writes changes the target's data, and this tape does not contain the identity of its server: add"
-            " --target-is-disposable if this target's data may be lost",
+            "--allow-writes changes the target's data, and the tape does not identify its source server. Add"
+            " --target-is-disposable if the target's data may be lost",
         )
     if facts.replicas:
         yield Finding(
             "refuse",
-            f"the target has {plural(facts.replicas, 'replica')}, which would get every write:"
-            " detach them, or replay against a server without any",
+            f"the target has {plural(facts.replicas, 'replica')}, which would receive every write. Detach all"
+            " replicas, or choose a target without replicas",
         )
     elif facts.replicas is None:
         yield Finding(
             "warning",
-            "whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS",
+            "cannot check for replicas of the target: the account lacks REPLICATION SLAVE and PROCESS",
         )
     if facts.read_only:
-        yield Finding("warning", "the target is read_only: writes will fail unless the account may do more")
+        yield Finding("warning", "the target is read_only: writes fail unless the account may override read_only")
 
 
 def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
     """Tell whether anything but the replay's own care keeps the account from writing."""
     make = (
-        "CREATE USER reader@'%' IDENTIFIED BY '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%': replay as that one"
-        " where the target must not change"
+        "If the target must not change, replay as a user that can only read: CREATE USER reader@'%' IDENTIFIED BY"
+        " '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%'"
     )
     if facts.may is None:
-        yield Finding("info", f"what {target.user!r} may do on the target could not be seen. {make}")
+        yield Finding("info", f"the privileges of {target.user!r} on the target are unknown. {make}")
     elif facts.may:
         yield Finding(
             "info",
-            f"only reads are sent, in read-only sessions; {target.user!r} itself could write"
+            f"only reads are sent, in read-only sessions, but {target.user!r} has write privileges"
             f" ({listed(list(facts.may))}). {make}",
         )
     library = facts.library
     if library.names:
         names = listed([printable(name) for name in library.names])
         callers = listed([printable(name) for name in library.callers])
-        hidden = f", and neither are statements with a view or routine that may call one ({callers})" if callers else ""
+        by_others = f" Statements that use views or routines which may call them are not sent either ({callers})."
+        hidden = by_others if callers else ""
         yield Finding(
             "warning",
-            f"the target has {plural(len(library.names), 'function')} of libraries ({names}), which read-only"
-            " sessions do not restrict: calls of them are not sent"
-            f" (not_permitted){hidden}. --allow-statement instance sends them",
+            f"the target has {plural(len(library.names), 'loadable function')} ({names}), which read-only sessions"
+            f" do not restrict. Statements that call loadable functions are not sent (not_permitted).{hidden}"
+            " --allow-statement instance sends them",
         )
     elif library.names is None:
         yield Finding(
             "info",
-            f"{target.user!r} may not see functions of libraries on the target (SELECT on mysql.func). A read that"
-            " calls one is sent, and read-only sessions do not restrict such functions",
+            f"{target.user!r} may not list the target's loadable functions (SELECT on mysql.func). Reads that call"
+            " loadable functions are sent, and read-only sessions do not restrict these functions",
         )
 
 
@@ -250,10 +255,10 @@ def _users(plan: Plan, target: Target) -> Iterator[Finding]:
     others = sorted(set(plan.users) - set(accounts))
     if accounts and others:
         yield Finding(
-            "warning", f"users of the tape without an account: {listed(others)}: they are replayed as {target.user!r}"
+            "warning", f"users of the tape without an account are replayed as {target.user!r}: {listed(others)}"
         )
     if unknown := sorted(set(accounts) - set(plan.users)):
-        yield Finding("warning", f"accounts are given for users that are not on the tape: {listed(unknown)}")
+        yield Finding("warning", f"--users or --map-user contains users that are not on the tape: {listed(unknown)}")
 
 
 # Names of those that one family of servers lacks.
@@ -263,15 +268,18 @@ COLLATION_NAMES = {248: "gb18030_chinese_ci", 249: "gb18030_bin", 255: "utf8mb4_
 def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
     """Report logins of the tape whose collation the target does not know: texts compare and sort otherwise."""
     if facts.collations is None and plan.collations_unknown:
-        yield Finding("warning", "the target does not list its collations: sessions have those of their character set")
-        return
-    for number, charset, sessions in plan.collations_unknown:
-        name = COLLATION_NAMES.get(number) or f"of {charset or 'an unknown character set'}"
         yield Finding(
             "warning",
-            f"{plural(sessions, 'session')} logged in with the collation {number} ({name}), which the target does not"
-            f" know: they have the default of {charset or 'its character set'} there, and texts may compare and sort"
-            " otherwise",
+            "the target does not list its collations, so sessions get the default collation of their character set",
+        )
+        return
+    for number, charset, sessions in plan.collations_unknown:
+        name = COLLATION_NAMES.get(number) or f"character set {charset or 'unknown'}"
+        yield Finding(
+            "warning",
+            f"{plural(sessions, 'session')} logged in with collation {number} ({name}), which the target does not"
+            f" know. The target uses the default collation of {charset or 'the character set'}, so strings may"
+            " compare and sort differently",
         )
 
 
@@ -283,19 +291,19 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if target.db and fold(target.db) not in present:
         yield Finding(
             "refuse",
-            f"the schema {target.db!r} of --target is not on the target, or {target.user!r} may not see it: restore"
-            " it, or GRANT access",
+            f"the target lacks the schema {target.db!r} of --target, or {target.user!r} may not see it. Restore the"
+            " schema, or GRANT access",
         )
     wanted = {db: n for db, n in plan.schemas.items() if fold(db) not in present}
     if not wanted:
         return
     events = sum(wanted.values())
     shown = listed([f"{db} ({plural(n, 'event')})" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
-    text = f"schemas of the tape are not on the target, or {target.user!r} may not see them: {shown}"
+    text = f"the target lacks schemas of the tape, or {target.user!r} may not see them: {shown}"
     if events == plan.planned or len(wanted) == len(plan.schemas):
-        yield Finding("refuse", f"{text}: restore them there, or GRANT access")
+        yield Finding("refuse", f"{text}. Restore these schemas on the target, or GRANT access")
     else:
-        yield Finding("warning", f"{text}: {plural(events, 'event')} will not be sent")
+        yield Finding("warning", f"{text}. {plural(events, 'event')} will not be sent")
 
 
 def _statistics(facts: Facts) -> Iterator[Finding]:
@@ -303,9 +311,9 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
     if facts.stale:
         yield Finding(
             "warning",
-            f"{plural(len(facts.stale), 'table')} have many more rows than their optimizer statistics, as after a"
-            f" restore ({listed([printable(name) for name in facts.stale])}): statements may have other plans and lock"
-            " more rows. Run ANALYZE TABLE to renew the statistics",
+            f"the optimizer statistics show too few rows for {plural(len(facts.stale), 'table')}"
+            f" ({listed([printable(name) for name in facts.stale])}), as after a restore. Statements may get"
+            " different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
         )
 
 
@@ -314,14 +322,14 @@ def _prepared(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if facts.prepared is None and plan.prepares_xa and plan.rules.allow_writes:
         yield Finding(
             "warning",
-            "the tape has XA PREPARE, and the account may not see the target's prepared transactions, whose locks stay:"
-            f" GRANT XA_RECOVER_ADMIN ON *.* TO the account {target.user!r}",
+            "the tape contains XA PREPARE, but the account may not see prepared transactions on the target. Their"
+            f" locks may block the replay: GRANT XA_RECOVER_ADMIN ON *.* TO the account {target.user!r}",
         )
     if facts.prepared:
         yield Finding(
             "refuse" if plan.rules.allow_writes else "warning",
-            f"the target has {plural(len(facts.prepared), 'prepared XA transaction')}, whose locks stay until somebody"
-            f" ends them: {listed([str(xid) for xid in facts.prepared])}: XA COMMIT or XA ROLLBACK"
+            f"the target has {plural(len(facts.prepared), 'prepared XA transaction')} with locks"
+            f" ({listed([str(xid) for xid in facts.prepared])}). End each transaction: XA COMMIT or XA ROLLBACK"
             f" {facts.prepared[0].literal}",
         )
 
@@ -332,15 +340,15 @@ def _connections(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if limit is not None and plan.peak_sessions + used > limit:
         yield Finding(
             "refuse",
-            f"the replay needs {plan.peak_sessions:,} connections at once, {used:,} are in use, and the target's"
-            f" max_connections is {limit:,}: SET GLOBAL max_connections = {plan.peak_sessions + used + 10}",
+            f"the replay needs {plan.peak_sessions:,} concurrent connections and {used:,} are in use, but the"
+            f" target's max_connections is {limit:,}: SET GLOBAL max_connections = {plan.peak_sessions + used + 10}",
         )
     own = facts.number("max_user_connections")
     if own and plan.peak_sessions + 1 > own:
         yield Finding(
             "refuse",
-            f"the replay needs {plan.peak_sessions + 1:,} connections of {target.user!r}, and the target's"
-            f" max_user_connections is {own:,}: raise it there",
+            f"the replay needs {plan.peak_sessions + 1:,} connections of {target.user!r}, but the target's"
+            f" max_user_connections is {own:,}: raise this variable",
         )
 
 
@@ -349,25 +357,25 @@ def _machine(plan: Plan, target: Target, machine: Machine) -> Iterator[Finding]:
     if machine.files is not None and peak + SPARE_FILES > machine.files:
         yield Finding(
             "refuse",
-            f"the replay needs {peak + SPARE_FILES:,} open files, this account may have {machine.files:,}:"
+            f"the replay needs {peak + SPARE_FILES:,} open files, but this account may open only {machine.files:,}:"
             f" ulimit -n {peak + SPARE_FILES}",
         )
     if machine.threads is not None and peak + SPARE_THREADS > machine.threads:
         yield Finding(
             "refuse",
-            f"the replay needs {peak + SPARE_THREADS:,} threads, and {machine.thread_limit} allows {machine.threads:,}:"
-            " raise it",
+            f"the replay needs {peak + SPARE_THREADS:,} threads, but {machine.thread_limit} allows only"
+            f" {machine.threads:,}: raise this limit",
         )
     mappings = peak * MAPPINGS_A_THREAD
     if machine.mappings is not None and mappings > machine.mappings * 9 // 10:
         yield Finding(
             "refuse",
-            f"the replay needs about {mappings:,} memory mappings, and vm.max_map_count is {machine.mappings:,}:"
+            f"the replay needs about {mappings:,} memory mappings, but vm.max_map_count is {machine.mappings:,}:"
             f" sysctl -w vm.max_map_count={mappings * 2}",
         )
     if target.socket is None and machine.ports is not None and peak > machine.ports:
         yield Finding(
             "refuse",
-            f"the replay needs {peak:,} local ports at once, and there are {machine.ports:,}: widen"
-            " net.ipv4.ip_local_port_range, or replay through a unix socket",
+            f"the replay needs {peak:,} local ports at the same time, but only {machine.ports:,} are available:"
+            " widen net.ipv4.ip_local_port_range, or use a unix socket",
         )

@@ -53,7 +53,10 @@ class Channel:
         """Send a message whole. Raises ChannelClosed where that can't be done within SEND_S."""
         text = json.dumps({"kind": kind, **values}).encode()
         if len(text) > MAX_JSON or len(body) > MAX_BODY:
-            raise ChannelClosed(f"a message is too large: {len(text):,} and {len(body):,} bytes")
+            raise ChannelClosed(
+                f"a message between lead and driver is too large: {len(text):,} bytes of JSON, {len(body):,} bytes"
+                " of data"
+            )
         with self._sending:
             self._send(memoryview(HEAD.pack(len(text), len(body)) + text + body))
 
@@ -68,13 +71,13 @@ class Channel:
             except ssl.SSLWantReadError:
                 self._wait(select.POLLIN, until)
             except (OSError, ValueError) as error:
-                raise self._ended(f"the connection has ended: {error}") from error
+                raise self._ended(f"the connection was lost: {error}") from error
             else:
                 data = data[sent:]
 
     def _wait(self, events: int, until: float) -> None:
         if time.monotonic() >= until:
-            raise self._ended(f"the other side took nothing for {SEND_S:g} s")
+            raise self._ended(f"the other end of the connection accepted no data for {SEND_S:g} s")
         _poll(self._sock, events, 0.1)
 
     def receive(self, timeout_s: float | None = None, most: int = MAX_BODY) -> Message | None:
@@ -91,9 +94,9 @@ class Channel:
                 _poll(self._sock, select.POLLIN, min(left, 1.0))
                 continue
             except (OSError, ValueError) as error:
-                raise self._ended(f"the connection has ended: {error}") from error
+                raise self._ended(f"the connection was lost: {error}") from error
             if not data:
-                raise self._ended("the connection has ended")
+                raise self._ended("the connection was closed")
             self._buffer += data
         return message
 

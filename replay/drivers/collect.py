@@ -22,7 +22,7 @@ from ..run_folder import open_storage
 from ..summary import IN_ACCOUNTING, RunSummary, file_entries
 from .merging import PARTS, lateness_of, whole_ticks
 
-LATE = "put together afterwards, for the lead was lost in the run: the target's counters end there"
+LATE = "the lead was lost during the run, so the target's counters end early. `querytape collect` merged the parts"
 
 
 def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
@@ -33,9 +33,9 @@ def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
     """
     info = _read(run)
     if "driver_run" not in info:
-        raise InputError(f"{run}: not a run by several drivers: there is nothing to collect")
+        raise InputError(f"{run}: not a run by several drivers, so there is nothing to collect")
     if is_held(run):
-        raise InputError(f"{run}: the replay is under way: wait for its end")
+        raise InputError(f"{run}: the replay is still running: wait until it ends")
     given = {number: part for part in parts for number in [_number(part, info)]}
     there = {_number(path, info): path for path in sorted((run / PARTS).glob("*")) if (path / "run.json").exists()}
     wanted = _wanted(run, info, there | given)
@@ -43,7 +43,7 @@ def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
         with hold(run), open_storage(run / "spill") as con:
             return _put(run, info, {number: (there | given)[number] for number in wanted}, con)
     except duckdb.Error as error:
-        raise QuerytapeError(f"{run}: the parts can't be put together: {plain_reason(error)}") from error
+        raise QuerytapeError(f"{run}: cannot merge the parts: {plain_reason(error)}") from error
     finally:
         remove_folder(run / "spill")
 
@@ -65,7 +65,7 @@ def _number(part: Path, info: dict[str, Any]) -> int:
     if about.get("run") != info["driver_run"]:
         raise InputError(f"{part}: not a part of this run")
     if not mine.get("finished"):
-        raise InputError(f"{part}: its driver is not at its end, or was killed")
+        raise InputError(f"{part}: the driver of this part is still running or was killed")
     return int(about["number"])
 
 
@@ -76,11 +76,13 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
         if found := [number for number in lost if number in there]:
             return found
         named = ", ".join(f"driver {number}" for number in lost)
-        raise InputError(f"{run}: " + (f"name the part of {named}" if lost else "all parts are in it already"))
+        if not lost:
+            raise InputError(f"{run}: the run already contains all parts")
+        raise InputError(f"{run}: add the part of {named} to the command line")
     missing = [entry for entry in info["drivers"] if entry["number"] not in there]
     if missing:
         named = ", ".join(f"driver {entry['number']} ({entry['host']})" for entry in missing)
-        raise InputError(f"{run}: its lead was lost, so all parts are needed; missing: {named}")
+        raise InputError(f"{run}: the lead was lost, so all parts are required. Missing: {named}")
     return [entry["number"] for entry in info["drivers"]]
 
 

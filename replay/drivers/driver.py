@@ -92,7 +92,7 @@ class Driver(Watcher, ReplayGroup):
                 self._take(message)
                 if self._dismissed.is_set():
                     return
-            self.lead_lost = f"nothing was heard of it for {self._silent_s:g} s"
+            self.lead_lost = f"the lead sent nothing for {self._silent_s:g} s"
             self._channel.close()
         except ChannelClosed as error:
             self.lead_lost = str(error)
@@ -142,7 +142,7 @@ class Driver(Watcher, ReplayGroup):
     def _wait_for(self, waiting: "queue.Queue[Message | None]") -> Message:
         message = waiting.get()
         if message is None:
-            raise QuerytapeError(f"the lead is lost before anything was sent: {self.lead_lost}")
+            raise QuerytapeError(f"the lead was lost before the first event was sent: {self.lead_lost}")
         return message
 
     def started(self, engine: Engine) -> None:

@@ -54,7 +54,11 @@ def replay_as_driver(
     number, count, names, run = _welcomed(channel, address)
     shown = watcher or Watcher()
     shown.finding(
-        Finding("info", f"joined {address[0]}:{address[1]} as driver {number} of {count}: {', '.join(names)}")
+        Finding(
+            "info",
+            f"joined the lead at {address[0]}:{address[1]} as driver {number} of {count} with the tapes"
+            f" {', '.join(names)}",
+        )
     )
     driver = Driver(channel, SILENT_S, shown, {"run": run, "number": number, "tapes": names})
     driver.listen()
@@ -62,7 +66,7 @@ def replay_as_driver(
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)
-    return Ended(number, summary, driver.lead_lost or "the lead did not put it into its run")
+    return Ended(number, summary, driver.lead_lost or "the lead did not add the part to its run")
 
 
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
@@ -72,6 +76,6 @@ def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, lis
     if message is None or message.kind != "welcome":
         channel.close()
         why = "nothing came" if message is None else str(message.values.get("text") or message.kind)[:500]
-        raise QuerytapeError(f"{where}: the lead refuses this driver: {why}")
+        raise QuerytapeError(f"{where}: the lead refused this driver: {why}")
     values = message.values
     return int(values["number"]), int(values["count"]), [str(name) for name in values["names"]], str(values["run"])

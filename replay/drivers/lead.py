@@ -12,6 +12,7 @@ from typing import Any
 
 from ...common.errors import QuerytapeError, RefusedError
 from ...common.signals import stop_on_signals
+from ...common.units import plural
 from ...schemas import Folder, tape_id
 from ...servers.facts import Facts, gather
 from ..checks.logins import check_logins
@@ -100,7 +101,7 @@ class Lead:
             for member in self.members:
                 member.send("stop")
             if not self._running and (sent := self._sent_all_the_same()):
-                text = f"{error}; {sent:,} events were sent all the same, before the driver was stopped"
+                text = f"{error}; the drivers nevertheless sent {plural(sent, 'event')} before they stopped"
                 raise QuerytapeError(text) from error
             raise
         finally:
@@ -128,7 +129,7 @@ class Lead:
         prints = prints_of(self.options, key)
         expected = Expected(tape_id(self.tape.info), prints, self._run_id)
         with Listener(self.drivers.listen, key, self.members, expected) as listener:
-            self._find(Finding("info", f"waiting for {len(self.members):,} drivers at {listener.address}"))
+            self._find(Finding("info", f"waiting for {plural(len(self.members), 'driver')} at {listener.address}"))
 
             def joined(member: Member) -> bool:
                 while listener.refused:
@@ -147,7 +148,7 @@ class Lead:
                 self._check()
                 if until is not None and time.monotonic() > until:
                     missing = ", ".join(member.name for member in self.members if not done(member))
-                    raise QuerytapeError(f"{missing}: did not {what} within {seconds:g} s; nothing was sent")
+                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s; nothing was sent")
                 if time.monotonic() - shown > 1:
                     shown = time.monotonic()
                     if what == "plan":
@@ -164,7 +165,7 @@ class Lead:
                 text = str(member.failed["text"])
                 raise kind(text if kind is RefusedError else f"{member.name}: {text}")
             if member.lost is not None:
-                raise QuerytapeError(f"{member.name} is lost before anything was sent: {member.lost}")
+                raise QuerytapeError(f"{member.name} was lost before the first event was sent: {member.lost}")
             if member.late is not None:
                 raise QuerytapeError(f"{member.name} received the start time too late; nothing was sent: {member.late}")
         if self.stops:
@@ -327,7 +328,7 @@ class Lead:
             f"{member.name} was lost: {member.lost or member.failed}" for member in self.active if member.info is None
         ]
         if lost:
-            about = f"; of {unknown:,} events nobody knows whether they were sent" if unknown else ""
+            about = f"; {plural(unknown, 'further event')} may have been sent" if unknown else ""
             return "; ".join(lost) + about
         if self.stops:
             return None

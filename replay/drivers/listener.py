@@ -92,8 +92,8 @@ class Listener:
             member = self._members[self._taken] if why is None and self._taken < len(self._members) else None
             self._taken += member is not None
         if member is None:
-            why = why or f"all {len(self._members):,} drivers are there already"
-            self._note(f"{host}: a driver is refused: {why}")  # before the driver knows
+            why = why or f"all {len(self._members):,} drivers have already joined"
+            self._note(f"{host}: refused a driver: {why}")  # before the driver knows
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
             channel.close()
@@ -109,8 +109,11 @@ class Listener:
 
     def _objection(self, hello: dict[str, Any]) -> str | None:
         if hello.get("tape") != self._expected.tape_id:
-            return "its tape is another one than the lead's"
+            return "the tape of the driver is not the lead's tape"
         prints = hello.get("prints")
         if other := differing(self._expected.prints, prints if isinstance(prints, dict) else {}):
-            return f"its options are others than the lead's: {', '.join(other)} (names as in run.json's parameters)"
+            return (
+                f"the options of the driver differ from the lead's options: {', '.join(other)} (names of the"
+                " parameters in run.json)"
+            )
         return None

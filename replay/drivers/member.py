@@ -95,11 +95,11 @@ class Member:
         """End a driver on this machine where it has not ended, so that nothing more is sent; note when it had."""
         try:
             code = process.wait(END_S)
-            found = f"its process ended ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+            found = f"the driver's process ended ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            found = f"{why}; its process was ended"
+            found = f"{why}; the driver's process was killed"
         self.died_ns = time.monotonic_ns()
         return found
 
@@ -110,7 +110,7 @@ class Member:
         silent = SILENT_S if self.process is None else SILENT_LOCAL_S
         while self.lost is None and not self._dismissed:  # one that has ended waits until it is dismissed
             if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
-                self.lose(f"nothing was heard of it for {silent:g} s")
+                self.lose(f"the driver sent nothing for {silent:g} s")
             else:
                 self.send("clock", sent=time.monotonic_ns())
             time.sleep(BEAT_S)
@@ -126,7 +126,7 @@ class Member:
             with self.news:
                 self.news.wait_for(lambda made=made: self.over or len(self._trips) > made, 5)  # type: ignore[misc]
                 if len(self._trips) <= made:
-                    raise QuerytapeError(f"{self.name} does not answer: {self.lost or 'nothing came for 5 s'}")
+                    raise QuerytapeError(f"{self.name} does not answer: {self.lost or 'no reply for 5 s'}")
         with self.news:
             self.at_zero = offset_of(tuple(self._trips))
             self._trips.clear()
@@ -154,7 +154,7 @@ class Member:
         except ChannelClosed as error:
             self.lose(str(error))
         except (QuerytapeError, KeyError, TypeError, ValueError, OSError) as error:
-            self.lose(f"what it said is not understood: {error}")
+            self.lose(f"the driver sent an invalid message: {error}")
 
     def _take(self, message: Message) -> None:
         values = message.values

@@ -38,7 +38,7 @@ def make_key(path: Path) -> bytes:
         with os.fdopen(handle, "wb") as file:
             file.write(text + b"\n")
     except OSError as error:
-        raise InputError(f"{path}: the join key cannot be written: {error.strerror}") from error
+        raise InputError(f"{path}: cannot write the join key: {error.strerror}") from error
     return text
 
 
@@ -53,9 +53,9 @@ def read_key(path: Path | None) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path}: the join key cannot be read: {error.strerror}") from error
+        raise InputError(f"{path}: cannot read the join key: {error.strerror}") from error
     if stat.S_IMODE(mode) & 0o077:
-        raise InputError(f"{path}: others can read this join key: chmod 600 {path}")
+        raise InputError(f"{path}: other users can read this join key: chmod 600 {path}")
     return _checked(text, str(path))
 
 
@@ -63,13 +63,13 @@ def lead_key(path: Path | None) -> bytes:
     """Return the key of a lead: of its file, which is made where it is not there. Raises InputError."""
     key = read_key(path)
     if key is None and path is None:
-        raise InputError(f"--join-key FILE, or {VARIABLE}: drivers that join prove with it that they are yours")
+        raise InputError(f"a lead needs a join key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}")
     return key if key is not None else make_key(path)  # type: ignore[arg-type]
 
 
 def _checked(text: bytes, where: str) -> bytes:
     if len(text) < KEY_BYTES:
-        raise InputError(f"{where}: a join key has {KEY_BYTES} random characters or more, found {len(text)}")
+        raise InputError(f"{where}: expected a join key of at least {KEY_BYTES} random characters, found {len(text)}")
     return text
 
 
@@ -124,7 +124,7 @@ def admit(
         channel = Channel(context.wrap_socket(sock, server_side=True))
     except (OSError, ssl.SSLError) as error:
         sock.close()
-        raise QuerytapeError(f"{who}: no TLS: {getattr(error, 'reason', None) or error}") from error
+        raise QuerytapeError(f"{who}: the TLS handshake failed: {getattr(error, 'reason', None) or error}") from error
     try:
         nonce = secrets.token_hex(16)
         channel.send("lead", protocol=PROTOCOL, version=__version__, nonce=nonce)
@@ -132,11 +132,11 @@ def admit(
         version, other = str(hello.values.get("version"))[:40], str(hello.values.get("nonce"))[:80]
         if hello.values.get("protocol") != PROTOCOL or version != __version__:
             channel.send("refused", reason="version")
-            raise QuerytapeError(f"{who}: a driver of querytape {version} is refused: this is {__version__}")
+            raise QuerytapeError(f"{who}: refused a driver of querytape {version}, because the lead runs {__version__}")
         said = str(hello.values.get("proof"))
         if not hmac.compare_digest(said.encode(), proof(key, "driver", other, nonce, certificate).encode()):
             channel.send("refused", reason="key")
-            raise QuerytapeError(f"{who}: a driver with another join key is refused")
+            raise QuerytapeError(f"{who}: refused a driver with another join key")
         channel.send("admitted", proof=proof(key, "lead", nonce, other, certificate))
         return channel, dict(_next(channel, "hello").values)
     except QuerytapeError as error:
@@ -151,7 +151,7 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
         sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))
     except OSError as error:
         reason = getattr(error, "reason", None) or error.strerror or error
-        raise QuerytapeError(f"{where}: the lead is not reached: {reason}") from error
+        raise QuerytapeError(f"{where}: cannot connect to the lead: {reason}") from error
     certificate = sock.getpeercert(binary_form=True) or b""
     channel = Channel(sock)
     try:
@@ -159,15 +159,17 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
         if lead.values.get("protocol") != PROTOCOL or lead.values.get("version") != __version__:
             channel.send("driver", protocol=PROTOCOL, version=__version__, nonce="", proof="")
             raise QuerytapeError(
-                f"{where}: the lead is querytape {str(lead.values.get('version'))[:40]}, this is {__version__}: install"
-                " the same on all hosts"
+                f"{where}: the lead runs querytape {str(lead.values.get('version'))[:40]}, and this driver runs"
+                f" {__version__}. Install the same version on all hosts"
             )
         nonce, other = secrets.token_hex(16), str(lead.values.get("nonce"))[:80]
         mine = proof(key, "driver", nonce, other, certificate)
         channel.send("driver", protocol=PROTOCOL, version=__version__, nonce=nonce, proof=mine)
         said = str(_next(channel, "admitted").values.get("proof"))
         if not hmac.compare_digest(said.encode(), proof(key, "lead", other, nonce, certificate).encode()):
-            raise QuerytapeError(f"{where}: who answers does not know the join key: it is not the lead")
+            raise QuerytapeError(
+                f"{where}: the server at this address does not know the join key, so it is not the lead"
+            )
         channel.send("hello", **hello)
     except QuerytapeError as error:
         channel.close()
@@ -179,7 +181,7 @@ def _next(channel: Channel, kind: str) -> Message:
     """Return the next message of the beginning. Raises QuerytapeError."""
     message = channel.receive(HANDSHAKE_S, MOST_UNPROVED)
     if message is None:
-        raise ChannelClosed(f"nothing came for {HANDSHAKE_S:g} s")
+        raise ChannelClosed(f"received no message for {HANDSHAKE_S:g} s")
     if message.kind == "refused" and message.values.get("reason") == "key":
         raise ChannelClosed("the lead has another join key, or the connection was intercepted")
     if message.kind != kind:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...common.errors import InputError
+from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.tape_set import TapeSet
 from ..options import ReplayOptions
@@ -54,9 +55,9 @@ def deal(tape: Folder, drivers: int) -> list[list[str]]:
     """
     tapes = tapes_of(tape)
     if len(tapes) < drivers:
-        kind = f"a set of {len(tapes):,}" if isinstance(tape, TapeSet) else "one tape"
+        kind = f"a set of {plural(len(tapes), 'tape')}" if isinstance(tape, TapeSet) else "one tape"
         raise InputError(
-            f"{tape.path}: {kind}, and {drivers:,} drivers: each needs a tape of its own; make a set first:"
+            f"{tape.path}: {drivers:,} drivers need at least {drivers:,} tapes, found {kind}. Make a set first:"
             f" querytape tape deal {tape.path} {drivers} -o {tape.path.stem}.set"
         )
     loads, names = [0] * drivers, [[] for _ in range(drivers)]  # type: ignore[var-annotated]
@@ -76,9 +77,7 @@ def part_of(tape: Folder, names: Sequence[str]) -> Folder:
         return tape
     kept = [number for number, member in enumerate(tape.members) if member.tape.path.name in names]
     if len(kept) != len(names):
-        raise InputError(
-            f"{tape.path}: expected the tapes {', '.join(names)} in it, which the lead gave to this driver"
-        )
+        raise InputError(f"{tape.path}: expected the tapes {', '.join(names)}, which the lead assigned to this driver")
     members = tuple(tape.members[number] for number in kept)
     counts = dict(tape.info["counts"])
     for what in ("events", "sessions"):
@@ -102,8 +101,8 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
     }
     if found := [name for name, given in wrong.items() if given]:
         raise InputError(
-            f"{', '.join(found)}: not with several drivers: each knows its own sessions alone, and this needs all;"
-            " omit it, or replay with one driver"
+            f"{', '.join(found)} cannot be used with several drivers, because each driver has only its own sessions."
+            " Replay with one driver, or change the options"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ...common.duck import load_sql
+from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.names import FLAGS
 
@@ -102,4 +103,4 @@ def state_lines(info: dict[str, Any]) -> list[str]:
     if not parts:
         return []
     total = state["restored"] + sum(state["failed"].values()) + sum(state["not_sent"].values())
-    return [f"  WARNING: of {total:,} statements that restore the state of sessions {', '.join(parts)}"]
+    return [f"  WARNING: {plural(total, 'statement')} should restore the state of sessions: {', '.join(parts)}"]

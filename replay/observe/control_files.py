@@ -38,10 +38,10 @@ def request_speed(run: Path, text: str) -> None:
     if info.get("finished"):
         raise InputError(f"{run}: the replay has ended")
     if "driver_run" in info:
-        raise InputError(f"{run}: a replay by several drivers: its speed can't be changed")
+        raise InputError(f"{run}: cannot change the speed of a replay by several drivers")
     check_shape("run", run / "run.json", info)
     if (info.get("parameters") or {}).get("pace") == "none":
-        raise InputError(f"{run}: nothing is due at --pace none")
+        raise InputError(f"{run}: cannot change the speed of a replay with --pace none")
     with publish(run / SPEED_FILE) as temporary:
         temporary.write_text(request_text(speed) + "\n", encoding="ascii")
 

@@ -82,7 +82,7 @@ class WorkCounter:
                 self._cut(session, error)
             return PlanText(KIND, None, fault_text(error))
         except (LookupError, TypeError, ValueError) as error:
-            return PlanText(KIND, None, f"the server's answer has no counters ({type(error).__name__})")
+            return PlanText(KIND, None, f"the server's answer contains no counters ({type(error).__name__})")
 
     def _connected(self) -> Any:
         """Return the session, read-only for sure. Raises TargetError."""
@@ -128,7 +128,7 @@ class WorkCounter:
         self._lost += 1
         target = self._explainer.target
         if self._lost > MAX_LOST:
-            raise TargetError(f"{target.name}: {self._lost} connections were lost; the last: {fault_text(error)}")
+            raise TargetError(f"{target.name}: lost {self._lost} connections; last error: {fault_text(error)}")
         kill(target, int(session.thread_id()))
 
 
@@ -142,7 +142,7 @@ def run(session: Any, statement: str, until: float) -> None:
     while cursor.fetchmany(ROWS_AT_ONCE):
         if time.monotonic() > until + 1:  # the server's own limit should have come first
             session.abandon()
-            raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "the rows do not end in time")
+            raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "reading the rows took too long")
     cursor.close()
 
 

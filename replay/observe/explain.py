@@ -115,20 +115,20 @@ class Explainer:
         seen = self._normalizer.normalize(text)
         wrapped = self._normalizer.normalize(b"EXPLAIN FORMAT=JSON " + text)
         if CLASSES[wrapped.class_] != "read" or wrapped.danger or seen.danger:
-            raise NotAskedError("EXPLAIN of it could be more than a read")
+            raise NotAskedError("EXPLAIN of the statement may do more than read")
         tables, calls = self._normalizer.names(text)
         if named := self._library.named_by(map(_bare, tables), map(_bare, calls)):
-            raise NotAskedError(f"{named} is a function of a library, which may do anything, or calls one")
+            raise NotAskedError(f"{named} is or calls a loadable function, which may do anything")
         if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
             return True
         if CLASSES[seen.class_] not in ("read", "write"):
-            raise NotAskedError("it does not read or write")
+            raise NotAskedError("the statement does not read or write data")
         if self._stored is None:
-            raise NotAskedError("it writes or locks, and what the server stores can't be listed")
+            raise NotAskedError("the statement writes or locks, and the server's routines and views cannot be listed")
         hidden = {_bare(name) for name in (*tables, *calls)} & self._stored
         if hidden:
             raise NotAskedError(
-                f"it writes or locks, and {sorted(hidden)[0]} of the server may write as it is explained"
+                f"the statement writes or locks, and the server's {sorted(hidden)[0]} may write during EXPLAIN"
             )
         return False
 
@@ -139,9 +139,9 @@ class Explainer:
         except NotAskedError as reason:
             return str(reason)
         if not is_read or not self._may_run(statement):
-            return "it writes or locks"
+            return "the statement writes or locks"
         if self._normalizer.normalize(statement.encode()).actions & ACTIONS["session_dependent"]:
-            return "it depends on its session, or holds a lock in it"
+            return "the statement depends on the state or on a lock of its session"
         return None
 
     def _may_run(self, statement: str) -> bool:
@@ -169,7 +169,7 @@ class Explainer:
         except (LookupError, TypeError, ValueError) as error:
             return PlanText(kind, None, f"the server's answer is not a plan ({type(error).__name__})")
         if len(text) > MAX_TEXT or not text:
-            return PlanText(kind, None, "the plan is larger than 1 MiB" if text else "the server answered with no plan")
+            return PlanText(kind, None, "the plan is larger than 1 MiB" if text else "the server returned no plan")
         return PlanText(kind, text, None)
 
     def _use(self, session: Any, is_read: bool, db: str | None) -> None:
@@ -199,7 +199,7 @@ class Explainer:
         self._sessions.pop(is_read, None)
         self.lost += 1
         if self.lost > MAX_LOST:
-            raise TargetError(f"{self.target.name}: {self.lost} connections were lost; the last: {fault_text(error)}")
+            raise TargetError(f"{self.target.name}: lost {self.lost} connections; last error: {fault_text(error)}")
         kill(self.target, int(session.thread_id()))
 
 
@@ -215,13 +215,15 @@ def keep_read_only(session: Any, target: Target) -> None:
         with session.cursor() as cursor:
             cursor.execute(READ_ONLY)
     except (pymysql.Error, OSError) as error:
-        raise TargetError(f"{target.name}: no session can be made read-only: {fault_text(error)}") from error
+        raise TargetError(f"{target.name}: cannot make a session read-only: {fault_text(error)}") from error
     for query in IS_READ_ONLY:
         if rows := query_or_none(session, query):
             if str(rows[0][0]) in ("1", "ON"):
                 return
             break
-    raise TargetError(f"{target.name}: the server does not say that a session is read-only: no plan is asked for")
+    raise TargetError(
+        f"{target.name}: the server does not confirm that the session is read-only, so no plan is requested"
+    )
 
 
 def _stored(server: Any) -> frozenset[str] | None:

@@ -136,7 +136,7 @@ def ssh_command(url: str) -> list[str]:
         raise OptionError(f"--host-metrics: expected ssh://user@host:22; found {url!r}")
     program = shutil.which("ssh")
     if program is None:
-        raise InputError("--host-metrics: there is no ssh on this machine")
+        raise InputError("--host-metrics: ssh was not found on this machine")
     try:
         port = ["-p", str(parts.port)] if parts.port else []
     except ValueError:

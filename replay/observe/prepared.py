@@ -85,16 +85,16 @@ def prepared_warnings(prepared: dict[str, Any] | None) -> Iterator[str]:
     if unseen := prepared["unseen"]:
         ended = len(prepared["rolled_back"]) + len(prepared["left"])
         yield (
-            f"XA: {MAY_NOT_SEE}: by the answers to its statements the replay prepared {plural(unseen, 'transaction')},"
-            f" and {ended or 'none'} had no end"
+            f"XA: {MAY_NOT_SEE}. According to the answers, the replay prepared {plural(unseen, 'transaction')}, of"
+            f" which {ended or 'none'} remained open"
         )
     if names := prepared["rolled_back"]:
         yield (
-            f"XA: {plural(len(names), 'transaction')} that the replay prepared had no end when it ended"
-            f" ({', '.join(names[:SHOWN])}): rolled back, so the data may differ from the original's"
+            f"XA: querytape rolled back {plural(len(names), 'transaction')} that the replay had prepared and not"
+            f" ended ({', '.join(names[:SHOWN])}). The data may differ from the original data"
         )
     if literals := prepared["left"]:
         yield (
-            f"XA: {plural(len(literals), 'transaction')} that the replay prepared could not be rolled back, and the"
-            f" locks stay on the target: XA ROLLBACK {literals[0]}"
+            f"XA: could not roll back {plural(len(literals), 'transaction')} that the replay had prepared. The locks"
+            f" remain on the target until you end each transaction: XA ROLLBACK {literals[0]}"
         )

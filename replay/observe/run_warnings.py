@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.files import cache_folder
+from ...common.units import plural
 
 CPU_SHARE = 0.7  # of all cores, by the replayer
 RATE_SHARE = 0.7  # of what calibration reached
@@ -34,11 +35,10 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
     count = info["accounting"]["rows_too_large"]
     if not count:
         return []
-    answers = "1 answer had a row" if count == 1 else f"{count:,} answers had rows"
     return [
-        f"{answers} larger than the memory of a session (max_allowed_packet, and a share of 1 GiB): querytape ended"
-        " these connections with error 2013. Replay fewer sessions (--sessions), or raise the target's"
-        " max_allowed_packet"
+        f"{plural(count, 'row')} in answers exceeded the memory limit of a session (max_allowed_packet, or a share of"
+        " 1 GiB). querytape closed each such connection with error 2013. Replay fewer sessions (--sessions), or raise"
+        " the target's max_allowed_packet"
     ]
 
 
@@ -48,8 +48,8 @@ def _cpu(info: dict[str, Any]) -> list[str]:
     if share < CPU_SHARE or elapsed < 1_000_000_000:
         return []
     return [
-        f"the replayer used {share:.0%} of this machine's {used['cores']} cores: the target may be faster than shown"
-        " here. Replay from a larger machine, not from the target's"
+        f"the replay used {share:.0%} of this machine's {used['cores']} cores, so the target may be faster than"
+        " measured. Replay from a larger machine that is not the target's host"
     ]
 
 
@@ -59,8 +59,8 @@ def _rate(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]
     if not best or rate < RATE_SHARE * best or info["elapsed_ns"] < 1_000_000_000:
         return []
     return [
-        f"{rate:,.0f} queries a second are {rate / best:.0%} of the {best:,.0f} that this machine reached in `querytape"
-        " calibrate`: this machine was the limit, or nearly. Replay from a larger machine"
+        f"the replay sent {rate:,.0f} queries per second, {rate / best:.0%} of this machine's rate in `querytape"
+        f" calibrate` ({best:,.0f}). This machine was probably the limit. Replay from a larger machine"
     ]
 
 
@@ -71,13 +71,13 @@ def _lateness(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[
     usual = [level["late_p99_ns"] for level in (calibration or {}).get("levels", ()) if level["pace"] == "schedule"]
     if probe is not None and late < LATE_FACTOR * probe:
         return [
-            f"one statement in a hundred was sent at least {late / 1e6:.1f} ms late, and threads that only sleep"
-            " woke equally late: other programs used this machine. End them, or replay from another machine"
+            f"1 % of the statements were sent at least {late / 1e6:.1f} ms late, and threads that only sleep woke"
+            " equally late. Other programs used this machine: end them, or replay from another machine"
         ]
     known = f" (`querytape calibrate` on this machine: {usual[0] / 1e6:.2f} ms)" if usual and usual[0] else ""
     return [
-        f"the replayer itself sent one statement in a hundred at least {late / 1e6:.1f} ms late{known}. Put less load"
-        " on this machine, or replay from a larger one"
+        f"querytape itself sent 1 % of the statements at least {late / 1e6:.1f} ms late{known}. Reduce the load on"
+        " this machine, or replay from a larger machine"
     ]
 
 
@@ -85,7 +85,8 @@ def _overload(info: dict[str, Any]) -> list[str]:
     waits, drops = info["accounting"]["overload_waits"], info["accounting"]["overload_drops"]
     if not waits and not drops:
         return []
-    effect = f"{drops:,} events were dropped" if drops else f"reading the tape waited {waits:,} times"
+    waited = f"the replay waited {plural(waits, 'time')} for space in the queue"
+    effect = f"{plural(drops, 'event')} {'was' if drops == 1 else 'were'} dropped" if drops else waited
     return [f"the queue was full while events were overdue: {effect}. Raise --queue-memory, or lower the speed"]
 
 
@@ -97,10 +98,10 @@ def order_warnings(info: dict[str, Any]) -> list[str]:
     if not broken:
         return notes
     waits = max(counts["order_waits"], broken)
-    much = ": the order of the tape was not kept" if broken > BROKEN_SHARE * waits else ""
+    much = " (the order of the tape was not kept)" if broken > BROKEN_SHARE * waits else ""
     text = (
-        f"--order commit: {broken:,} of {waits:,} waits for another session's commit were broken after --order-bound,"
-        f" and the statement was sent before its turn{much}. Data may differ from the original's"
+        f"--order commit: {broken:,} of {waits:,} waits for another session's commit ended at --order-bound, and"
+        f" their statements were sent too early{much}. The data may differ from the original data"
     )
     return [text, *notes]
 

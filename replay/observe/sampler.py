@@ -21,6 +21,7 @@ from pymysql.connections import Connection
 
 from ...common.duck import write_rows
 from ...common.errors import TargetError
+from ...common.units import plural
 from ...schemas import columns
 from ...servers.queries import query_or_none, whole
 from ...servers.target import Target, fault_text
@@ -82,7 +83,7 @@ class Sampler:
                 number += 1
             con.close()
         except (pymysql.Error, OSError, TargetError) as error:
-            self.problem = f"ended after {number:,} samples: {fault_text(error)}"
+            self.problem = f"sampling stopped after {plural(number, 'sample')}: {fault_text(error)}"
 
     def _until_next(self) -> float:
         """Return seconds until the wall clock's next multiple of the interval."""
@@ -128,7 +129,7 @@ class Sampler:
         try:
             self._write(con, waiting)
         except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
-            self.problem = f"some samples can't be written: {fault_text(error)}"
+            self.problem = f"could not write some samples: {fault_text(error)}"
         self._parts += 1
 
     def _write(self, con: duckdb.DuckDBPyConnection, waiting: dict[str, list[tuple[Any, ...]]]) -> None:

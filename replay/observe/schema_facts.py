@@ -271,7 +271,7 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
     _set(server, *SETTINGS)
     there = dict(list(schemas.items())[:MAX_SCHEMAS])
     if len(schemas) > MAX_SCHEMAS:
-        yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were looked at")
+        yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were examined")
     yield from _default_collations(server)
     hidden: dict[str, tuple[str, ...]] = {}
     with suppress(TargetError):  # what follows says it
@@ -294,7 +294,7 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
                 yield problem(f"{source.place}: {fault_text(error)}", source.kind)
             if not server.open:
                 for kind in dict.fromkeys(left.kind for left in SOURCES[number:]):
-                    yield problem("the connection was lost: what follows was not looked at", kind)
+                    yield problem("the connection was lost, so the remaining objects were not examined", kind)
                 return
     _set(server, *BACK)
 
@@ -351,7 +351,7 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
         )
         rows: Sequence[Sequence[Any]] = cursor.fetchall()
     if len(rows) > MAX_ROWS:
-        yield problem(f"{source.place}: only the first {MAX_ROWS:,} rows were looked at", source.kind)
+        yield problem(f"{source.place}: only the first {MAX_ROWS:,} rows were examined", source.kind)
     tape_names: dict[str, list[str]] = {}
     for name, there in schemas.items():
         tape_names.setdefault(there.lower(), []).append(name)
@@ -370,7 +370,7 @@ def _joined(
     values: dict[str, str] = {}
     for row in rows:
         if len(row) != keys + len(names):
-            raise ValueError(f"expected {keys + len(names)} columns, the server answered with {len(row)}")
+            raise ValueError(f"expected {keys + len(names)} columns, but the server returned {len(row)}")
         parts = iter(row)
         db = _text(next(parts))
         table = _text(next(parts)) if source.keys[1] else ""

@@ -55,14 +55,14 @@ class Standstill:
     def reason(self) -> str:
         """Why the replay was ended."""
         bound = duration(self.bound_ns)
-        return f"waits for the order were broken in {self.stalls} stalls in a row, of --order-bound ({bound}) each"
+        return f"--order commit made no progress in {self.stalls} consecutive periods of --order-bound ({bound})"
 
     @property
     def text(self) -> str:
         """Who waits for whom."""
         shown = self.waits[:SHOWN]
         more = f"; and {plural(len(self.waits) - SHOWN, 'further session')}" if len(self.waits) > SHOWN else ""
-        return f"--order commit: {'a circle of waits: ' if self.circle else ''}{'; '.join(shown)}{more}"
+        return f"--order commit: {'circular wait: ' if self.circle else ''}{'; '.join(shown)}{more}"
 
 
 @dataclass
@@ -179,14 +179,14 @@ def wait_of(facts: Facts, session: int) -> tuple[str, int | None]:
     if doing.table is not None:
         owner = facts.owners.get((doing.table, doing.commit))
         if owner is None:
-            return f"{at} waits for the order", None
+            return f"{at} waits for the commit order", None
         return f"{at} waits for event {owner[1]} `{facts.texts.get(owner, '?')}` of session {owner[0]}", owner[0]
     if doing.asleep:
-        return f"session {session} has been answered event {seq}, and waits for its next one", None
+        return f"session {session} received the answer to event {seq} and waits for its next event", None
     connections = {one.connection: one.session for one in facts.doing.values()}
     blocker = facts.blockers.get(-1 if doing.connection is None else doing.connection)
     if blocker is None:
         return f"{at} waits for the target's answer", None
     if blocker not in connections:
-        return f"{at} waits for a lock of connection {blocker}, which is not of this replay", None
+        return f"{at} waits for a lock of connection {blocker}, which does not belong to this replay", None
     return f"{at} waits for a lock of session {connections[blocker]}", connections[blocker]

@@ -56,7 +56,7 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
                 cursor.execute(sql)
                 return [tuple(str(value).lower() for value in row) for row in cursor.fetchall()]
         except (pymysql.Error, OSError) as error:
-            raise TargetError(f"the target's tables cannot be listed: {fault_text(error)}") from error
+            raise TargetError(f"cannot list the target's tables: {fault_text(error)}") from error
 
     where = f"NOT IN {OWN}"
     views = names(f"SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")

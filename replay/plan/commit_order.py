@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
+from ...common.units import plural
 from ...native.bindings.sweep import PLACES, sweep_commits
 from ...schemas.names import (
     FACT_EXCLUSIVE,
@@ -64,8 +65,8 @@ FACTS = " + ".join(
     )
 )
 CALLS_AT_ONCE = (
-    "CALLs outside of transactions overlapped: their own commits are on no tape. They keep the order of their ends,"
-    " so rows can differ"
+    "{} outside transactions overlapped. No tape contains the commits inside a CALL, so these calls keep the order of"
+    " their ends, and rows may differ"
 )
 # A CALL overlaps one that began before it and goes on, or the next one: those of one session never overlap.
 COUNT_CALLS = (
@@ -76,8 +77,8 @@ COUNT_CALLS = (
     " OR end_ns >= lead(start_ns) OVER by_start)"
 )
 ONLY_ARRIVALS = (
-    "the log has arrival times only: commits keep the order of arrival, and so do two writes of one row outside"
-    " transactions"
+    "the log contains only arrival times. Commits keep the order of arrival, and so do writes of the same row"
+    " outside transactions"
 )
 
 
@@ -99,7 +100,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
-        plan.order_notes.append(f"{at_once:,} {CALLS_AT_ONCE}")
+        plan.order_notes.append(CALLS_AT_ONCE.format(plural(at_once, "CALL")))
     con.execute("DROP VIEW order_events; DROP TABLE all_events")
     raise_memory(con, plan.memory_bytes)
     if arrivals:

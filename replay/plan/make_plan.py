@@ -239,8 +239,8 @@ def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
 
 def _excluded_text(plan: Plan) -> str:
     parts = [f"{n} {status} ({reason})" for (status, reason), n in plan.reasons.most_common()]
-    hint = "; --allow-writes replays writes" if ("filtered", "write") in plan.reasons else ""
-    return (", ".join(parts) or "it has no event") + hint
+    hint = "; use --allow-writes to replay writes" if ("filtered", "write") in plan.reasons else ""
+    return (", ".join(parts) or "the tape contains no event") + hint
 
 
 def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:

@@ -87,7 +87,7 @@ def parse_speed(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise OptionError(f"--speed: expected a number such as 1, 0.5 or 3/2, found {text!r}") from None
     if speed <= 0 or max(speed.numerator, speed.denominator) > MAX_TERM:
-        raise OptionError(f"--speed: expected more than 0 and at most nine digits, found {text!r}")
+        raise OptionError(f"--speed: expected a number above 0 with at most nine digits, found {text!r}")
     return speed
 
 
@@ -106,7 +106,7 @@ def due_ns(offset_ns: int, speed: Fraction) -> int:
         raise ValueError(f"offset_ns: expected 0 or more, found {offset_ns}")
     due = offset_ns * speed.denominator // speed.numerator
     if due > MAX_NS:
-        raise OverflowError(f"an event would be due in {due} ns: past the end of a 64-bit clock")
+        raise OverflowError(f"an event would be due after {due} ns, which exceeds a 64-bit clock")
     return due
 
 
@@ -128,7 +128,9 @@ class Amplification:
 
     def __post_init__(self) -> None:
         if self.amplify < 1 or self.loop < 1 or self.total > MAX_CLONES:
-            raise OptionError(f"--amplify and --loop: expected 1 or more each, at most {MAX_CLONES:,} together")
+            raise OptionError(
+                f"--amplify and --loop: expected at least 1 each, and a product of at most {MAX_CLONES:,}"
+            )
 
     @property
     def total(self) -> int:

@@ -48,12 +48,15 @@ class Rules:
             known = ", ".join(name for name in DANGERS if name != "none")
             raise OptionError(f"--allow-statement {unknown[0]}: expected one of {known}")
         if self.max_concurrent_sessions and (self.pace.paced or self.amplification.amplify > 1 or self.commit_order):
-            raise InputError("sessions at once: only without a pace, an order, and --amplify")
+            raise InputError(
+                "a limit of concurrent sessions requires --pace none, without --order commit and --amplify"
+            )
         if self.selection.resume and self.amplification.total > 1:
             raise OptionError("--resume: a run with --amplify or --loop cannot be resumed")
         if self.commit_order and self.amplification.total > 1:
             raise InputError(
-                "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"
+                "--order commit cannot be combined with --amplify or --loop, because copies of a session have no"
+                " order on the tape"
             )
 
 

@@ -35,7 +35,7 @@ def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     companions += " ON c.session = p.session AND c.lead_seq = p.seq"
     if not write_parquet(con, f"FROM found_picks UNION {companions}", plan.picks):
         raise InputError(
-            f"--failed-in {selection.failed_in}: nothing failed in that run, so there is nothing to send again"
+            f"--failed-in {selection.failed_in}: no statement failed in this run, so there is nothing to replay"
         )
     picks = f"read_parquet({sql_text(plan.picks)})"
     write_parquet(con, f"SELECT session, max(seq) AS last_seq FROM {picks} GROUP BY session", plan.picked_sessions)
@@ -49,7 +49,7 @@ def _run(path: Path, tape: Folder) -> Folder:
     except FolderError as error:
         raise InputError(f"--failed-in: {error}") from error
     if run.info.get("tape", {}).get("id") != tape_id(tape.info):
-        raise InputError(f"--failed-in {path}: it is a run of another tape: {run.info.get('tape', {}).get('path')}")
+        raise InputError(f"--failed-in {path}: the run belongs to another tape: {run.info.get('tape', {}).get('path')}")
     return run
 
 
@@ -64,9 +64,9 @@ def slower_digests(path: Path, tape: Folder) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{option}: expected the output of `querytape report --json`: {error}") from error
     if events != tape.info.get("counts", {}).get("events"):
-        raise InputError(f"{option}: it is a report on another tape: {report['tape'].get('path')}")
+        raise InputError(f"{option}: the report belongs to another tape: {report['tape'].get('path')}")
     if not found:
-        raise InputError(f"{option}: it contains no slower digest, so there is nothing to send again")
+        raise InputError(f"{option}: the report lists no slower digest, so there is nothing to replay")
     return found
 
 
@@ -74,5 +74,5 @@ def _digest(row: Any) -> str:
     """Return a row's digest. Raises ValueError where it is none."""
     digest = str(row["digest"])
     if len(digest) != 16 or not set(digest) <= set("0123456789abcdef"):
-        raise ValueError(f"{digest[:40]!r} is no digest")
+        raise ValueError(f"{digest[:40]!r} is not a digest")
     return digest

@@ -5,19 +5,21 @@ import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
 from ...common.errors import InputError
+from ...common.units import plural
 from ...schemas import Folder, ddl, event_selection, tape_id
 from ...servers.prepared import verb_and_xid
 from .commit_order import known_times
 from .rules import Plan
 
 TAKEN_FOR_VICTIMS = (
-    "statements are probably victims of deadlocks and sent as ROLLBACK, because the log has no error numbers."
-    " ROLLBACK or BEGIN followed each of them"
+    "{} probably failed with a deadlock, because ROLLBACK or BEGIN followed. The log has no error numbers, so the"
+    " replay sends ROLLBACK instead"
 )
 
 
 UNKNOWN_WRITES = (
-    "writes or commits have no answer on the tape. They are sent, although the server may not have executed them"
+    "{:,} writes or commits without an answer on the tape are sent, although the original server may not have executed"
+    " them"
 )
 # XA commands that say that theirs was rolled back, and victims inside of one, with the statement that began it.
 XA_VICTIMS = """
@@ -62,7 +64,7 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     con.execute(f"INSERT INTO victims BY NAME {load_sql(__package__, 'victims.sql')}")
     found = int(con.execute("SELECT count(*) FROM victims").fetchall()[0][0])
     if found:
-        plan.order_notes.append(f"{found:,} {TAKEN_FOR_VICTIMS}")
+        plan.order_notes.append(TAKEN_FOR_VICTIMS.format(plural(found, "statement")))
         con.execute(
             "CREATE OR REPLACE TEMP VIEW tape_events AS SELECT e.* REPLACE"
             " (CASE WHEN v.session IS NOT NULL THEN 1213 ELSE e.errno END AS errno)"
@@ -78,7 +80,7 @@ def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute("INSERT INTO excluded_events FROM unanswered WHERE reason IS NOT NULL")
     unknown = int(con.execute("SELECT count(*) FROM unanswered WHERE reason IS NULL").fetchall()[0][0])
     if unknown:
-        plan.order_notes.append(f"{unknown:,} {UNKNOWN_WRITES}")
+        plan.order_notes.append(UNKNOWN_WRITES.format(unknown))
     con.execute("DROP TABLE unanswered")
 
 
@@ -114,9 +116,11 @@ def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> Non
     """
     tape_of_run = run.info.get("tape", {}).get("id")
     if tape_of_run != tape_id(plan.tape.info):
-        raise InputError(f"--resume {run.path}: it is a run of another tape: {run.info.get('tape', {}).get('path')}")
+        raise InputError(
+            f"--resume {run.path}: the run belongs to another tape: {run.info.get('tape', {}).get('path')}"
+        )
     if run.info.get("finished") and not run.info.get("accounting", {}).get("not_sent"):
-        raise InputError(f"--resume {run.path}: it is complete")
+        raise InputError(f"--resume {run.path}: the run is complete")
     none = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS last_seq,"
     none += " NULL::BIGINT AS begin_seq LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none

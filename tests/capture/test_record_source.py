@@ -162,7 +162,7 @@ def test_a_file_of_another_kind_among_several_is_said(name: str, other: str, tmp
     done = run_here("capture", kind, str(tmp_path / "a.log"), str(tmp_path / "b.log"), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
     lines = [line for line in done.out.splitlines() if not line.startswith("capture:")]
-    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 file has no event" in lines[1]
+    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 file contains no event" in lines[1]
 
 
 def test_a_loss_behind_many_harmless_problems_is_said(tmp_path: Path) -> None:

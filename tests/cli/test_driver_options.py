@@ -32,19 +32,19 @@ def test_what_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--drivers", "3"], "expected local:N or join:N, N from 1 to 99"),
+        (["--drivers", "3"], "expected local:N or join:N with N from 1 to 99"),
         (["--drivers", "local:0"], "expected local:N or join:N"),
         (["--drivers", "local:100"], "expected local:N or join:N"),
         (["--drivers", "local:x"], "expected local:N or join:N"),
-        (["--drivers", "ray"], "does not place drivers with Ray. Start `querytape driver --join` on each host"),
-        (["--drivers", "ray:head:6379"], "does not place drivers with Ray"),
-        (["--drivers", "join:2"], "give the address to listen on: --listen"),
+        (["--drivers", "ray"], "cannot start drivers with Ray. Start `querytape driver --join` on each host"),
+        (["--drivers", "ray:head:6379"], "cannot start drivers with Ray"),
+        (["--drivers", "join:2"], "join:N requires --listen"),
         (["--drivers", "join:2", "--listen", "7000"], "expected HOST:PORT"),
         (["--drivers", "join:2", "--listen", "a:99999"], "expected HOST:PORT"),
-        (["--listen", "a:1"], "--listen: only with --drivers join:N"),
-        (["--drivers", "local:2", "--join-key", "k"], "--join-key: only with --drivers join:N"),
-        (["--drivers", "local:2", "--follow"], "--follow: not with --drivers"),
-        (["--drivers", "local:2", "--metrics", ":9464"], "--metrics: not with --drivers"),
+        (["--listen", "a:1"], "--listen requires --drivers join:N"),
+        (["--drivers", "local:2", "--join-key", "k"], "--join-key requires --drivers join:N"),
+        (["--drivers", "local:2", "--follow"], "--follow cannot be combined with --drivers"),
+        (["--drivers", "local:2", "--metrics", ":9464"], "--metrics cannot be combined with --drivers"),
     ],
 )
 def test_options_that_make_no_sense_exit_with_2_and_what_was_expected(words: list[str], message: str) -> None:

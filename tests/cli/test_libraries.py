@@ -12,9 +12,9 @@ from querytape.common.version import __version__
 def test_libraries_and_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside of querytape in a wheel, but for zlib; else the system's."""
     monkeypatch.setattr(libraries, "login_plugins", lambda: None)
-    assert all(line.endswith("(of this system)") for line in library_lines()[:6])
+    assert all(line.endswith("(of the system)") for line in library_lines()[:6])
     monkeypatch.setattr(libraries, "login_plugins", lambda: "/somewhere")
-    inside = [line for line in library_lines()[:6] if line.endswith("(inside of querytape)")]
+    inside = [line for line in library_lines()[:6] if line.endswith("(bundled with querytape)")]
     assert len(inside) == 5
     assert not any(line.startswith("zlib") for line in inside)
 

@@ -27,9 +27,9 @@ def test_the_address_and_who_can_reach_it_are_printed(capsys: pytest.CaptureFixt
         assert said.endswith("/metrics\n")
         assert scrape(said.split()[1]).get("querytape_replay_open_sessions") == 5
         MetricsPage(("0.0.0.0", 0), stack)
-        assert "for whoever reaches this address" in capsys.readouterr().err
+        assert "anyone who reaches this address" in capsys.readouterr().err
 
 
 def test_metrics_behind_the_dashes_is_refused() -> None:
-    with pytest.raises(click.UsageError, match="--metrics: before the --"):
+    with pytest.raises(click.UsageError, match="--metrics belongs to the command itself"):
         parse_replay_options(["--target", "mysql://a@b", "-o", "r", "--metrics", ":0"])

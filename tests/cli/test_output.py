@@ -36,10 +36,9 @@ def test_a_new_tape(capsys: pytest.CaptureFixture[str]) -> None:
     """Its counts, its times, and what makes it partial, with the option that a replay needs then."""
     say_tape(Path("x.tape"), INFO)
     assert capsys.readouterr().out == (
-        "x.tape: 1,234 events, 5 sessions, 6 digests, 2 problems (2 bad_time)\n"
-        "  from 2023-11-14 22:13:20.000 to 2023-11-14 22:13:21.500 UTC (1.5 s)\n"
-        "  partial tape: a file is missing\n"
-        "  replay needs --partial-ok\n"
+        "x.tape: 1,234 events, 5 sessions, 6 digests, 2 problems (2 bad_time)\n  from 2023-11-14 22:13:20.000 to"
+        " 2023-11-14 22:13:21.500 UTC (1.5 s)\n  partial tape: a file is missing\n  a replay requires"
+        " --partial-ok\n"
     )
 
 
@@ -76,9 +75,9 @@ def test_a_time_that_jumps_loses_no_input() -> None:
     """It has a heading of its own; the exit code is that of a tape of which something is not certain."""
     info = {"problems": {"ambiguous_time": 1}, "not_understood_bytes": 0}
     assert lost_sentence(info) == ""
-    assert unsure_sentence(info).startswith("1 jump of local times is ambiguous: ")
+    assert unsure_sentence(info).startswith("1 clock change in local times is ambiguous: ")
     assert exit_code(info) == EXIT_LOST
     assert exit_code({"problems": {"bad_time": 1}}) == 0
     both = {"problems": {"ambiguous_time": 2, "damaged_archive": 1}, "not_understood_bytes": 1}
-    assert lost_sentence(both) == "1 packed file is damaged or cut off; 1 byte was skipped"
-    assert unsure_sentence(both).startswith("2 jumps of local times are ambiguous: ")
+    assert lost_sentence(both) == "1 compressed file is damaged or truncated; 1 byte was skipped"
+    assert unsure_sentence(both).startswith("2 clock changes in local times are ambiguous: ")

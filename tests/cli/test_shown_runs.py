@@ -41,7 +41,7 @@ def test_side_and_round_come_from_the_name_of_the_run(name: str, side: str, numb
 def test_a_heading_has_round_and_side_of_how_many() -> None:
     assert round_heading("b2.run", 5, 1) == "round 2 of 5, side b"
     assert round_heading("warm-a1.run", 5, 2) == "warm-up 1 of 2, side a"
-    assert quick_heading("warm-b1.run") == "each statement once, side b"
+    assert quick_heading("warm-b1.run") == "one run of each statement on side b"
 
 
 def test_all_levels_have_one_place() -> None:

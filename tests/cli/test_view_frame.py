@@ -43,7 +43,7 @@ def test_80_columns() -> None:
     assert found[4].startswith("q/s   13.7k ▁▂")
     assert found[4].endswith("█ 13.7k")
     assert [line[:5] for line in found[5:8]] == ["p95  ", "err/s", "late "]
-    assert found[8] == "order of commits: 210 waits/s, 7 broken so far"
+    assert found[8] == "commit order: 210 waits/s, 7 broken waits so far"
     assert found[9] == "slowest so far" + " " * 47 + "count  mean  total"
     assert found[10] == "select 0 from orders where id = ?".ljust(61) + "    1 1.2ms  1.2ms"
     assert found[12] == "select 2 from orders where id = ?".ljust(61) + "  100 1.2ms ≥120ms"
@@ -52,7 +52,7 @@ def test_80_columns() -> None:
 
 
 def test_without_what_is_not_there() -> None:
-    """Nothing late where nothing is due, no order where there is none, no time left where it is not known."""
+    """Nothing late where cannot change the speed of a replay with --pace none, no order where there is none, no time left where it is not known."""
     seen = Seen("a.run", state="opening sessions: 12", planned=9, not_sent=3, paced=False)
     found = texts(seen, 79, 22)
     assert found[1].endswith("─   0%")
@@ -125,11 +125,11 @@ def test_errors_are_red() -> None:
 
     seen = full()
     assert red(seen, "err/s")
-    assert red(seen, "order")
+    assert red(seen, "commit order")
     seen.errors.append(0)
     seen.order = 210, 0
     assert not red(seen, "err/s")
-    assert not red(seen, "order")
+    assert not red(seen, "commit order")
     assert not red(seen, "q/s")
 
 

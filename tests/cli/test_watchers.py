@@ -77,11 +77,11 @@ def test_place_and_sessions_of_a_level_come_from_the_name_of_its_run(monkeypatch
     view = level_watcher(True, (1, 4, 16), Watcher())
     monkeypatch.undo()
     assert isinstance(view, LiveView)
-    assert view._heading("1.run") == "level 1 of 3: 1 session at once"
-    assert view._heading("16.run") == "level 3 of 3: 16 sessions at once"
+    assert view._heading("1.run") == "level 1 of 3: 1 concurrent session"
+    assert view._heading("16.run") == "level 3 of 3: 16 concurrent sessions"
 
 
 def test_behind_the_dashes_it_has_no_meaning() -> None:
     """compare has the option itself; among the options of its replays it would do nothing, so it is refused."""
-    with pytest.raises(click.UsageError, match="--no-live: before the --"):
+    with pytest.raises(click.UsageError, match="--no-live belongs to the command itself"):
         parse_replay_options(["--target", "mysql://app@db", "-o", "x.run", "--no-live"])

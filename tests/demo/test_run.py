@@ -67,7 +67,7 @@ def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
         assert server.execute("SELECT MAX(id), COUNT(*) FROM orders", "shop") == ((ORDERS, ORDERS),)
     again = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert again.returncode == 1
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 @pytest.mark.long

@@ -61,8 +61,8 @@ def test_reads_alone_are_asked(tmp_path: Path) -> None:
     assert found["asked"] == {"digests": 4, "events": 8, "tape_ns": 8000}
     first, second = sentences(found)
     share = 100 * len(ASKED) / len(kinds)
-    assert first.startswith(f"quick: 4 digests of reads were asked, {share:.1f} % of the tape's time")
-    assert second.startswith(f"not asked: {len(kinds) - 4} digests, {100 - share:.1f} % of the time: ")
+    assert first.startswith(f"quick: 4 digests of reads were compared ({share:.1f} % of the tape's time)")
+    assert second.startswith(f"not compared: {len(kinds) - 4} digests ({100 - share:.1f} % of the tape's time): ")
     for reason, n in expected.items():
         assert f"{reason} {n} (" in second
 
@@ -72,7 +72,7 @@ def test_a_tape_without_times_has_shares_of_statements(tmp_path: Path) -> None:
     events.append({"statement": "DELETE FROM t", "class": "write", "digest": f"{2:016x}"})
     questions = choose(open_folder("tape", make_tape(tmp_path / "t.tape", events)), ())
     assert sentences(questions.as_json()) == [
-        "quick: 1 digest of reads was asked, 75.0 % of the tape's statements, by at most 5 statements each",
-        "not asked: 1 digest, 25.0 % of the statements: writes 1 (25.0 %)",
+        "quick: 1 digest of reads was compared (75.0 % of the tape's statements), with at most 5 statements per digest",
+        "not compared: 1 digest (25.0 % of the tape's statements): writes 1 (25.0 %)",
     ]
     assert [(place.session, place.seq) for place in questions.places] == [(1, 1), (1, 3)]

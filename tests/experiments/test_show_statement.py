@@ -38,12 +38,12 @@ def test_what_failed_newly_comes_first(folder: Path) -> None:
     assert show_statement(tape, {"a": a}, D1).event["text"] == "SELECT 2 FROM t"
     assert show_statement(tape, {}, D1).event["text"] == "SELECT 3 FROM t"
     longest = show_statement(tape, {"a": a, "b": b}, D2)
-    assert longest.why == "nothing failed: this took longest"
+    assert longest.why == "no execution failed; this one took longest"
     assert longest.outcomes == {"tape": (0, None, None), "a": (0, None, None)}
 
 
 @pytest.mark.parametrize(
-    ("digest", "said"), [("0", "2 digests begin with it"), ("f", "no digest"), ("x", "hexadecimal")]
+    ("digest", "said"), [("0", "2 digests begin with these digits"), ("f", "no digest"), ("x", "hexadecimal")]
 )
 def test_a_missing_or_ambiguous_digest_is_refused(folder: Path, digest: str, said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -54,7 +54,7 @@ def plan_of(folder: Path, events: list[dict[str, Any]], **info: Any) -> Plan:
     ],
 )
 def test_selections_that_need_the_whole_tape_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--follow: not with .*tape cut"):
+    with pytest.raises(InputError, match=r"--follow cannot be combined with .*tape cut"):
         check_follow(options(tmp_path, **more))
     check_follow(options(tmp_path, selection=Selection(users=("app",)), allow_writes=True))
 
@@ -87,13 +87,13 @@ def test_a_run_says_first_what_it_followed() -> None:
     counts = {"sessions_rested": 0, "sessions_reopened": 0}
     assert follow_lines({"follow": None}) == []
     (line,) = follow_lines({"follow": STORY, "accounting": counts})
-    assert "was under way: it had 5 events until" in line
-    assert "followed to 50 events until" in line
-    assert line.endswith("with which the capture ended")
+    assert "was still growing: it had 5 events until" in line
+    assert "followed it to 50 events until" in line
+    assert line.endswith("when the capture ended")
     assert follow_problem(STORY) is None
     lost = {**STORY, "lost": 7, "ended": None}
     lines = follow_lines({"follow": lost, "accounting": {**counts, "sessions_rested": 3}})
-    assert lines[0].endswith("its capture goes on")
-    assert lines[1] == "  LOST: 7 events were dropped by --keep before they could be taken"
+    assert lines[0].endswith("the capture continues")
+    assert lines[1] == "  LOST: the capture's --keep dropped 7 events before the replay could read them"
     assert "3 times" in lines[2]
     assert "killed" in (follow_problem({**STORY, "ended": "killed"}) or "")

@@ -125,9 +125,7 @@ def test_drain(shop: Server, tmp_path: Path) -> None:
     assert time.monotonic() - began < SOON_S
     assert accounting(summary) == (2, 0, 0, 1)
     assert summary.info["drain"]["cut"] == 1
-    assert summary.info["partial"].startswith(
-        "1 event cut off without an answer at the end of --drain, 1 event not sent"
-    )
+    assert summary.info["partial"].startswith("1 event without an answer at the end of --drain, 1 event not sent")
     assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain_timeout": 1}}
     assert summary.info["sessions"]["in_transaction_at_end"] == 1
 
@@ -143,7 +141,7 @@ def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("querytape.replay.run.write_parquet", full)
     began = time.monotonic()
-    with pytest.raises(QuerytapeError, match=r"the outcomes cannot be written: .*No space left"):
+    with pytest.raises(QuerytapeError, match=r"cannot write the outcomes: .*No space left"):
         replay(tape, options(shop, tmp_path / "t.run"))
     assert time.monotonic() - began < SOON_S
     assert not open_folder("run", tmp_path / "t.run").finished

@@ -34,10 +34,11 @@ def ended(**values: Any) -> Any:
         ),
         (
             {"standstill": Standstill((), False, 20, 2_000_000_000)},
-            "stopped after 2.5 s: waits for the order were broken in 20 stalls in a row, of --order-bound (2.00s) each; 3 events",
+            "stopped after 2.5 s: --order commit made no progress in 20 consecutive periods of --order-bound"
+            " (2.00s); 3 events",
         ),
         ({"feeder_error": OSError("gone")}, "the tape could not be read to its end (gone): 3 events not sent"),
-        ({"drain_timeout": 1}, "1 event cut off without an answer at the end of --drain, 3 events not sent"),
+        ({"drain_timeout": 1}, "1 event without an answer at the end of --drain, 3 events not sent"),
     ],
 )
 def test_a_partial_run_has_one_sentence_with_the_first_reason(values: dict[str, Any], sentence: str) -> None:

@@ -44,8 +44,8 @@ def test_all_that_run_json_says(made: Made) -> None:
     said = {name: done.info[name] for name in done.info.keys() - before.keys()} | {"finished": done.info["finished"]}
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
-        f"{IN_ACCOUNTING.index('rows_too_large') + 1} answers had rows larger than the memory of a session"
-        " (max_allowed_packet, and a share of 1 GiB): querytape ended these connections with error 2013. Replay fewer"
+        f"{IN_ACCOUNTING.index('rows_too_large') + 1} rows in answers exceeded the memory limit of a session"
+        " (max_allowed_packet, or a share of 1 GiB). querytape closed each such connection with error 2013. Replay fewer"
         " sessions (--sessions), or raise the target's max_allowed_packet",
         f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
@@ -256,8 +256,16 @@ FAILED = {
     ("sessions", "answers", "partial"),
     [
         ([SESSION, LOST], True, "1 event not sent before the end of --drain"),
-        ([SESSION, LOST], False, "the target was lost: 1 session ended, 1 event not sent; now nobody  listens"),
-        ([LOST, FAILED], False, "the target was lost: 2 sessions ended, 1 event not sent; now nobody  listens"),
+        (
+            [SESSION, LOST],
+            False,
+            "the target was lost: 1 session ended, 1 event not sent; current error: nobody  listens",
+        ),
+        (
+            [LOST, FAILED],
+            False,
+            "the target was lost: 2 sessions ended, 1 event not sent; current error: nobody  listens",
+        ),
         (
             [FAILED | {"session": 1, "connect_ns": 10, "errno": 1}, FAILED],
             True,
@@ -284,7 +292,7 @@ def test_all_is_sent_though_sessions_were_lost(made: Made) -> None:
 @pytest.mark.parametrize(
     ("stats", "fields", "partial"),
     [
-        ({"drain_timeout": 2}, {}, "2 events cut off without an answer at the end of --drain, 0 events not sent"),
+        ({"drain_timeout": 2}, {}, "2 events without an answer at the end of --drain, 0 events not sent"),
         *[({"ended_by": why}, {}, f"stopped after 2.5 s: {text}; 0 events not sent") for why, text in ENDED_BY.items()],
         (
             {"drain_timeout": 2},
@@ -317,7 +325,7 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
         raise duckdb.OutOfMemoryException("Out of Memory Error: x")
 
     monkeypatch.setattr(summary, "account", fail)
-    with pytest.raises(QuerytapeError, match=r": the accounting cannot be closed: ") as caught:
+    with pytest.raises(QuerytapeError, match=r": cannot complete the accounting: ") as caught:
         finish(made.run())
     assert str(caught.value).startswith(f"{made.path}: ")
     assert isinstance(caught.value.__cause__, duckdb.Error)

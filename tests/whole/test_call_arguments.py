@@ -78,4 +78,4 @@ def test_calls_of_a_slow_log(logging: Server, tmp_path: Path) -> None:
     assert logging.execute("SELECT * FROM shop.paid ORDER BY n, t") == want, summary.errors
     assert 1414 not in summary.errors
     assert summary.info["accounting"]["called_with_variables"] == 2
-    assert "2 CALLs of the log had values for OUT or INOUT arguments" in "\n".join(summary_lines(summary))
+    assert "2 CALLs had values for OUT or INOUT arguments" in "\n".join(summary_lines(summary))

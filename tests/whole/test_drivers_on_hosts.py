@@ -66,7 +66,7 @@ def test_a_link_goes_down(
     """A host without a link is noticed; the others end as planned; the accounting balances and says what is unknown."""
     said = on_hosts(request, checkout, tmp_path, "cut")
     assert said["code"] == 5, said["said"]
-    assert "nothing was heard of it for 2.5 s" in said["said"]
+    assert "the driver sent nothing for 2.5 s" in said["said"]
     counts = said["info"]["accounting"]
     assert counts["balanced"]
     assert counts["sent_unknown"] == counts["reasons"]["not_sent"]["driver_lost"] > 0

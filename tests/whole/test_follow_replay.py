@@ -119,7 +119,7 @@ def test_a_tape_is_replayed_while_it_is_captured(servers: tuple[Server, Server],
     assert scene.capture.wait() == 0
     out, err = replay.communicate()
     assert replay.returncode == 0, out + err
-    assert "was under way: it had" in out.splitlines()[0]
+    assert "was still growing: it had" in out.splitlines()[0]
     info, tape = scene.info(), open_folder("tape", scene.own)
     assert scene.arrived == scene.traffic.sent
     assert (info["accounting"]["balanced"], info["accounting"]["not_sent"], info["partial"]) == (True, 0, None)

@@ -90,13 +90,13 @@ def test_reads_call_no_function_of_a_library(
     assert touched.read_text() == "called\n"
     assert run.info["accounting"]["executed"] == len(OTHERS)
     assert run.info["accounting"]["not_sent"] == len(CALLS) + len(HIDDEN)
-    assert any("the target has 1 function of libraries (ring_bell)" in text for text in said)
-    assert any("that may call one (bells, more_bells, twice)" in text for text in said)
+    assert any("the target has 1 loadable function (ring_bell)" in text for text in said)
+    assert any("which may call them are not sent either (bells, more_bells, twice)" in text for text in said)
     assert "ring_bell" in stored_functions([target])
     with closing(Explainer(target, {}, analyze_s=5)) as explainer:
         for text in (*CALLS, *HIDDEN):
             for plan in explainer.explain(Sample("d", None, text)):
-                assert "is a function of a library, which may do anything, or calls one" in (plan.error or ""), text
+                assert "is or calls a loadable function, which may do anything" in (plan.error or ""), text
     assert touched.read_text() == "called\n"
     leave = ReplayOptions(target, tmp_path / "b.run", pace=Pace("none"), allow_statements=frozenset({"instance"}))
     replay(tape, leave)

@@ -101,7 +101,7 @@ def test_three_causes_are_named(before: str, after: str, server_factory: ServerF
     assert done.return_value == 3
     report = json.loads(file.read_text())
     lines = " ".join(done.stdout.split())
-    assert lines.startswith("quick: 5 digests of reads were asked, ")
+    assert lines.startswith("quick: 5 digests of reads were compared (")
     for reason in ("writes 1 (", "reads that lock 1 (", "reads that call stored functions 1 ("):
         assert 0 < lines.index(reason) < lines.index(str(folder)), "before all else"
     verdicts = {row["digest"]: row["verdict"] for row in report["digests"]}
@@ -118,5 +118,5 @@ def test_three_causes_are_named(before: str, after: str, server_factory: ServerF
     for server in (a, b):
         assert server.execute("SELECT COUNT(*) FROM t WHERE name = 'changed'", db="shop") == ((0,),)
     again = CliRunner().invoke(report_command, [str(folder)], standalone_mode=False, catch_exceptions=False)
-    assert "not asked: " in again.stdout
+    assert "not compared: " in again.stdout
     assert [row["status"] for row in report["accounting"]].count("not_sent") == 0

@@ -93,7 +93,7 @@ def test_a_jump_is_no_lost_input(tmp_path: Path) -> None:
     assert "NOT ALL OF THE INPUT" not in done.out
     lines = [line for line in done.out.splitlines() if not line.startswith("capture:")]
     assert lines[1].startswith(
-        "  NOT ALL TIMES ON THE TAPE ARE CERTAIN: 1 jump of local times is ambiguous: --log-timezone"
+        "  NOT ALL TIMES ON THE TAPE ARE CERTAIN: 1 clock change in local times is ambiguous: use --log-timezone"
     )
     assert lines[2].startswith(f"    first: {tmp_path / 'a.log'}, line 3: ambiguous_time: the local time goes back by ")
 

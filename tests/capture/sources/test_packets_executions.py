@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_a_loss(tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "a.pcap", [execution(b"\7short")])
     done = run_here("capture", "packets", str(path), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
-    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 execution does not fit its prepared statement" in done.out
+    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 execution does not match its prepared statement" in done.out
     assert "1 execution of prepared statements with unknown values. The packets do not match" in done.out
     assert "before the capture" not in done.out
 

@@ -116,7 +116,7 @@ def test_a_missing_fragment_is_a_loss(tmp_path: Path) -> None:
     assert "lost_packets" in found.kinds
     done = run_here("capture", "packets", str(tmp_path / "a.pcap"), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
-    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 IP packet misses fragments" in done.out
+    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 IP packet lacks fragments" in done.out
 
 
 def test_more_packets_than_there_are_places(tmp_path: Path) -> None:

@@ -78,6 +78,6 @@ def test_the_admin_port_is_asked(mariadb: Server, tmp_path: Path) -> None:
             "replay", str(tmp_path / "a.tape"), "--target", mariadb.url(), "--partial-ok", "-o", str(tmp_path / "r")
         )
         assert refused.code == 1
-        assert "for analysis only" in refused.err
+        assert "can only be analyzed" in refused.err
     finally:
         mariadb.execute("DROP DATABASE main")

@@ -54,7 +54,7 @@ def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
     events = [{"statement": rb"SELECT '\', secretone, 'secrettwo' -- '"}, {"statement": "SELECT 'it\\'s'"}]
     tape = make_tape(tmp_path / "t.tape", events)
     result = CliRunner().invoke(group, ["tape", "pseudonymize", str(tape), "-o", str(tmp_path / "a")])
-    assert "1 statements have another meaning" in result.output
+    assert "1 statement has a different meaning" in result.output
     assert json.loads((tmp_path / "a" / "tape.json").read_text())["read_in_several_ways"] == 1
     for name in ("events/*", "digests"):
         content = str(query(f"FROM '{tmp_path / 'a'}/{name}.parquet'"))

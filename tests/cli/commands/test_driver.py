@@ -20,11 +20,14 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
     [
         ([], "Missing option '--join'"),
         (["--join", "7000"], "expected HOST:PORT"),
-        (["--join", "h:1"], f"--join-key FILE, or {VARIABLE}: the join key is missing"),
+        (["--join", "h:1"], f"the join key is missing: use --join-key FILE, or set {VARIABLE}"),
         (["--join", "h:1", "--join-key", "/nowhere/key"], "the join key is missing"),
-        (["--join", "h:1", "--follow"], "--follow: give it to the lead"),
-        (["--join", "h:1", "--metrics", ":1"], "--metrics: give it to the lead"),
-        (["--join", "h:1", "--start-at", "2026-11-20 12:00"], "--start-at: give it to the lead"),
+        (["--join", "h:1", "--follow"], "--follow: set this option on the lead, not on a driver"),
+        (["--join", "h:1", "--metrics", ":1"], "--metrics: set this option on the lead, not on a driver"),
+        (
+            ["--join", "h:1", "--start-at", "2026-11-20 12:00"],
+            "--start-at: set this option on the lead, not on a driver",
+        ),
     ],
 )
 def test_what_makes_no_sense(words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,5 +46,5 @@ def test_a_lead_that_is_not_reached_is_named_and_nothing_is_made(tmp_path: Path)
     words = [str(tape), *GIVEN[:2], "-o", str(tmp_path / "p.run"), "--join", f"127.0.0.1:{port}"]
     found = CliRunner().invoke(driver_command, [*words, "--join-key", str(tmp_path / "k")])
     assert isinstance(found.exception, QuerytapeError)
-    assert f"127.0.0.1:{port}: the lead is not reached" in str(found.exception)
+    assert f"127.0.0.1:{port}: cannot connect to the lead" in str(found.exception)
     assert not (tmp_path / "p.run").exists()

@@ -26,7 +26,7 @@ def test_the_whole_help_names_every_danger() -> None:
     ("option", "value", "message"),
     [
         ("--drain", "soon", "expected a duration such as 500ms, 60s or 2m"),
-        ("--speed", "0", "expected more than 0"),
+        ("--speed", "0", "expected a number above 0"),
         ("--speed", "fast", "expected a number such as"),
         ("--queue-memory", "0", "expected a size such as"),
         ("--allow-statement", "sudo", "'sudo' is not one of 'shutdown'"),
@@ -50,7 +50,7 @@ def test_broken_waits_are_said_first(broken: int, code: int, tmp_path: Path) -> 
     info["generator"]["warnings"] += order_warnings(info)
     summary = RunSummary(tmp_path / "t.run", info)
     lines = summary_lines(summary)
-    said = [at for at, text in enumerate(lines) if "broken after --order-bound" in text]
+    said = [at for at, text in enumerate(lines) if "ended at --order-bound" in text]
     assert said == ([1] if broken else [])
     assert exit_code(summary) == code
 
@@ -70,7 +70,8 @@ def test_a_replay_shows_the_target_a_line_a_second_and_the_accounting(mariadb: S
     assert "24 events = 23 executed + 1 filtered + 0 skipped + 0 not sent" in found.stdout
     assert f"target root@127.0.0.1:{mariadb.port}: {mariadb.version}" in found.stderr
     assert (
-        "24 events on the tape: 23 to send in 1 session (at most 1 at once), 1 not: 1 filtered (write)" in found.stderr
+        "24 events on the tape: 23 to send in 1 session (at most 1 at the same time), 1 excluded: 1 filtered"
+        " (write)" in found.stderr
     )
     assert "   time   open    q/s" in found.stderr
     assert "lateness: p50" in found.stdout
@@ -86,7 +87,7 @@ def test_several_tapes(mariadb: Server, tmp_path: Path) -> None:
     arguments = [*tapes, "--target", mariadb.url(), "-o", str(tmp_path / "both.run"), "--lead", "100ms"]
     found = CliRunner().invoke(replay_command, arguments, standalone_mode=False)
     assert found.return_value == 0
-    assert "both.tape: 10 events of 2 tapes" in found.output
+    assert "both.tape: merged 10 events of 2 tapes" in found.output
     assert "10 events = 10 executed" in found.output
     assert "2 opened" in found.output
     report = build(tmp_path / "both.tape", [tmp_path / "both.run"])

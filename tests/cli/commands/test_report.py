@@ -64,6 +64,6 @@ def test_the_help_of_fail_on_has_every_gate() -> None:
 def test_show_prints_one_failing_statement_with_values_and_each_side(tmp_path: Path) -> None:
     paths = [str(path) for path in small_runs(tmp_path)]
     shown = CliRunner().invoke(report_command, [*paths, "--show", "0" * 16], catch_exceptions=False).output
-    assert "failed: tape 0, A 0, B 1" in shown
+    assert "failures: tape 0, A 0, B 1" in shown
     assert "B: error 1205: Lock wait timeout exceeded for 'bob'" in shown
     assert shown.endswith("\n\nSELECT a FROM t WHERE id = 1;\n")

@@ -44,7 +44,7 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
     (tmp_path / "token").chmod(0o644)
     with pytest.raises(InputError, match="other users can read the token"):
         run(str(tmp_path), "--token-file", str(tmp_path / "token"))
-    with pytest.raises(OptionError, match="expected both or none"):
+    with pytest.raises(OptionError, match="must be given together"):
         run(str(tmp_path), "--key", "x")
     with pytest.raises(InputError, match="use --name"):
         run(str(tmp_path), "--address", "0.0.0.0:0")

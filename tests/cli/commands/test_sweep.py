@@ -10,4 +10,4 @@ from querytape.cli.commands.sweep import sweep_command
 def test_levels_that_do_not_grow_are_refused(text: str) -> None:
     result = CliRunner().invoke(sweep_command, ["t", "--target", "mysql://a@b", "-o", "o", "--sessions", text])
     assert result.exit_code == 2
-    assert "expected growing numbers" in " ".join(result.output.split())
+    assert "expected increasing numbers" in " ".join(result.output.split())

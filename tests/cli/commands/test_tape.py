@@ -72,8 +72,8 @@ def test_deal_makes_a_set(tmp_path: Path) -> None:
     tape = mixed_tape(tmp_path / "m.tape", 30, 600)
     dealt = run("deal", tape, 3, "-o", tmp_path / "m.set")
     assert dealt.exception is None
-    assert "3 tapes, each of " in dealt.stdout
-    assert "the heaviest has 1.0" in dealt.stdout
+    assert "3 tapes, each with " in dealt.stdout
+    assert "the heaviest tape has 1.0" in dealt.stdout
     assert "UNEVEN" not in dealt.stdout
     assert run("verify", tmp_path / "m.set").stdout == f"{tmp_path / 'm.set'}: whole\n"
     assert run("cut", tmp_path / "m.set", "--from", "+1s", "-o", tmp_path / "cut.tape").exception is None
@@ -86,8 +86,8 @@ def test_deal_makes_a_set(tmp_path: Path) -> None:
 def test_deal_names_one_session_with_most_of_the_load(tmp_path: Path) -> None:
     rows = [{"statement": "SELECT 1", "session": 1 + (n > 90) * (n - 90)} for n in range(100)]
     dealt = run("deal", make_tape(tmp_path / "t.tape", rows), 2, "-o", tmp_path / "t.set")
-    assert "the heaviest has 1.82 of the mean load" in dealt.stdout
-    assert "UNEVEN: sessions are few and unlike (session 1 alone is 91% of the load)" in dealt.stdout
+    assert "the heaviest tape has 1.82 times the mean load" in dealt.stdout
+    assert "UNEVEN: session 1 has 91% of the load" in dealt.stdout
 
 
 def test_a_folder_of_tapes_becomes_a_set(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
     assert pairs[READ] < 0.7
     assert not report["errors"]
     lines = " ".join(done.stdout.split())
-    assert lines.startswith("tried: ALTER TABLE t ADD INDEX k_customer (customer) (took ")
+    assert lines.startswith("DDL: ALTER TABLE t ADD INDEX k_customer (customer) (duration ")
     assert "writes: 1 " in lines
     assert (
         "Is this DDL worth it? ALTER TABLE t ADD INDEX k_customer (customer) (A: before the DDL, B: after the DDL)"
@@ -123,8 +123,10 @@ def test_ddl_that_fails_ends_before_any_load(tape: Path, data: Path, tmp_path: P
     assert "ADD INDEX k (id): 1061" in str(done.exception)
     assert "nothing was replayed" in str(done.exception)
     assert not (tmp_path / "c").exists()
-    assert "expected ALTER TABLE" in str(tried(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception)
+    assert "expected a DDL statement such as ALTER TABLE" in str(
+        tried(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception
+    )
     for target in ("mysql://a@h/shop", "sandbox", "sandbox:mysql?max_connections=9"):
         words = [str(tape), "--target", target, "-o", str(tmp_path / "c"), "--ddl", "DROP INDEX k ON t"]
         done = CliRunner().invoke(try_command, words, standalone_mode=False)
-        assert f"--target {target}: DDL is tried only on private copies" in str(done.exception)
+        assert f"--target {target}: `querytape try` runs DDL only on private copies" in str(done.exception)

@@ -36,8 +36,8 @@ MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=6
 WELL = ["info: target app@db2:3306/shop: 8.0.36", "info: the target has no other connections"]
 KNOWN_SOURCE = {"server": {"identity": "A"}}
 READER = (
-    "CREATE USER reader@'%' IDENTIFIED BY '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%': replay as that one where"
-    " the target must not change"
+    "If the target must not change, replay as a user that can only read: CREATE USER reader@'%' IDENTIFIED BY"
+    " '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%'"
 )
 
 
@@ -73,38 +73,39 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"facts": {"library": LibraryFunctions(None)}},
         [
-            "info: 'app' may not see functions of libraries on the target (SELECT on mysql.func). A read that calls one is"
-            " sent, and read-only sessions do not restrict such functions"
+            "info: 'app' may not list the target's loadable functions (SELECT on mysql.func). Reads that call"
+            " loadable functions are sent, and read-only sessions do not restrict these functions"
         ],
     ),
     (
         {"facts": {"library": LibraryFunctions(("f", "g\x1b[31m"), ("v", "w\x1b[31m"))}},
         [
-            "warning: the target has 2 functions of libraries (f, g [31m), which read-only sessions do not restrict:"
-            " calls of them are not sent (not_permitted), and neither are statements with a view or routine that may"
-            " call one (v, w [31m). --allow-statement instance sends them"
+            "warning: the target has 2 loadable functions (f, g [31m), which read-only sessions do not restrict."
+            " Statements that call loadable functions are not sent (not_permitted). Statements that use views or routines"
+            " which may call them are not sent either (v, w [31m). --allow-statement instance sends them"
         ],
     ),
     ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
         {"facts": {"stale": ("shop.t", "shop.u")}},
         [
-            "warning: 2 tables have many more rows than their optimizer statistics, as after a restore (shop.t,"
-            " shop.u): statements may have other plans and lock more rows. Run ANALYZE TABLE to renew the statistics"
+            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u), as after a restore."
+            " Statements may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics"
         ],
     ),
     (
         {"facts": {"prepared": (Xid(b"g1"), Xid(b"\xff", b"b", 2))}},
         [
-            "warning: the target has 2 prepared XA transactions, whose locks stay until somebody ends them: 'g1',"
-            " '\\xff','b',2: XA COMMIT or XA ROLLBACK X'6731',X'',1"
+            "warning: the target has 2 prepared XA transactions with locks ('g1', '\\xff','b',2). End each"
+            " transaction: XA COMMIT or XA ROLLBACK X'6731',X'',1"
         ],
     ),
     ({"facts": {"prepared": ()}}, []),
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [
-            "warning: times run backwards in 2 sessions: their order is kept, those times are moved up",
+            "warning: times run backwards in 2 sessions. The replay keeps the order of the events and increases the"
+            " affected times",
             "warning: --order commit: a note",
             "warning: --order commit: another",
         ],
@@ -112,26 +113,26 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"info": {"finished": False, "warnings": [{"kind": "hole", "text": "a hole"}, {"text": "b"}, {"kind": "x"}]}},
         [
-            "refuse: the tape is partial: a hole; add --partial-ok to replay it",
-            "refuse: the tape is partial: b; add --partial-ok to replay it",
-            "refuse: the tape is partial: ?; add --partial-ok to replay it",
-            "refuse: the tape is partial: its capture was killed before the end; add --partial-ok to replay it",
+            "refuse: the tape is partial: a hole. Add --partial-ok to replay the tape",
+            "refuse: the tape is partial: b. Add --partial-ok to replay the tape",
+            "refuse: the tape is partial: ?. Add --partial-ok to replay the tape",
+            "refuse: the tape is partial: the capture was killed. Add --partial-ok to replay the tape",
         ],
     ),
     (
         {"info": {"finished": False, "warnings": "none"}, "partial_ok": True},
-        ["warning: the tape is partial: its capture was killed before the end"],
+        ["warning: the tape is partial: the capture was killed"],
     ),
     (
         {"info": {"warnings": [{"kind": "query_sampled", "text": "1 of 10"}, {"kind": "query_sampled"}]}},
         [
-            "refuse: the tape is for analysis only, with inspect and report: 1 of 10",
-            "refuse: the tape is for analysis only, with inspect and report: ?",
+            "refuse: the tape can only be analyzed (inspect, report), not replayed: 1 of 10",
+            "refuse: the tape can only be analyzed (inspect, report), not replayed: ?",
         ],
     ),
     (
         {"info": {"warnings": [{"kind": "query_sampled", "text": "1 of 10"}]}, "partial_ok": True},
-        ["refuse: the tape is for analysis only, with inspect and report: 1 of 10"],
+        ["refuse: the tape can only be analyzed (inspect, report), not replayed: 1 of 10"],
     ),
     (
         {"info": {"warnings": [{"kind": "session_sampled", "text": "x"}]}, "partial_ok": True},
@@ -144,8 +145,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"info": {"server": {"identity": "B"}}},
         [
-            "refuse: this is the tape's source (B): choose another target. A copy of it needs an identity of its own:"
-            " remove auto.cnf from its data folder and restart it"
+            "refuse: the target is the tape's source server (B): choose another target. If the target is a copy of"
+            " the source server, remove auto.cnf from its data folder and restart the target"
         ],
     ),
     ({"info": {"server": {"identity": None}}, "facts": {"identity": None}}, []),
@@ -154,29 +155,29 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"identity": None}},
         [
-            "refuse: --allow-writes changes the target's data, and this tape does not contain the identity of its"
-            " server: add --target-is-disposable if this target's data may be lost"
+            "refuse: --allow-writes changes the target's data, and the tape does not identify its source server."
+            " Add --target-is-disposable if the target's data may be lost"
         ],
     ),
     (
         {"writes": True},
         [
-            "refuse: --allow-writes changes the target's data, and this tape does not contain the identity of its"
-            " server: add --target-is-disposable if this target's data may be lost"
+            "refuse: --allow-writes changes the target's data, and the tape does not identify its source server."
+            " Add --target-is-disposable if the target's data may be lost"
         ],
     ),
     ({"writes": True, "target_is_disposable": True}, []),
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": 1, "variables": {"read_only": "ON"}}},
         [
-            "refuse: the target has 1 replica, which would get every write: detach them, or replay against a server"
-            " without any",
-            "warning: the target is read_only: writes will fail unless the account may do more",
+            "refuse: the target has 1 replica, which would receive every write. Detach all replicas, or choose a"
+            " target without replicas",
+            "warning: the target is read_only: writes fail unless the account may override read_only",
         ],
     ),
     (
         {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": None}},
-        ["warning: whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS"],
+        ["warning: cannot check for replicas of the target: the account lacks REPLICATION SLAVE and PROCESS"],
     ),
     ({"facts": {"variables": {"read_only": "ON"}}}, []),
     (
@@ -190,23 +191,23 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"writes": True, "target_is_disposable": True, "facts": {"replicas": 2}},
         [
-            "refuse: the target has 2 replicas, which would get every write: detach them, or replay against a server"
-            " without any"
+            "refuse: the target has 2 replicas, which would receive every write. Detach all replicas, or choose a"
+            " target without replicas"
         ],
     ),
     ({"writes": True, "target_is_disposable": True, "facts": {"may": ("INSERT",)}}, []),
-    ({"facts": {"may": None}}, [f"info: what 'app' may do on the target could not be seen. {READER}"]),
+    ({"facts": {"may": None}}, [f"info: the privileges of 'app' on the target are unknown. {READER}"]),
     (
         {"facts": {"may": ("INSERT", "FILE")}},
-        [f"info: only reads are sent, in read-only sessions; 'app' itself could write (INSERT, FILE). {READER}"],
+        [f"info: only reads are sent, in read-only sessions, but 'app' has write privileges (INSERT, FILE). {READER}"],
     ),
     ({"users": {"a": 1}}, []),
     ({"users": {"a": 1, "b": 2}, "accounts": ("b", "a")}, []),
     (
         {"users": {"b": 2, "a": 1, "c": 1}, "accounts": ("c", "z", "y")},
         [
-            "warning: users of the tape without an account: a, b: they are replayed as 'app'",
-            "warning: accounts are given for users that are not on the tape: y, z",
+            "warning: users of the tape without an account are replayed as 'app': a, b",
+            "warning: --users or --map-user contains users that are not on the tape: y, z",
         ],
     ),
     (
@@ -220,29 +221,32 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             ]
         },
         [
-            "warning: 1 session logged in with the collation 248 (gb18030_chinese_ci), which the target does not know:"
-            " they have the default of its character set there, and texts may compare and sort otherwise",
-            "warning: 1,000 sessions logged in with the collation 249 (gb18030_bin), which the target does not know:"
-            " they have the default of gb18030 there, and texts may compare and sort otherwise",
-            "warning: 2 sessions logged in with the collation 255 (utf8mb4_0900_ai_ci), which the target does not know:"
-            " they have the default of utf8mb4 there, and texts may compare and sort otherwise",
-            "warning: 3 sessions logged in with the collation 7 (of an unknown character set), which the target does"
-            " not know: they have the default of its character set there, and texts may compare and sort otherwise",
-            "warning: 1 session logged in with the collation 8 (of x), which the target does not know: they have the"
-            " default of x there, and texts may compare and sort otherwise",
+            "warning: 1 session logged in with collation 248 (gb18030_chinese_ci), which the target does not know. The target uses the default"
+            " collation of the character set, so strings may compare and sort differently",
+            "warning: 1,000 sessions logged in with collation 249 (gb18030_bin), which the target does not know. The target uses the default"
+            " collation of gb18030, so strings may compare and sort differently",
+            "warning: 2 sessions logged in with collation 255 (utf8mb4_0900_ai_ci), which the target does not know. The target uses the default"
+            " collation of utf8mb4, so strings may compare and sort differently",
+            "warning: 3 sessions logged in with collation 7 (character set unknown), which the target does not know. The target uses the default"
+            " collation of the character set, so strings may compare and sort differently",
+            "warning: 1 session logged in with collation 8 (character set x), which the target does not know. The target uses the default"
+            " collation of x, so strings may compare and sort differently",
         ],
     ),
     (
         {"facts": {"collations": None}, "collations_unknown": [(8, "x", 1)]},
-        ["warning: the target does not list its collations: sessions have those of their character set"],
+        [
+            "warning: the target does not list its collations, so sessions get the default collation of their"
+            " character set"
+        ],
     ),
     ({"facts": {"collations": None}}, []),
     ({"schemas": {"SHOP": 100}, "facts": {"variables": {"lower_case_table_names": "1"}}}, []),
     (
         {"schemas": {"shop": 90, "old": 10}},
         [
-            "warning: schemas of the tape are not on the target, or 'app' may not see them: old (10 events):"
-            " 10 events will not be sent"
+            "warning: the target lacks schemas of the tape, or 'app' may not see them: old (10 events). 10 events"
+            " will not be sent"
         ],
     ),
     ({"schemas": {"SYS": 1, "shop": 1}, "facts": {"variables": {"lower_case_table_names": "2"}}}, []),
@@ -252,24 +256,24 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             "schemas": {"Shop": 90, "sys": 4, "old": 1, "older": 5},
         },
         [
-            "refuse: the schema 'Shop' of --target is not on the target, or 'app' may not see it: restore it, or GRANT"
-            " access",
-            "warning: schemas of the tape are not on the target, or 'app' may not see them: Shop (90 events), older (5"
-            " events), old (1 event): 96 events will not be sent",
+            "refuse: the target lacks the schema 'Shop' of --target, or 'app' may not see it. Restore the schema,"
+            " or GRANT access",
+            "warning: the target lacks schemas of the tape, or 'app' may not see them: Shop (90 events), older (5"
+            " events), old (1 event). 96 events will not be sent",
         ],
     ),
     (
         {"schemas": {"old": 1, "older": 5}, "planned": 200},
         [
-            "refuse: schemas of the tape are not on the target, or 'app' may not see them: older (5 events), old (1"
-            " event): restore them there, or GRANT access"
+            "refuse: the target lacks schemas of the tape, or 'app' may not see them: older (5 events), old (1"
+            " event). Restore these schemas on the target, or GRANT access"
         ],
     ),
     (
         {"schemas": {"shop": 0, "older": 100}},
         [
-            "refuse: schemas of the tape are not on the target, or 'app' may not see them: older (100 events): restore"
-            " them there, or GRANT access"
+            "refuse: the target lacks schemas of the tape, or 'app' may not see them: older (100 events). Restore"
+            " these schemas on the target, or GRANT access"
         ],
     ),
     ({"target": replace(TARGET, db=None)}, []),
@@ -277,16 +281,16 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"peak_sessions": 1200, "facts": {"connected": 1001, "variables": {"max_connections": "2000"}}, "machine": {}},
         [
-            "refuse: the replay needs 1,200 connections at once, 1,001 are in use, and the target's max_connections is"
-            " 2,000: SET GLOBAL max_connections = 2211",
-            "refuse: the replay needs 1,264 open files, this account may have 1,024: ulimit -n 1264",
+            "refuse: the replay needs 1,200 concurrent connections and 1,001 are in use, but the target's"
+            " max_connections is 2,000: SET GLOBAL max_connections = 2211",
+            "refuse: the replay needs 1,264 open files, but this account may open only 1,024: ulimit -n 1264",
         ],
     ),
     (
         {"peak_sessions": 1100, "facts": {"variables": {"max_user_connections": "1100"}}, "machine": {"files": None}},
         [
-            "refuse: the replay needs 1,101 connections of 'app', and the target's max_user_connections is 1,100: raise"
-            " it there"
+            "refuse: the replay needs 1,101 connections of 'app', but the target's max_user_connections is 1,100:"
+            " raise this variable"
         ],
     ),
     (
@@ -296,11 +300,11 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             "machine": {"files": None, "mappings": 9000, "ports": 4000},
         },
         [
-            "refuse: the replay needs 5,032 threads, and ulimit -u allows 4,096: raise it",
-            "refuse: the replay needs about 10,000 memory mappings, and vm.max_map_count is 9,000: sysctl -w"
+            "refuse: the replay needs 5,032 threads, but ulimit -u allows only 4,096: raise this limit",
+            "refuse: the replay needs about 10,000 memory mappings, but vm.max_map_count is 9,000: sysctl -w"
             " vm.max_map_count=20000",
-            "refuse: the replay needs 5,000 local ports at once, and there are 4,000: widen net.ipv4.ip_local_port_range,"
-            " or replay through a unix socket",
+            "refuse: the replay needs 5,000 local ports at the same time, but only 4,000 are available: widen"
+            " net.ipv4.ip_local_port_range, or use a unix socket",
         ],
     ),
     (
@@ -339,12 +343,12 @@ OTHERS = {f"u{n}@h": n for n in range(1, 8)}
     ("others", "writes", "wanted"),
     [
         ({}, False, "info: the target has no other connections"),
-        (None, True, "warning: other connections to the target could not be seen: the account lacks PROCESS"),
-        ({"a@h": 1}, False, "info: 1 other connection on the target: a@h (1)"),
+        (None, True, "warning: cannot check for other connections to the target: the account lacks PROCESS"),
+        ({"a@h": 1}, False, "info: the target has 1 other connection: a@h (1)"),
         (
             OTHERS,
             True,
-            "warning: 28 other connections on the target: u7@h (7), u6@h (6), u5@h (5), u4@h (4), u3@h (3) and 2 more",
+            "warning: the target has 28 other connections: u7@h (7), u6@h (6), u5@h (5), u4@h (4), u3@h (3) and 2 more",
         ),
     ],
 )
@@ -365,16 +369,17 @@ def test_the_read_target() -> None:
     facts = replace(FACTS, identity="C", variables={"max_connections": "12"})
     given = plan(info={"server": {"identity": "C"}})
     assert as_lines(check_read_target(given, reads, facts, FACTS)) == [
-        "info: reads outside transactions go to ro@db3:3306/x: 8.0.36",
-        "refuse: this is the tape's source (C): choose another target. A copy of it needs an identity of its own:"
-        " remove auto.cnf from its data folder and restart it",
-        "refuse: the schema 'x' of --target is not on the target, or 'ro' may not see it: restore it, or GRANT access",
-        "refuse: the replay needs 10 connections at once, 3 are in use, and the target's max_connections is 12: SET"
-        " GLOBAL max_connections = 23",
+        "info: reads outside transactions are sent to ro@db3:3306/x (8.0.36)",
+        "refuse: the target is the tape's source server (C): choose another target. If the target is a copy of the"
+        " source server, remove auto.cnf from its data folder and restart the target",
+        "refuse: the target lacks the schema 'x' of --target, or 'ro' may not see it. Restore the schema, or GRANT"
+        " access",
+        "refuse: the replay needs 10 concurrent connections and 3 are in use, but the target's max_connections is"
+        " 12: SET GLOBAL max_connections = 23",
     ]
     twice = check_read_target(plan(), TARGET, FACTS, FACTS)
     assert as_lines(twice)[1:] == [
-        "refuse: --reads-to is the target itself: name another server, or omit it",
+        "refuse: --reads-to is the target itself: choose another server, or omit the option",
     ]
     nameless = replace(FACTS, identity=None)
     assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
@@ -391,15 +396,15 @@ def test_what_overrides_cannot_know() -> None:
     """One sentence each, with its number."""
     assert unknown_overrides(0, 0) == []
     ids = (
-        "--insert-id original: the tape lacks the ids of {}: the target generates its own, and rows of several"
-        " sessions may swap theirs. Packets and binary logs know the first id of a statement; a slow log only with a"
-        " binary log in statement format. The ids after it need the source's auto_increment_increment and"
-        " auto_increment_offset (capture with --source). No source knows the ids of rows that triggers and routines"
-        " insert"
+        "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, and rows of several"
+        " sessions may swap their ids. Packets and binary logs contain the first id of a statement. Slow logs"
+        " contain it only if the binary log has the statement format. Later ids of a statement require the source's"
+        " auto_increment_increment and auto_increment_offset (capture with --source). No source contains the ids of"
+        " rows that triggers and routines insert"
     )
     seconds = (
-        "--now original: {} arrived in one second, answered in another: the first is taken, the server may have"
-        " used a later one (now_uncertain)"
+        "--now original: {} arrived in one second and ended in a later second. The replay sets the second of the"
+        " arrival, but the original server may have used a later second (now_uncertain)"
     )
     assert unknown_overrides(1, 0) == [ids.format("1 INSERT")]
     assert unknown_overrides(0, 1) == [seconds.format("1 statement")]
@@ -427,7 +432,7 @@ def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: 
     named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
     grant = "the account may not see triggers of shop. Run GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
     is_blind = option is not None and "USAGE" in grants[0]
-    assert found == ([f"warning: {named} cannot know what triggers write: {grant}"] if is_blind else [])
+    assert found == ([f"warning: {named}: the writes of triggers are unknown, because {grant}"] if is_blind else [])
 
 
 ENOUGH = [

@@ -53,9 +53,9 @@ def test_the_other_side_ends() -> None:
     other = Channel(other_socket)
     raw.sendall(struct.pack(">II", 20, 0) + b'{"kind"')
     raw.close()
-    with pytest.raises(ChannelClosed, match="has ended"):
+    with pytest.raises(ChannelClosed, match=r"was (closed|lost)"):
         other.receive(5)
-    with pytest.raises(ChannelClosed, match="has ended"):
+    with pytest.raises(ChannelClosed, match=r"was (closed|lost)"):
         other.send("a")
     assert other.closed
 
@@ -96,7 +96,7 @@ def test_who_takes_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A side that reads nothing any more does not hold the other one up for long."""
     monkeypatch.setattr("querytape.replay.drivers.channel.SEND_S", 0.2)
     one, _other = pair()
-    with pytest.raises(ChannelClosed, match="took nothing"):
+    with pytest.raises(ChannelClosed, match="accepted no data"):
         one.send("a", b"x" * 10_000_000)
 
 

@@ -43,7 +43,7 @@ def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
         assert sorted(str(welcome["names"]) for welcome in welcomes) == ["['01.tape']", "['02.tape']"]
         assert {welcome["kind"] for welcome in welcomes} == {"welcome"}
         assert {welcome["count"] for welcome in welcomes} == {2}
-        assert answer(joining(listener)) == {"kind": "refused", "text": "all 2 drivers are there already"}
+        assert answer(joining(listener)) == {"kind": "refused", "text": "all 2 drivers have already joined"}
         with wanted[0].news:
             assert wanted[0].news.wait_for(lambda: bool(wanted[0].hello and wanted[1].hello), 20)
         assert wanted[1].hello == {"host": "h", "pid": 7, "cores": 2}
@@ -54,10 +54,10 @@ def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tape", "prints", "why"),
     [
-        ("other", PRINTS, "its tape is another one"),
-        ("t", {"speed": "xx", "pace": "cd"}, "its options are others than the lead's: speed "),
-        ("t", {"speed": "ab", "pace": "cd", "new": "x"}, "its options are others than the lead's: new "),
-        ("t", None, "its options are others than the lead's: pace, speed "),
+        ("other", PRINTS, "is not the lead's tape"),
+        ("t", {"speed": "xx", "pace": "cd"}, "differ from the lead's options: speed "),
+        ("t", {"speed": "ab", "pace": "cd", "new": "x"}, "differ from the lead's options: new "),
+        ("t", None, "differ from the lead's options: pace, speed "),
     ],
 )
 def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def test_its_clock_and_its_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert abs(said["end_offset_ns"] - AHEAD) <= said["end_bound_ns"]
     assert not member.over
     silent.set()
-    assert wait_for_loss(member) == "nothing was heard of it for 3 s"
+    assert wait_for_loss(member) == "the driver sent nothing for 3 s"
     assert member.died_ns is None  # it may go on
-    with pytest.raises(QuerytapeError, match=r"driver 3 \(unknown host\) does not answer: nothing was heard"):
+    with pytest.raises(QuerytapeError, match=r"driver 3 \(unknown host\) does not answer: the driver sent nothing"):
         member.measure()
 
 
@@ -116,7 +116,7 @@ def test_what_it_says_is_kept(tmp_path: Path) -> None:
 def test_a_driver_that_sends_an_unknown_message_is_lost(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
     member, there = joined(tmp_path)
     there.send(kind, **values)
-    assert "what it said is not understood" in wait_for_loss(member)
+    assert "the driver sent an invalid message" in wait_for_loss(member)
 
 
 def test_a_process_that_ends(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_process_that_ends(tmp_path: Path) -> None:
     member.connect(Channel(ours), process)
     before = time.monotonic_ns()
     process.kill()
-    assert wait_for_loss(member) == "its process ended (signal 9)"
+    assert wait_for_loss(member) == "the driver's process ended (signal 9)"
     assert member.died_ns is not None
     assert before < member.died_ns < time.monotonic_ns()
     member.dismiss(1, merged=False)
@@ -143,6 +143,6 @@ def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     theirs.close()
     member = Member(1, ["01.tape"], tmp_path, threading.Condition())
     member.connect(Channel(ours), process)
-    assert wait_for_loss(member) == "nothing was heard of it for 0.6 s; its process was ended"
+    assert wait_for_loss(member) == "the driver sent nothing for 0.6 s; the driver's process was killed"
     assert process.poll() == -9
     assert member.died_ns is not None

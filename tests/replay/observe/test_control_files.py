@@ -70,8 +70,8 @@ def test_a_pause_ends_with_another_factor(tmp_path: Path) -> None:
         ({}, "max", "expected a number"),
         ({}, "fast", "expected a number"),
         ({"finished": True}, "2", "the replay has ended"),
-        ({"driver_run": "ab"}, "2", "by several drivers: its speed can.t be changed"),
-        ({"parameters": {"pace": "none"}}, "2", "nothing is due"),
+        ({"driver_run": "ab"}, "2", "cannot change the speed of a replay by several drivers"),
+        ({"parameters": {"pace": "none"}}, "2", "cannot change the speed of a replay with --pace none"),
         (None, "2", "not a run"),
     ],
 )

@@ -91,5 +91,5 @@ def test_analyze_runs_reads_alone(writing: Server) -> None:
 def test_a_server_that_is_not_read_only_is_not_asked(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """What says yes to everything, and does nothing, is asked for no plan."""
     monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
-    with pytest.raises(TargetError, match="does not say that a session is read-only"):
+    with pytest.raises(TargetError, match="does not confirm that the session is read-only"):
         Explainer(parse_target(any_shop.url("shop"), environ={}), {})

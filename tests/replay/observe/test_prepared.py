@@ -63,7 +63,7 @@ def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: P
     assert summary.info["prepared"] == {"rolled_back": ["'g2','b'"], "left": [], "unseen": 0}
     assert exit_code(summary) == EXIT_LOST
     lines = summary_lines(summary)
-    said = "  WARNING: XA: 1 transaction that the replay prepared had no end when it ended ('g2','b')"
+    said = "  WARNING: XA: querytape rolled back 1 transaction that the replay had prepared and not ended ('g2','b')"
     assert [line.startswith(said) for line in lines[:3]].count(True) == 1
 
 

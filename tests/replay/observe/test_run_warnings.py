@@ -32,20 +32,20 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
     [
         ({}, None),
         ({"generator": {"cpu_ns": 15_000_000_000}}, "75% of this machine's 2 cores"),
-        ({"accounting": {"executed": 900_000}}, "90,000 queries a second are 90% of the 100,000"),
+        ({"accounting": {"executed": 900_000}}, "sent 90,000 queries per second, 90% of"),
         (
             {"lateness": {"tool_p99_ns": 4_000_000}},
             "at least 4.0 ms late (`querytape calibrate` on this machine: 0.09 ms)",
         ),
-        ({"lateness": {"tool_p99_ns": 4_000_000, "probe_p99_ns": 3_000_000}}, "other programs used this machine"),
+        ({"lateness": {"tool_p99_ns": 4_000_000, "probe_p99_ns": 3_000_000}}, "Other programs used this machine"),
         ({"lateness": {"tool_p99_ns": 4_000_000}, "parameters": {"pace": "none"}}, None),
-        ({"accounting": {"overload_waits": 3}}, "reading the tape waited 3 times"),
+        ({"accounting": {"overload_waits": 3}}, "the replay waited 3 times for space"),
         ({"accounting": {"overload_drops": 4}}, "4 events were dropped"),
         (
             {"accounting": {"rows_too_large": 1}},
-            "1 answer had a row larger than the memory of a session",
+            "1 row in answers exceeded the memory limit of a session",
         ),
-        ({"accounting": {"rows_too_large": 3}}, "3 answers had rows larger than"),
+        ({"accounting": {"rows_too_large": 3}}, "3 rows in answers exceeded"),
     ],
 )
 def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:

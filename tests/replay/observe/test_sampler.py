@@ -67,7 +67,7 @@ def test_a_lost_connection_of_the_sampler_is_in_the_run(shop: Server, tmp_path: 
                 shop.execute(f"KILL {number}")
     sampler.stop()
     assert sampler.problem is not None
-    assert sampler.problem.startswith("ended after")
+    assert sampler.problem.startswith("sampling stopped after")
 
 
 @pytest.mark.server

@@ -143,7 +143,7 @@ def test_a_refusal_is_a_problem_and_a_lost_connection_the_end() -> None:
     assert any("information_schema.STATISTICS: 1142 denied" in fact.name for fact in found)
     assert not any("COLUMN_STATISTICS" in fact.name for fact in found)
     lost = list(collect(Fake(error=pymysql.err.OperationalError(2013, "lost"), is_open=False), {"s": "s"}))  # type: ignore[arg-type]
-    assert "not looked at" in lost[1].name
+    assert "not examined" in lost[1].name
     for told in (found, lost):
         unknown = {fact.facts["unknown"] for fact in told}
         assert unknown >= {"schema", "table", "column", "index", "foreign_key", "partition", "statistics"}

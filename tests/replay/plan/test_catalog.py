@@ -89,7 +89,7 @@ def test_what_the_target_has() -> None:
     assert sorted(catalog.numbering or ()) == ["invoices", "items", "recent"]
     assert (set(catalog.hidden), catalog.steps) == ({"call refresh", "insert audit"}, (3, 2))
     assert len({catalog.together[name] for name in ("items", "orders", "customers")}) == 1
-    with pytest.raises(TargetError, match=r"the target's tables cannot be listed: .*SELECT command denied"):
+    with pytest.raises(TargetError, match=r"cannot list the target's tables: .*SELECT command denied"):
         read_catalog(cast(Any, AnsweringTarget({"fails": []})))
 
 

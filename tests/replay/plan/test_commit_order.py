@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.common.units import plural
 from querytape.native.bindings.sweep import PLACES
 from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.commit_order import CALLS_AT_ONCE, ONLY_ARRIVALS, known_times
@@ -376,7 +377,7 @@ def test_calls_that_overlap(tmp_path: Path, spans: list[tuple[int, int]], counte
     events = [event(n, *span, words[n % 3]) for n, span in enumerate(spans, 1)]
     events.append(event(9, 0, 200, "update a set x = 1"))
     found = notes(tmp_path, events)
-    assert found == ([f"{counted} {CALLS_AT_ONCE}"] if counted else [])
+    assert found == ([CALLS_AT_ONCE.format(plural(counted, "CALL"))] if counted else [])
 
 
 def test_calls_of_transactions(tmp_path: Path) -> None:
@@ -389,4 +390,4 @@ def test_calls_of_transactions(tmp_path: Path) -> None:
     assert notes(tmp_path, inside) == []
     alone = [{**event(at, 0, 0, "call p()"), "duration_ns": None} for at in (1, 2)]
     (tmp_path / "general").mkdir()
-    assert not any(CALLS_AT_ONCE in note for note in notes(tmp_path / "general", alone, source="general"))
+    assert not any("CALL" in note for note in notes(tmp_path / "general", alone, source="general"))

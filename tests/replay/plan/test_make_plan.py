@@ -177,7 +177,7 @@ def test_unknown_danger_code_is_never_sent(tmp_path: Path) -> None:
 
 def test_nothing_left(tmp_path: Path) -> None:
     """A tape of writes alone says what would allow them."""
-    with pytest.raises(InputError, match=r"no event is left to send: 2 filtered \(write\); --allow-writes"):
+    with pytest.raises(InputError, match=r"no event is left to send: 2 filtered \(write\); use --allow-writes"):
         planned(tmp_path, [{"statement": "INSERT", "class": "write"}] * 2)
 
 

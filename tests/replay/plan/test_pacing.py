@@ -96,5 +96,5 @@ def test_copies_have_no_order() -> None:
     """Ordered commits of copies make no sense; nor do no copies at all."""
     with pytest.raises(InputError, match="copies of a session"):
         Rules(amplification=Amplification(amplify=2), commit_order=True)
-    with pytest.raises(InputError, match="expected 1 or more"):
+    with pytest.raises(InputError, match="expected at least 1"):
         Amplification(loop=0)

@@ -110,7 +110,7 @@ def test_what_got_slower(tmp_path: Path) -> None:
 def test_nothing_to_send_again(tmp_path: Path) -> None:
     """A run in which nothing failed, a run and a report of another tape, and files that are none."""
     run = runs_of(tmp_path, set())
-    with pytest.raises(InputError, match="nothing failed"):
+    with pytest.raises(InputError, match="no statement failed"):
         kept(tmp_path, Selection(failed_in=run))
     other = tmp_path / "other"
     other.mkdir()
@@ -123,7 +123,7 @@ def test_nothing_to_send_again(tmp_path: Path) -> None:
     [
         ({"tape": {"events": 1, "path": "t"}, "digests": []}, "another tape"),
         ({"tape": {"events": 19}, "digests": [{"digest": D1, "verdict": "same"}]}, "no slower digest"),
-        ({"tape": {"events": 19}, "digests": [{"digest": "x'", "verdict": "slower"}]}, "no digest"),
+        ({"tape": {"events": 19}, "digests": [{"digest": "x'", "verdict": "slower"}]}, "is not a digest"),
         ({"tape": {"events": 19}, "digests": 7}, "expected the output of"),
         ([], "expected the output of"),
     ],

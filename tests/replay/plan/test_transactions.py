@@ -92,7 +92,7 @@ def test_without_autocommit_the_next_transaction_begins_after_each_end(tmp_path:
 def test_a_run_of_another_tape_or_one_that_sent_everything_is_not_resumed(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1"}]
     other = make_run(tmp_path / "other.run", make_tape(tmp_path / "other.tape", [*events, *events], parts=2), [{}, {}])
-    with pytest.raises(InputError, match="a run of another tape"):
+    with pytest.raises(InputError, match="belongs to another tape"):
         planned(tmp_path, events, Rules(selection=Selection(resume=other)))
 
 
@@ -135,7 +135,9 @@ def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], vic
     assert sent[3] == ("ROLLBACK" if victim else "UPDATE t SET a = 2")
     assert [*sent[:3], *sent[4:]] == [event["statement"] for event in events[:-1] if event is not events[3]]
     guessed = victim and "errno" not in fault
-    assert [note.split(",")[0] for note in plan.order_notes] == [f"1 {TAKEN_FOR_VICTIMS}".split(",")[0]] * guessed
+    assert [note.split(",")[0] for note in plan.order_notes] == [
+        TAKEN_FOR_VICTIMS.format("1 statement").split(",")[0]
+    ] * guessed
 
 
 def test_victims_in_xa_transactions(tmp_path: Path) -> None:
@@ -304,6 +306,6 @@ def test_writes_whose_session_ended_are_left_out(
     rules = Rules(allow_writes=True, allowed=frozenset({"lock_tables"}), commit_order=ordered)
     plan = planned(tmp_path, events, rules, source=source)
     assert excluded(tmp_path) == [(1, seq, "skipped", "no_answer") for seq in left_out]
-    assert [note for note in plan.order_notes if UNKNOWN_WRITES in note] == [f"{unknown} {UNKNOWN_WRITES}"] * (
+    assert [note for note in plan.order_notes if "without an answer" in note] == [UNKNOWN_WRITES.format(unknown)] * (
         unknown > 0
     )
