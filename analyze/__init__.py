@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turn tapes and runs into reports. Never connects to a server.
+"""Turn tapes and runs into reports. This package never connects to a server.
 
-An analysis is one `.sql` file and one word in database.py; what it means is said in findings/, how it looks in render/.
+Each analysis is one `.sql` file that database.py registers by name. findings/ interprets the rows of the analyses.
+render/ formats the report.
 """
 
 from typing import TYPE_CHECKING

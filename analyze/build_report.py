@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build a report: run the analyses, judge each digest, find what limits the result."""
+"""Build a report: run the analyses, judge each digest and collect the limits of the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ MAX_BINS = 240
 def build(
     tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path] = (), settings: Settings | None = None
 ) -> Report:
-    """Run every analysis on a tape and the rounds of one side or two.
+    """Run every analysis on a tape and on the rounds of one or two sides.
 
-    Raises FolderError where one of them isn't what it is given as, InputError where they don't belong together or a run
-    has no outcome.
+    Raises FolderError if a path is not a folder of the expected kind. Raises InputError if a run belongs to another
+    tape or has no outcomes.
     """
     report = open_report(tape_path, a_paths, b_paths, settings or Settings())
     database = open_analysis(report.settings.memory)
@@ -100,7 +100,7 @@ def build(
 
 @dataclass(frozen=True)
 class Measured:
-    """What the tests say, by digest: over all blocks, over those that may be used, of few pairs."""
+    """Test results by digest: over all blocks, over the undisturbed blocks, and for digests with few pairs."""
 
     whole: dict[str, Shift]
     usable: dict[str, Shifts]
@@ -108,7 +108,7 @@ class Measured:
 
     @classmethod
     def of(cls, blocks: Columns, slow_tail: Columns, few: Columns, report: Report) -> "Measured":
-        """Test the rows of blocks.sql, slow_tail.sql and few_pairs.sql."""
+        """Run the statistical tests on the rows of blocks.sql, slow_tail.sql and few_pairs.sql."""
         margin, disturbed = report.settings.margin.log, report.disturbance
         whole, usable = measure_undisturbed(blocks, slow_tail, margin, disturbed)
         shared = next((abs(shift.shared) for shift in whole.values()), 0.0)
@@ -116,7 +116,10 @@ class Measured:
 
 
 def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path], settings: Settings) -> Report:
-    """Return a report without answers, of the rounds that both sides have. Raises FolderError and InputError."""
+    """Return a report without query results. Rounds without a partner on the other side are left out.
+
+    Raises FolderError and InputError.
+    """
     tape = open_folder("tape", tape_path)
     a, b = ([open_folder("run", path) for path in paths] for paths in (a_paths, b_paths))
     for run in (*a, *b):
@@ -127,7 +130,7 @@ def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path
 
 
 def check(tape: Folder, run: Folder) -> None:
-    """Raise InputError where a run is empty or not of this tape."""
+    """Raise InputError if a run is empty or belongs to another tape."""
     if not run.files("outcomes"):
         raise InputError(f"{run.path}: the run is empty, because the replay stopped before it wrote any data")
     played, events = run.run_info.get("tape") or {}, (tape.tape_info.get("counts") or {}).get("events")
@@ -139,7 +142,7 @@ def check(tape: Folder, run: Folder) -> None:
 
 
 def prepare(database: AnalysisDatabase, report: Report) -> None:
-    """Set the variables and make the tables and views that the analyses read."""
+    """Set the SQL variables and create the tables and views that the analyses read."""
     tape_info = report.tape.tape_info
     database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
     database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
@@ -193,14 +196,17 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
 
 
 def _set_bins(database: AnalysisDatabase, report: Report) -> None:
-    """Choose how wide the bins of analyses over time are."""
+    """Choose the bin width of the analyses over time."""
     ((end_ns,),) = database.con.execute("SELECT getvariable('end_ns')").fetchall()
     report.bin_ns = max(1, -(-(end_ns - 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
     database.set_variable("bin_ns", report.bin_ns, "BIGINT")
 
 
 def sort_lost(report: Report) -> bool:
-    """Whether GROUP BY sorts on the first side and not on the second; before a single run is the tape's server."""
+    """Return whether GROUP BY sorts on the first server but not on the second.
+
+    If the report has one run, the tape's server is the first server.
+    """
     said = [str(run.target.get("version") or "") for run in report.runs]
     first, *others = said if report.b else (str(report.tape.tape_info.get("server_version") or ""), *said)
     before, after = tape_version(first), tape_version(others[0])
@@ -208,20 +214,26 @@ def sort_lost(report: Report) -> bool:
 
 
 def time_kept(report: Report) -> bool:
-    """Whether the statements of every run had the tape's time (--now original), so that it explains no difference."""
+    """Return whether every run replayed with the tape's clock (--now original).
+
+    If so, the clock explains no difference.
+    """
     rounds = [run for side in report.sides.values() for run in side]
     return all(run.parameters.get("now") == "original" for run in rounds)
 
 
 def writes_race(report: Report) -> bool:
-    """Whether a run sent writes of several sessions without their order: then what reads see depends on the moment."""
+    """Return whether a run sent writes of several sessions without keeping their order.
+
+    The results of reads then depend on timing.
+    """
     sent = [run.parameters for run in report.runs]
     several = int((report.tape.tape_info.get("counts") or {}).get("sessions") or 0) > 1
     return several and any(each.get("allow_writes") and each.get("order") != "commit" for each in sent)
 
 
 def _view_samples(database: AnalysisDatabase, report: Report) -> None:
-    """Make the view `sampled`: counters of every run, with the time from its zero."""
+    """Create the view `sampled`: the counters of every run, with times relative to the start of the run."""
     parts = [
         f"SELECT '{letter}' AS run, {number} AS round, real_ns,"
         f" real_ns - {run.run_info.get('started_ns') or 0} AS at_ns, source, name, value FROM {run.source('samples')}"
@@ -232,9 +244,11 @@ def _view_samples(database: AnalysisDatabase, report: Report) -> None:
 
 
 def _texts(database: AnalysisDatabase, report: Report) -> dict[str, DigestText]:
-    """Return {digest: {class, text, tape_ns, sample}} of the tape; samples only where they may be shown.
+    """Return {digest: {class, text, tape_ns, sample}} of the tape.
 
-    A tape of samples (compare --quick) says what time their digests took on the tape that they are of.
+    Samples are included only if the settings allow them.
+
+    For a tape of samples (compare --quick), `tape_ns` is the digest's time on the original tape.
     """
     sampled = (report.tape.tape_info.get("quick") or {}).get("tape_ns", {})
     sample = "sample" if report.settings.samples else "NULL::BLOB"
@@ -248,7 +262,7 @@ def _texts(database: AnalysisDatabase, report: Report) -> dict[str, DigestText]:
 
 
 def mask_messages(report: Report) -> None:
-    """Replace the values in error messages: they may be somebody's data."""
+    """Replace the literal values in error messages, because they may be private data."""
     for error in report.answers["errors"]:
         error["error"], error["error_before"] = mask(error["error"]), mask(error["error_before"])
     for row in (*report.answers["error_counts"], *report.answers["lost_sessions"]):
@@ -258,7 +272,7 @@ def mask_messages(report: Report) -> None:
 def merge_digests(
     report: Report, texts: dict[str, DigestText], measured: Measured, intervals: dict[str, tuple[float, float]]
 ) -> list[DigestEntry]:
-    """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
+    """Return one entry per digest with both sides, its pairs and its verdict, the most urgent first."""
     digests: dict[str, DigestEntry] = {}
     for row in report.answers["digests"]:
         without: DigestText = {"class": row["class"], "text": "", "tape_ns": None, "sample": None}
@@ -291,7 +305,7 @@ def merge_digests(
 
 
 def new_entry(digest: str, text: DigestText) -> DigestEntry:
-    """Return a digest of which nothing is known but its text."""
+    """Return an entry that has only the digest and its text."""
     return {
         "digest": digest,
         **text,
@@ -309,7 +323,7 @@ def new_entry(digest: str, text: DigestText) -> DigestEntry:
 
 
 def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> ShiftRow:
-    """Return a digest's shifts as ratios of B over A."""
+    """Return the shifts of a digest's times as ratios of side B over side A."""
     test = shift.rounds or shift.middle
     return {
         "ratio": exp(test.shift) if test else None,
@@ -324,7 +338,10 @@ def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> ShiftRow:
 
 
 def _urgency(entry: DigestEntry) -> tuple[int, int]:
-    """Errors first, by events; then slower, faster, the rest, each by time gained or lost, else by total time."""
+    """Return a sort key: errors by number of events, then slower, faster and all others.
+
+    Digests of one group are ordered by time gained or lost, or by total time if they have no pairs.
+    """
     if entry["verdict"] == ERRORS:
         return 4, entry["new_errors"] + entry["failed_on_both"]
     rank = {SLOWER: 3, FASTER: 2}.get(entry["verdict"], 1)
@@ -333,9 +350,9 @@ def _urgency(entry: DigestEntry) -> tuple[int, int]:
 
 
 def join_plans(report: Report, path: Path) -> None:
-    """Put the plans of a plans folder into a report: they replace what runs kept of the same digests.
+    """Add the plans of a plans folder to a report. They replace the plans that the runs kept of the same digests.
 
-    Raises FolderError where it is none, InputError where it is of another tape.
+    Raises FolderError if the path is not a plans folder. Raises InputError if the folder belongs to another tape.
     """
     folder = open_folder("plans", path)
     check_tape(folder, report.tape)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the table of causes, `causes.tsv`: which difference explains which symptom; and rank variables and counters."""
+"""Read the table of causes (`causes.tsv`), and rank variables and counters by it.
+
+The table lists which server difference explains which symptom.
+"""
 
 import csv
 import re
@@ -15,14 +18,17 @@ from .rows import CountersRow
 from .verdicts.verdict import ERRORS, FASTER, SLOWER, UNSTABLE
 
 TOPICS = ("answers", "optimizer", "durability", "memory", "limits")
-READS = ("optimizer", "memory")  # what matters where reads changed their time
+READS = ("optimizer", "memory")  # topics that matter when the times of reads differ
 WRITES = ("durability",)
-COUNTER_WEIGHT = 0.4  # a logarithm: half as many again
+COUNTER_WEIGHT = 0.4  # difference of logarithms; 0.4 means about 1.5 times
 AS_A = "make B match A"
 
 
 class Line(NamedTuple):
-    """A line of the table, whose head says what its columns are. `above`: a difference stands above the answer."""
+    """A line of the table of causes. The comments in `causes.tsv` describe the columns.
+
+    `above`: differences of this setting are shown above the answer.
+    """
 
     symptoms: tuple[str, ...]
     by: tuple[str, ...]
@@ -34,20 +40,23 @@ class Line(NamedTuple):
 
     @property
     def errnos(self) -> frozenset[int]:
-        """The error numbers that it is about."""
+        """The error numbers that this line lists."""
         return frozenset(int(symptom) for symptom in self.symptoms if symptom.isdigit())
 
     def names(self, difference: ServerDifference) -> bool:
-        """Whether the difference is one that it names: of facts that it does not list, by their object's kind."""
+        """Return whether the line lists this difference.
+
+        If no line lists a differing field, only the kind of its object is compared.
+        """
         if difference.kind == "setting":
             return any(_names_setting(token, difference) for token in self.by)
         exact = f"{difference.kind}.{difference.fact}" if difference.fact else difference.kind
         return (exact if self.errnos or exact in _facts() else difference.kind) in self.by
 
     def decides(self, difference: ServerDifference, text: str, message: str | None) -> bool:
-        """Whether a difference that it names can be the cause of an error of a statement with this text and message.
+        """Return whether a named difference can cause an error of a statement with this text and message.
 
-        A setting is bound by `where`; an unknown message excludes nothing.
+        Only settings are checked against `where`. An unknown message excludes nothing.
         """
         if difference.kind != "setting":
             return True
@@ -61,7 +70,7 @@ class Line(NamedTuple):
 
 @cache
 def lines() -> tuple[Line, ...]:
-    """Return the table, in its order."""
+    """Return all lines of the table of causes in their order."""
     text = (files(__package__) / "causes.tsv").read_text(encoding="utf-8")
     kept = (line for line in text.splitlines() if not line.startswith("#"))
     rows = csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -77,30 +86,30 @@ def _line(row: dict[str, str]) -> Line:
 
 
 def lines_of(symptom: str) -> tuple[Line, ...]:
-    """Return the lines about a symptom."""
+    """Return the lines of the table of causes that list a symptom."""
     return tuple(line for line in lines() if symptom in line.symptoms)
 
 
 @cache
 def of_error(errno: int | None) -> Line | None:
-    """Return the line of an error number."""
+    """Return the first line of the table of causes that lists an error number."""
     return next((line for line in lines() if errno in line.errnos), None)
 
 
 @cache
 def errnos_by(*names: str) -> frozenset[int]:
-    """Return the errors that one of these settings or facts may explain."""
+    """Return the error numbers that one of these settings or schema fields may explain."""
     return frozenset().union(*(line.errnos for line in lines() if set(names) & set(line.by)))
 
 
 @cache
 def gone_modes() -> frozenset[str]:
-    """Return the modes that a release took away: a server cannot have them any more, and does what they asked for."""
+    """Return the SQL modes that a release removed. A server without them always behaves as if they were set."""
     return frozenset(mode for line in lines_of("gone") for by in line.by for mode in by.partition(":")[2].split(","))
 
 
 def lines_by(difference: ServerDifference) -> list[Line]:
-    """Return the lines that name a difference."""
+    """Return the lines of the table of causes that list a difference."""
     return [line for line in lines() if line.names(difference)]
 
 
@@ -110,7 +119,10 @@ def _facts() -> frozenset[str]:
 
 
 def _names_setting(token: str, difference: ServerDifference) -> bool:
-    """Whether a token of `by` is a difference's setting, and one of the parts that it names differs."""
+    """Return whether a token of `by` names the difference's setting.
+
+    If the token also lists parts, at least one of these parts must differ.
+    """
     name, _, parts = token.partition(":")
     if not fnmatchcase(difference.name, name):
         return False
@@ -123,7 +135,7 @@ def _names_setting(token: str, difference: ServerDifference) -> bool:
 
 
 def _limit(value: str, parts: str) -> float:
-    """Return a limit as a number. With `<0` the value 0 sets no limit. A value that is not a number is the lowest."""
+    """Return a limit as a number, or -inf if the value is not a number. With `<0` the value 0 means no limit."""
     try:
         number = float(value)
     except ValueError:
@@ -132,7 +144,7 @@ def _limit(value: str, parts: str) -> float:
 
 
 def remedy_of(difference: ServerDifference) -> str:
-    """Return how to make B as A: a statement to run, as far as there is one."""
+    """Return how to make side B like side A, as a statement to run if one exists."""
     said = next((line.remedy for line in lines_by(difference) if line.remedy and not line.errnos), "")
     if said:
         name = difference.object
@@ -147,7 +159,7 @@ def remedy_of(difference: ServerDifference) -> str:
 
 
 def _settable(difference: ServerDifference) -> str:
-    """Return A's value as SET takes it on B: without what only A knows."""
+    """Return A's value as SET accepts it on B, without modes and switches that only A has."""
     a, b = difference.a or "", (difference.b or "").split(",")
     if difference.name == "sql_mode":
         a = ",".join(mode for mode in a.split(",") if mode not in gone_modes() or mode in b)
@@ -159,21 +171,21 @@ def _settable(difference: ServerDifference) -> str:
 
 
 def is_above(variable: str) -> bool:
-    """Whether a difference of the variable stands above the answer."""
+    """Return whether a difference of the variable is shown above the answer."""
     place = place_of("variable", variable)
     return place is not None and lines()[place[0]].above
 
 
 def is_telling(variable: str) -> bool:
-    """Whether the table has the variable by its name."""
+    """Return whether the table of causes lists the variable by its name."""
     return any(line.topic and variable in (by.partition(":")[0] for by in line.by) for line in lines())
 
 
 @cache
 def place_of(kind: str, name: str) -> tuple[int, int, str] | None:
-    """Return a variable's or counter's place (its line, and in it) and topic, None where it has none.
+    """Return (line, place in the line, topic) of a variable or counter, or None if the table does not list it.
 
-    Counters' names have any case.
+    Upper and lower case are equal in the names of counters.
     """
     for number, line in enumerate(lines()):
         if line.topic and ("counter" in line.symptoms) == (kind == "counter"):
@@ -184,7 +196,7 @@ def place_of(kind: str, name: str) -> tuple[int, int, str] | None:
 
 
 def ordered_topics(digests: Iterable[DigestEntry], results_differ: bool) -> list[str]:
-    """Return the topics, those first that may explain what changed."""
+    """Return all topics. Topics that may explain a change come first."""
     first = {"answers"} if results_differ else set()
     for entry in digests:
         if entry["verdict"] == ERRORS:
@@ -195,7 +207,10 @@ def ordered_topics(digests: Iterable[DigestEntry], results_differ: bool) -> list
 
 
 def rank_variables(rows: Iterable[Variable], order: list[str]) -> list[Variable]:
-    """Return the variables with their `topic` (None = not in the table): those of it in order, then the others."""
+    """Return the variables with their `topic`.
+
+    Listed variables come first in `order`, then the others (`topic` None).
+    """
     found: list[Variable] = [
         {**row, "topic": place[2] if (place := place_of("variable", row["name"])) else None} for row in rows
     ]
@@ -208,7 +223,10 @@ def rank_variables(rows: Iterable[Variable], order: list[str]) -> list[Variable]
 
 
 def rank_counters(rows: Iterable[CountersRow], order: list[str]) -> list[CountersRow]:
-    """Return the counters with their `topic`: those that differ (COUNTER_WEIGHT) first, by topic and difference."""
+    """Return the counters with their `topic`.
+
+    Counters that differ by COUNTER_WEIGHT or more come first, ordered by topic and difference.
+    """
     found: list[RankedCounter] = [
         {**row, "topic": place[2] if (place := place_of("counter", row["name"])) else None} for row in rows
     ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gates for pipelines: evaluate an expression such as `slower > 0 or p99_ratio > 1.2` on a report.
 
-The expression is Python's for comparisons, and, or, not and brackets over the names of GATES; nothing else is
-evaluated.
+The expression uses Python's syntax for comparisons, `and`, `or`, `not` and brackets over the names in GATES. Nothing
+else is evaluated.
 """
 
 import ast
@@ -18,7 +18,7 @@ from .model import Report, Severity
 from .rows import ErrorsRow, ResultsRow
 from .verdicts.verdict import FASTER, INCONCLUSIVE, SLOWER, UNSTABLE
 
-FAILED_GATE = 3  # the exit code where a gate holds
+FAILED_GATE = 3  # exit code if a gate is true
 HELP_WIDTH = 76
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
@@ -31,7 +31,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 class Gate(NamedTuple):
-    """One name of an expression: what it is, and how its value comes from a report."""
+    """A name of a gate expression: its help text, and the function that computes its value from a report."""
 
     help: str
     value: Callable[[Report], float]
@@ -57,7 +57,7 @@ def _stalls(report: Report) -> float:
 def _ratio(
     column: Literal["service_p50_ns", "service_p95_ns", "service_p99_ns", "per_second"],
 ) -> Callable[[Report], float]:
-    """Return how to divide B's total by A's; it is 1 where there is nothing to compare."""
+    """Return a function that divides B's total by A's. Its result is 1 if there is nothing to compare."""
 
     def value(report: Report) -> float:
         totals = {row["run"]: row.get(column) for row in report.answers["totals"]}
@@ -95,7 +95,7 @@ GATES: dict[str, Gate] = {
 
 
 def gate_help() -> str:
-    """Return a line for each name that --fail-on knows, indented by two, at most 78 columns wide."""
+    """Return one help line for each name of --fail-on, indented by two spaces, at most 78 columns wide."""
     width = max(len(name) for name in GATES) + 2
     lines = []
     for name, gate in GATES.items():
@@ -105,12 +105,12 @@ def gate_help() -> str:
 
 
 def gate_values(report: Report) -> dict[str, float]:
-    """Return the value of each name."""
+    """Return the value of each name in GATES."""
     return {name: gate.value(report) for name, gate in GATES.items()}
 
 
 def failed(expression: str, known: dict[str, float]) -> list[str]:
-    """Return the parts of a gate (joined by `or`) that are true, as texts. Raises InputError for another expression."""
+    """Return the true parts of a gate (joined by `or`) as texts. Raises InputError if the expression is not a gate."""
     tree = _parse(expression)
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or) else [tree]
     results = [(ast.unparse(part), _evaluate(part, known, expression)) for part in parts]
@@ -118,7 +118,7 @@ def failed(expression: str, known: dict[str, float]) -> list[str]:
 
 
 def check_gate(expression: str) -> None:
-    """Raise InputError where an expression can't be a gate, before anything is run for it."""
+    """Raise InputError if an expression is not a gate, before any work starts."""
     for part in ast.walk(_parse(expression)):
         if isinstance(part, ast.Name) and part.id not in GATES:
             raise OptionError(f"--fail-on: unknown {part.id!r}; expected {', '.join(GATES)}")

@@ -18,37 +18,37 @@ from .render.pages import as_html
 from .render.tables import Table, all_rows, flat_verdicts, load_rows
 
 AnyPath = str | PathLike[str]
-ReportOptions = Settings  # as `import querytape` has it
+ReportOptions = Settings  # public name in `import querytape`
 
 
 @dataclass(frozen=True)
 class ReportResult:
-    """A report. `content` is everything it shows, as the renderers take it."""
+    """A report. `content` contains all of its data, for the renderers."""
 
     content: Report
 
     def verdicts(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each digest: its verdict, and both sides' times in nanoseconds."""
+        """Return one row per digest: its verdict, and both sides' times in nanoseconds."""
         return _relation(flat_verdicts(self.content))
 
     def answer(self, name: str) -> duckdb.DuckDBPyRelation:
-        """Return the rows of one query (analyze/sql/report/NAME.sql). Raises KeyError for another name."""
+        """Return the rows of the query analyze/sql/report/NAME.sql. Raises KeyError if the name is unknown."""
         return _relation(all_rows(self.content)[name])
 
     def numbers(self) -> dict[str, float]:
-        """Return the names and values that `querytape report --fail-on` knows."""
+        """Return the values that `querytape report --fail-on` can use, by name."""
         return gate_values(self.content)
 
     def html(self) -> str:
-        """Return the report as one HTML file that needs nothing else."""
+        """Return the report as one self-contained HTML file."""
         return as_html(self.content)
 
     def json(self) -> str:
-        """Return it as JSON."""
+        """Return the report as JSON."""
         return as_json(self.content)
 
     def markdown(self) -> str:
-        """Return it as Markdown."""
+        """Return the report as Markdown."""
         return as_markdown(self.content)
 
 
@@ -58,9 +58,10 @@ def report(
     b: AnyPath | Sequence[AnyPath] = (),
     options: ReportOptions | None = None,
 ) -> ReportResult:
-    """Compare the runs `a` (the reference) and `b` of a tape, each one run or several rounds; without `b` show `a`.
+    """Compare run `a` (the reference) with run `b` of a tape. Each side is one run or a list of rounds.
 
-    Raises FolderError where one of them is not what it is given as, InputError where they don't belong together.
+    Without `b` the report shows `a` only. Raises FolderError if a path is not a folder of the expected kind. Raises
+    InputError if a run belongs to another tape.
     """
     return ReportResult(build(Path(tape), _paths(a), _paths(b), options))
 

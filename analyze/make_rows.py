@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write rows.py and tape_rows.py, the types of the rows that analyses give, from their SQL on no rows: `make names`.
+"""Write rows.py and tape_rows.py: row types of the analyses, derived from their SQL on empty tables (`make names`).
 
-`check` writes nothing, and fails where a file is not what it would be.
+`check` writes nothing and fails if a file is out of date.
 """
 
 import sys
@@ -25,8 +25,8 @@ PREFIXES = {
     "inspect": "Tape",
     "workload": "Workload",
     "lint": "Lint",
-}  # of types, by folder of the SQL
-# What build_report.prepare sets and makes, on tables of schemas/tape.sql and schemas/run.sql without rows.
+}  # prefixes of type names, by folder of the SQL
+# The variables and views that build_report.prepare creates, on empty tables of schemas/tape.sql and schemas/run.sql.
 VARIABLES = {
     "errors_known": "BOOLEAN",
     "tape_in_server": "BOOLEAN",
@@ -51,7 +51,8 @@ VIEWS = {
     "log_event": "SELECT '' AS run, * FROM tape.events",
     "sampled": f"{RUN}real_ns, real_ns AS at_ns, source, name, value FROM run.samples",
 }
-# Columns that may be NULL, by analysis: no type of SQL says so. tests/analyze/test_rows.py looks at the rows of tests.
+# Columns that may be NULL, by analysis. SQL types do not include this property. tests/analyze/test_rows.py checks the
+# list.
 NULLABLE: dict[str, tuple[str, ...]] = {
     "report/accounting": ("reason", "service_ns"),
     "report/totals": (
@@ -153,7 +154,8 @@ NULLABLE: dict[str, tuple[str, ...]] = {
     "workload/usage": ("tables[].alias", "columns[].table", "columns[].op"),
     "workload/waits": ("signature", "held_by_signature", "waited", "lock_ns", "longest_ns", "duration_ns"),
 }
-# Analyses of which a row may lack, as that of a digest that one side never ran: what `row or DigestsPart()` may have.
+# Analyses with rows that may be missing, for example for a digest that one side never ran. Their types allow `row or
+# DigestsPart()`.
 IN_PARTS = ("report/totals", "report/digests", "report/pairs", "report/rounds")
 PYTHON_TYPES = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "int"),
@@ -174,7 +176,7 @@ from typing import TypedDict
 
 
 def prepare_empty(database: AnalysisDatabase) -> None:
-    """Make all that the analyses of a report read, without rows."""
+    """Create all tables and views that the analyses of a report read, without rows."""
     database.con.execute("USE memory")
     for kind in ("tape", "run"):
         database.con.execute(f"CREATE SCHEMA {kind}; USE memory.{kind}")
@@ -196,7 +198,7 @@ def prepare_empty(database: AnalysisDatabase) -> None:
 
 
 def prepare_tape(database: AnalysisDatabase) -> None:
-    """Make all that the analyses of a tape read, and of two tapes, without rows."""
+    """Create all tables and views that the analyses of one or two tapes read, without rows."""
     tape = Folder("tape", Path("no.tape"), {})
     tape.attach(database.con, "tape")
     tape.attach(database.con, "other")
@@ -207,7 +209,7 @@ def prepare_tape(database: AnalysisDatabase) -> None:
 
 
 def columns_of(database: AnalysisDatabase, name: str) -> dict[str, DuckDBPyType]:
-    """Return the columns of an analysis' last SELECT, by name."""
+    """Return the columns of an analysis' last SELECT by name."""
     *steps, select = statements(load_sql(__package__, f"{name}.sql"))
     for step in steps:
         database.con.execute(step)
@@ -216,7 +218,7 @@ def columns_of(database: AnalysisDatabase, name: str) -> dict[str, DuckDBPyType]
 
 
 class Rows:
-    """The types of one analysis' rows, and of what is in their columns. `name`: report/errors."""
+    """The types of one analysis' rows and of their nested values. `name`: for example report/errors."""
 
     def __init__(self, name: str, columns: dict[str, DuckDBPyType]) -> None:
         self.name, self.inner = name, list[str]()
@@ -226,7 +228,7 @@ class Rows:
             raise ValueError(f"{name}: NULLABLE names {', '.join(sorted(self._nullable))}, which it does not have")
 
     def texts(self) -> list[str]:
-        """Return the types, those first that others are made of."""
+        """Return the source of the types. Nested types come before the types that use them."""
         found = [*self.inner, dict_text(type_name(self.name), f"A row of {self.name}.sql.", self._types)]
         if self.name in IN_PARTS:
             what = f"What there is of a row of {self.name}.sql."
@@ -234,7 +236,7 @@ class Rows:
         return found
 
     def _column(self, path: str, kind: DuckDBPyType) -> str:
-        """Return the type of a column, or of what is in it, with None where it may be NULL."""
+        """Return the type of a column or of its elements, with None if it may be NULL."""
         text = self._python_type(path, kind)
         if path not in self._nullable:
             return text
@@ -242,7 +244,7 @@ class Rows:
         return f"{text} | None"
 
     def _python_type(self, path: str, kind: DuckDBPyType) -> str:
-        """Return what Python has for a type. Raises ValueError where no row should have it."""
+        """Return the Python type for an SQL type. Raises ValueError if the SQL type is not supported."""
         if kind.id == "list":
             ((_, inside),) = _children(kind)
             return f"list[{self._column(f'{path}[]', inside)}]"
@@ -257,18 +259,18 @@ class Rows:
 
 
 def _children(kind: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
-    """Return the names and types of what is in a list or a struct."""
+    """Return the names and types inside a list or a struct."""
     return [(name, inside) for name, inside in kind.children if isinstance(inside, DuckDBPyType)]
 
 
 def type_name(name: str, end: str = "Row") -> str:
-    """Return what the type of an analysis' rows is called: ErrorCountsRow."""
+    """Return the type name for an analysis' rows, for example ErrorCountsRow."""
     folder, _, words = name.rpartition("/")
     return PREFIXES[folder] + "".join(word.capitalize() for word in words.split("_")) + end
 
 
 def dict_text(name: str, what: str, types: dict[str, str], total: bool = True) -> str:
-    """Return a TypedDict. One with a name that is a word of Python's is a call."""
+    """Return the source of a TypedDict. The call syntax is used if a column name is a Python keyword."""
     if not any(map(iskeyword, types)):
         lines = "".join(f"    {column}: {kind}\n" for column, kind in types.items())
         return f'class {name}(TypedDict{"" if total else ", total=False"}):\n    """{what}"""\n\n{lines}'
@@ -278,13 +280,13 @@ def dict_text(name: str, what: str, types: dict[str, str], total: bool = True) -
 
 
 def all_text(name: str, what: str, folder: str, analyses: tuple[str, ...]) -> str:
-    """Return the type of the rows of several analyses, by name. None is there before it is asked."""
+    """Return the source of the type that contains several analyses' rows by name. All keys are optional."""
     types = {each: f"list[{type_name(f'{folder}/{each}')}]" for each in analyses}
     return dict_text(name, what, types, total=False)
 
 
 def file_text(database: AnalysisDatabase, names: list[str], *groups: str) -> str:
-    """Return the text of a file with the types of these analyses, then of groups of them."""
+    """Return the text of a file: the types of these analyses, then the group types."""
     paths = dict.fromkeys(f"analyze/sql/{name.rpartition('/')[0] or f'{name}.sql'}" for name in names)
     folders = " and ".join([", ".join([*paths][:-1]), [*paths][-1]])
     rows = [text for name in names for text in Rows(name, columns_of(database, name)).texts()]
@@ -321,7 +323,7 @@ def made() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the files, or check them."""
+    """Write the files, or check that they are up to date."""
     files = made()
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if old and "check" in sys.argv:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report's data: the settings it is made with, the rows of its analyses, and the findings on them. No computation."""
+"""Data classes of a report: its settings, the rows of its analyses, and the findings. No computation."""
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -13,7 +13,7 @@ from .verdicts.verdict import Margin
 
 
 class Severity(StrEnum):
-    """How much a finding limits a report; worst first."""
+    """How much a finding limits a report, worst first."""
 
     PROBLEM = "problem"
     WARNING = "warning"
@@ -21,27 +21,27 @@ class Severity(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One sentence on how far a report can be trusted."""
+    """One sentence on a limit of the report."""
 
     severity: Severity
     text: str
 
 
 class Observation(NamedTuple):
-    """One sentence on what happened in a run over time; `run` is a or b."""
+    """One sentence on the course of a run. `run` is a or b."""
 
     run: str
     text: str
 
 
 class RankedCounter(CountersRow):
-    """A row of report/counters.sql with its place in the table of causes; None where it has none."""
+    """A row of report/counters.sql with its topic in the table of causes, or None if the table does not list it."""
 
     topic: str | None
 
 
 class ShiftRow(TypedDict):
-    """A digest's shifts as ratios of B over A. `detectable`: a smaller ratio would not be seen."""
+    """A digest's shifts as ratios of B over A. `detectable`: the smallest ratio that the test would find."""
 
     ratio: float | None
     low: float | None
@@ -53,7 +53,7 @@ class ShiftRow(TypedDict):
     noise: float | None
 
 
-# What the tape has of a digest. `sample`: one statement, where samples may be shown.
+# The tape's data on a digest. `sample`: one statement, if samples may be shown.
 DigestText = TypedDict(
     "DigestText",
     {
@@ -66,7 +66,10 @@ DigestText = TypedDict(
 
 
 class DigestEntry(DigestText):
-    """A digest with both sides and its verdict. `a`, `b`: rows of report/digests.sql; `pair`: of report/pairs.sql."""
+    """A digest with both sides and its verdict.
+
+    `a` and `b` are rows of report/digests.sql, `pair` of report/pairs.sql.
+    """
 
     digest: str
     a: DigestsRow | None
@@ -82,7 +85,7 @@ class DigestEntry(DigestText):
 
 
 class PlanSide(TypedDict, total=False):
-    """What a server said of a statement, as texts. `error`: why it said nothing; `counters`: those of one execution."""
+    """A server's plans of a statement as texts. `error`: why no plan exists. `counters`: work of one execution."""
 
     json: str
     tree: str
@@ -91,8 +94,8 @@ class PlanSide(TypedDict, total=False):
     error: str | None
 
 
-# The query plans of a digest on both sides, what differs, and the worst class of that; None where a side has none.
-# `samples`: how many statements were asked, `differing`: of how many of them the plans differ.
+# The query plans of a digest on both sides, their differences, and the worst class. The class is None if a side has no
+# plan. `samples`: number of statements that were asked. `differing`: number of statements with different plans.
 PlanEntry = TypedDict(
     "PlanEntry",
     {
@@ -108,7 +111,10 @@ PlanEntry = TypedDict(
 
 
 class Variable(TypedDict):
-    """A server variable that differs; None where a server has none. `topic`: its place in the table of causes."""
+    """A server variable that differs. A value is None if a server lacks the variable.
+
+    `topic`: its topic in the table of causes.
+    """
 
     name: str
     a: str | None
@@ -117,31 +123,35 @@ class Variable(TypedDict):
 
 
 def sides_of(entry: DigestEntry) -> tuple[DigestsRow | DigestsPart, DigestsRow | DigestsPart]:
-    """Return a digest's rows of A and B, without columns where a side has none."""
+    """Return a digest's rows of A and B. A missing side is an empty dict."""
     return entry["a"] or DigestsPart(), entry["b"] or DigestsPart()
 
 
 def ratio_of(entry: DigestEntry) -> float | None:
-    """Return a digest's ratio of B over A: of its shift, else of its pairs; None where it has neither."""
+    """Return a digest's ratio of B over A from its shift, or else from its pairs, or None."""
     shift, pair = entry["shift"], entry["pair"]
     return (shift["ratio"] if shift else None) or (pair["ratio"] if pair else None)
 
 
 def bare_name(table: str) -> str:
-    """Return a table's name in lower case, without schema and back quotes."""
+    """Return a table's name in lower case, without schema and backticks."""
     return table.replace("`", "").rpartition(".")[2].lower()
 
 
 @dataclass(frozen=True)
 class ServerDifference:
-    """Something in which the two servers differ: a schema's, or a setting.
+    """One difference between the two servers, in a schema or in a setting.
 
-    `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's; with its fact where only
-    that differs, as in `orders.k_user columns`. `folded`: it comes with the
-    version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
-    `changed`: digests among them whose verdict or results changed. `inconclusive`: those that may be slower, but whose
-    times do not prove it. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
-    name, that a trigger, routine or event writes. `old_name`: of a setting on B, where it is another.
+    `kind`: table, column, index, ..., setting. `name`: the object or setting, for example `orders.k_user`. If only one
+    field of an object differs, its name follows: `orders.k_user columns`. `folded`: the difference is caused only by
+    the version or family.
+
+    `digests` and `tape_ns`: the number of statements that name the table, and their time on the tape. `changed`:
+    digests among them with a changed verdict or results. `inconclusive`: digests that may be slower, without proof by
+    their times.
+
+    `doing`: how these statements use the object, as `singular|plural`. `writes`: bare names of other tables that a
+    trigger, routine or event writes. `old_name`: the setting's name on B, if it has an older name there.
     """
 
     kind: str
@@ -162,52 +172,54 @@ class ServerDifference:
 
     @property
     def object(self) -> str:
-        """The name without the fact."""
+        """The name of the object, without the field that differs."""
         return self.name.removesuffix(f" {self.fact}") if self.fact else self.name
 
     def row(self) -> Row:
-        """Return it as plain values."""
+        """Return the difference as plain values."""
         return {
             name: value for name, value in asdict(self).items() if name not in ("doing", "writes", "old_name", "fact")
         }
 
     def is_on(self, tables: frozenset[str]) -> bool:
-        """Whether it concerns one of these tables, by bare names."""
+        """Return whether the difference concerns one of these tables (bare names)."""
         return self.table.lower() in tables or bool(self.writes & tables)
 
 
 @dataclass(frozen=True)
 class Servers:
-    """How the two servers differ; `problem`: why that is not known, or not wholly.
+    """The differences of the two servers. `problem`: why they are unknown or incomplete.
 
-    `quiet`: differences that are told only where they explain a statement.
+    `quiet`: differences that are shown only if they explain a statement.
     """
 
     differences: tuple[ServerDifference, ...] = ()
-    more: int = 0  # differences beyond those that are listed
+    more: int = 0  # number of further differences that are not listed
     problem: str | None = None
     quiet: tuple[ServerDifference, ...] = ()
 
     @property
     def shown(self) -> list[ServerDifference]:
-        """What is somebody's doing, most important first."""
+        """Differences that are not caused only by the version or family, most important first."""
         return [each for each in self.differences if not each.folded]
 
     @property
     def folded(self) -> list[ServerDifference]:
-        """What comes with the version or family alone."""
+        """Differences that are caused only by the version or family."""
         return [each for each in self.differences if each.folded]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a report is made.
+    """Settings of a report.
 
-    `samples`: literal values are shown. `margin`: what counts as a difference. `skip_ns`: events that were sent earlier
-    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit. `partitions`: into how
-    many the events are dealt (None: as many as the memory needs), which `processes` work on. `undisturbed`: no other
-    program ran on the targets' machines, so that what all statements share is the servers'. `ddl`: statements that were
-    tried: B is A after them, and the report answers whether they are worth it.
+    `samples`: show literal values. `margin`: the smallest difference that counts. `skip_ns`: length of the warm-up,
+    whose events are not measured. `memory`: DuckDB's limit.
+
+    `partitions`: number of partitions of the events (None: chosen by the memory limit). `processes`: number of
+    processes that work on the partitions. `undisturbed`: no other program ran on the target hosts, so a change that all
+    statements share comes from the servers. `ddl`: DDL statements that were tried. B is A after these statements, and
+    the report answers whether the DDL is worth its cost.
     """
 
     samples: bool = False
@@ -222,9 +234,9 @@ class Settings:
 
 @dataclass
 class Report:
-    """Everything a report shows.
+    """The complete data of a report.
 
-    `a` is the reference, `b` what is judged: each the rounds of one side, in order; b is empty where nothing is
+    `a` contains the rounds of the reference side, `b` the rounds of the judged side. `b` is empty if nothing is
     compared.
     """
 
@@ -232,34 +244,34 @@ class Report:
     a: list[Folder]
     b: list[Folder]
     settings: Settings = field(default_factory=Settings)
-    unpaired_rounds: int = 0  # rounds that have no partner on the other side, and are not in the report
-    bin_ns: int = 1_000_000_000  # width of a bin of the analyses over time
-    answers: Answers = field(default_factory=Answers)  # rows by analysis (database.REPORT)
-    details: Details = field(default_factory=Details)  # rows by analysis (database.DETAILS), of each digest
+    unpaired_rounds: int = 0  # rounds without a partner on the other side; the report excludes them
+    bin_ns: int = 1_000_000_000  # bin width of the analyses over time, in ns
+    answers: Answers = field(default_factory=Answers)  # query results by analysis (database.REPORT)
+    details: Details = field(default_factory=Details)  # query results per digest, by analysis (database.DETAILS)
     digests: list[DigestEntry] = field(default_factory=list)  # both sides, verdict and text; most urgent first
-    trust: list[Finding] = field(default_factory=list)  # what limits the report, worst first
-    over_time: list[Observation] = field(default_factory=list)  # warm-up, steadiness, stalls
-    query_plans: dict[str, PlanEntry] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
-    # By side, a or b: what its server counted for each write, where both sides' runs kept it.
+    trust: list[Finding] = field(default_factory=list)  # limits of the report, worst first
+    over_time: list[Observation] = field(default_factory=list)  # sentences on warm-up, steadiness and stalls
+    query_plans: dict[str, PlanEntry] = field(default_factory=dict)  # plans by digest, see findings.plans.plans_of
+    # Server counters per write, by side (a or b), if the runs of both sides recorded them.
     write_counters: dict[str, dict[str, float]] = field(default_factory=dict)
-    servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
-    tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
+    servers: Servers = field(default_factory=Servers)  # differences of the two servers
+    tables: dict[str, frozenset[str]] = field(default_factory=dict)  # table names by digest, if two sides are compared
     # Columns of the unique indexes that both servers have, by bare table.
     unique_keys: dict[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
     routines: dict[str, frozenset[str]] = field(default_factory=dict)  # names of the routines that each digest calls
-    written: dict[str, int] = field(default_factory=dict)  # how each digest is written: bits of PROPERTIES
+    written: dict[str, int] = field(default_factory=dict)  # properties of each digest as bits (PROPERTIES)
     variables: list[Variable] = field(default_factory=list)  # server variables that differ
 
-    disturbance: Disturbance = UNKNOWN  # where other programs disturbed one side more than the other
+    disturbance: Disturbance = UNKNOWN  # blocks of time that other programs disturbed on one side
 
     @property
     def compares(self) -> bool:
-        """Whether there are two sides, so that differences can be ranked."""
+        """Return whether the report has two sides."""
         return bool(self.b)
 
     @property
     def sides(self) -> dict[str, list[Folder]]:
-        """The rounds of each side that there is, by its letter: a, b."""
+        """The rounds of each side by its letter (a, b). A missing side is left out."""
         return {"a": self.a, "b": self.b} if self.b else {"a": self.a}
 
     @property
@@ -269,9 +281,9 @@ class Report:
 
     @property
     def rounds(self) -> int:
-        """How many rounds each side has."""
+        """The number of rounds of each side."""
         return min(len(rounds) for rounds in self.sides.values())
 
     def count(self, word: str) -> int:
-        """Return how many digests got this verdict."""
+        """Return the number of digests with this verdict."""
         return sum(1 for digest in self.digests if digest["verdict"] == word)

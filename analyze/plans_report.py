@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the report of a plans folder: how two servers would run a tape's digests, ranked by the tape's time."""
+"""Build the report of a plans folder: how two servers would run the digests of a tape, ranked by time on the tape."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +20,10 @@ MAX_REASONS = 5
 
 
 class DigestPlans(PlanEntry):
-    """The plans of a digest, with what the tape has of it. `share`: of the tape's time. Its `class` is never None."""
+    """The plans of a digest with the tape's data on it. `share`: its share of the tape's time.
+
+    `class` is never None.
+    """
 
     digest: str
     text: str
@@ -32,33 +35,33 @@ class DigestPlans(PlanEntry):
 
 @dataclass
 class PlansReport:
-    """`digests`: digest, text, class, tape_ns, share, events, changes and both sides' plans; what differs first."""
+    """The report of a plans folder. `digests`: both sides' plans by digest. Digests with different plans come first."""
 
     folder: Folder
     tape: Folder
     servers: Servers
     digests: list[DigestPlans] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)  # what was not asked, and why
+    limits: list[str] = field(default_factory=list)  # statements that were not asked, with the reason
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many digests are of each class, worst first."""
+        """The number of digests in each class, worst class first."""
         found = Counter(class_of(entry) for entry in self.digests)
         return {word: found[word] for word in CLASSES if found[word]}
 
     @property
     def other_work(self) -> list[tuple[DigestPlans, str]]:
-        """The digests whose plans agree and whose counters do not, with a sentence, most of the tape's time first."""
+        """Digests with equal plans but different counters, each with a sentence, the longest time on the tape first."""
         return [(entry, text) for entry in self.digests if (text := work_sentence(entry))]
 
     @property
     def changed(self) -> list[DigestPlans]:
-        """The digests whose plans differ, most of the tape's time first."""
+        """Digests with different plans, the longest time on the tape first."""
         return [entry for entry in self.digests if entry["class"] not in (SAME, UNKNOWN)]
 
 
 def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
-    """Return the report of a plans folder. Raises FolderError where it or its tape is not there or damaged."""
+    """Return the report of a plans folder. Raises FolderError if the folder or its tape is missing or damaged."""
     folder = open_folder("plans", folder_path)
     tape = open_folder("tape", Path(str((folder.plans_info.get("tape") or {}).get("path", ""))))
     check_tape(folder, tape)
@@ -73,14 +76,14 @@ def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
 
 
 def check_tape(folder: Folder, tape: Folder) -> None:
-    """Raise InputError where a plans folder is of another tape."""
+    """Raise InputError if a plans folder belongs to another tape."""
     known = (folder.plans_info.get("tape") or {}).get("id")
     if known is not None and known != tape_id(tape.info):
         raise InputError(f"{folder.path}: the plans belong to another tape, not to {tape.path}")
 
 
 def servers_of(folder: Folder) -> dict[str, ServerInfo]:
-    """Return the servers of a plans folder, by side: a, b."""
+    """Return the servers of a plans folder by side (a, b)."""
     return {"a": folder.plans_info.get("a") or {}, "b": folder.plans_info.get("b") or {}}
 
 
@@ -91,7 +94,7 @@ def side_of_folder(folder: Folder, side: str) -> Side:
 
 
 def class_of(entry: DigestPlans) -> str:
-    """Return of which class the plans of a digest are."""
+    """Return the class of a digest's plans."""
     return entry["class"] or UNKNOWN
 
 
@@ -121,18 +124,18 @@ def _digests(database: AnalysisDatabase, folder: Folder) -> list[DigestPlans]:
 
 
 def _urgency(entry: DigestPlans) -> tuple[bool, float, int, str]:
-    """What differs first, by the tape's time; then by how bad it is."""
+    """Return a sort key: differing plans first, then by time on the tape, then by class."""
     return entry["class"] in (SAME, UNKNOWN), -entry["share"], CLASSES.index(class_of(entry)), entry["digest"]
 
 
 def _unknown(digests: list[DigestPlans]) -> list[str]:
-    """Return why plans of digests cannot be told apart, by the reason."""
+    """Return the reasons for inconclusive plans, each with its number of digests."""
     reasons = Counter(entry["changes"][0] for entry in digests if entry["class"] == UNKNOWN and entry["changes"])
     return [f"{n:,} {'digest' if n == 1 else 'digests'}: {text}" for text, n in reasons.most_common(MAX_REASONS)]
 
 
 def _limits(folder: Folder) -> list[str]:
-    """Return what was not asked, a sentence each."""
+    """Return sentences on the statements that were not asked."""
     info = folder.plans_info
     found = list(info.get("problems") or ())
     if without := info.get("without_samples"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse the statements of a tape into a table: which rows they read or write, by their values."""
+"""Parse the statements of a tape into a table of the rows that they read or write, identified by values."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from ..native.bindings.grammar import Wanted, parse_statements
 from ..schemas import Folder
 from .database import SUSPECTS, AnalysisDatabase
 
-# The statements of some digests, with what was bound to them.
+# The statements of some digests, with their bound parameters.
 EVENTS = """
     SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
     FROM {events}
@@ -31,9 +31,10 @@ EVENTS = """
 def parse_events(
     database: AnalysisDatabase, tape: Folder, digests: Iterable[str], table: str, wanted: Wanted, memory: str
 ) -> None:
-    """Make a table of what the events of some digests have, as `wanted`: id is session * 2^31 + seq.
+    """Parse the events of some digests into a table. Column `id` is session * 2^31 + seq.
 
-    `keys` are of events that did not fail on the tape: others wrote nothing.
+    `wanted`: the kind of parts to store. `keys` uses only events that did not fail on the tape, because failed events
+    wrote nothing.
     """
     sound = "coalesce(errno, 0) = 0" if wanted == "keys" else "true"
     named = ", ".join(sql_text(digest) for digest in digests)
@@ -45,7 +46,10 @@ def parse_events(
 def parse_query(
     database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, query: str, table: str, wanted: Wanted = "parts"
 ) -> None:
-    """Parse the statements of a query (id, text, digest) into a table; `reading` streams them, no rows are kept."""
+    """Parse the statements of a query (id, text, digest) into a table.
+
+    `reading` streams the rows, so memory use stays small.
+    """
     stream = parse_statements(reading.sql(query), wanted)
     database.con.register("parsed_stream", stream)
     try:
@@ -56,7 +60,7 @@ def parse_query(
 
 
 def find_values(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
-    """Make races_found and limits_found, which results.sql reads, of the values of the statements that differ."""
+    """Create races_found and limits_found, which results.sql reads, from the values in the differing statements."""
     digests = [row["digest"] for row in database.query(f"report/{SUSPECTS}")]
     parse_events(database, tape, digests, "statement_values", "rows", memory)
     database.run("report/suspects_values")

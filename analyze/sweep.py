@@ -12,7 +12,10 @@ from .rows import SweepRow
 
 @dataclass(frozen=True)
 class SweepLevel:
-    """One level: the sessions that were open at once, and what they did. Times in nanoseconds, None without answers."""
+    """One level of a sweep: its number of concurrent sessions and its results.
+
+    Times are in ns, None without answers.
+    """
 
     sessions: int
     statements: int
@@ -24,12 +27,12 @@ class SweepLevel:
 
     @property
     def per_second(self) -> float:
-        """Statements a second."""
+        """Statements per second."""
         return self.statements / max(self.elapsed_ns / 1e9, 1e-9)
 
 
 def measure_level(run: Path, sessions: int) -> SweepLevel:
-    """Return what a run did with so many sessions. Raises FolderError where it is no run."""
+    """Return the results of a run with `sessions` sessions. Raises FolderError if the path is not a run."""
     database = open_analysis()
     try:
         database.con.execute(f"CREATE VIEW run_outcomes AS FROM {open_folder('run', run).source('outcomes')}")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report of a fault needs to know of a tape: numbers and words of our own, nothing that an application wrote."""
+"""Collect facts about a tape for a bug report: only numbers and querytape's own words.
+
+The facts contain no text of an application.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +16,7 @@ from .database import FACTS, Row, open_analysis
 from .tape_rows import TapeErrorsRow, TapeFlagsRow
 
 QUERIES = ("totals", "sizes", "arrivals", "commands", "classes", *FACTS)
-# A word of ours: of a source, a kind of problem or a warning. Longer ones are not.
+# Form of querytape's own words: sources, kinds of problems and of warnings. Longer words are replaced.
 _WORD = re.compile(r"[a-z][a-z0-9_]{1,30}")
 _VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}")
 FAMILIES = ("MariaDB", "Percona", "Aurora")
@@ -21,10 +24,10 @@ OTHER = "other"
 
 
 def tape_facts(path: Path, memory: str = "1500MB") -> dict[str, Any]:
-    """Return counts, sizes, times and kinds of a tape as JSON has them. Raises FolderError where it is none.
+    """Return counts, sizes, times and kinds of a tape as JSON values. Raises FolderError if the path is not a tape.
 
-    No statement, name, account, address, path or value of the tape is in it: a text is kept only where it is one of
-    querytape's own words, and of a server's version its numbers.
+    The result contains no statement, name, account, address, path or value from the tape. Texts are kept only if they
+    have the form of querytape's own words. Of a server's version only the numbers and the family are kept.
     """
     tape = open_folder("tape", path)
     database = open_analysis(memory)
@@ -41,7 +44,7 @@ def tape_facts(path: Path, memory: str = "1500MB") -> dict[str, Any]:
 
 
 def _of_json(info: TapeInfo) -> dict[str, Any]:
-    """Return what tape.json says, without its texts."""
+    """Return the content of tape.json without its texts."""
     return {
         "format_version": info["format_version"],
         "written_by": _version(info.get("tool_version")),
@@ -64,7 +67,7 @@ def _of_json(info: TapeInfo) -> dict[str, Any]:
 
 
 def _of_rows(found: dict[str, list[Row]]) -> dict[str, Any]:
-    """Return the analyses' rows with known words for keys."""
+    """Return the rows of the analyses. Unknown words in their keys are replaced."""
     known = {"commands": ("command", COMMANDS), "classes": ("class", CLASSES)}
     facts: dict[str, Any] = {}
     for name in ("totals", "sizes", "arrivals"):
@@ -80,7 +83,7 @@ def _of_rows(found: dict[str, list[Row]]) -> dict[str, Any]:
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys whose values are numbers, or lists of such."""
+    """Return the entries whose values are numbers or lists of numbers."""
     kept = {}
     for key, value in row.items():
         listed = value if isinstance(value, list) else [value]
@@ -90,12 +93,12 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _word(text: Any) -> str:
-    """Return a word as querytape writes such, `other` for anything else."""
+    """Return a text that has the form of querytape's own words, or else `other`."""
     return text if isinstance(text, str) and _WORD.fullmatch(text) else OTHER
 
 
 def _version(text: Any) -> str | None:
-    """Return a version's numbers and the server's family; None where it has none."""
+    """Return the numbers of a version and the server's family, or None if the text has no version."""
     if not isinstance(text, str) or (numbers := _VERSION.search(text)) is None:
         return None
     return " ".join([numbers[0], *(family for family in FAMILIES if family.lower() in text.lower())])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summarise a tape, and compare two tapes: the data that `querytape inspect` shows."""
+"""Summarise a tape, and compare two tapes, for `querytape inspect`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +13,17 @@ from .workload.workload import know_workload
 
 NS_PER_HOUR = 3.6e12
 NS_PER_SECOND = 1_000_000_000
-MAX_BINS = 120  # of what is drawn over time
-ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # times a power of a thousand ns, up to a second: lengths of a bin
+MAX_BINS = 120  # maximum number of bins of a chart over time
+ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # round bin lengths, in steps of 1000 from 1 ns to below 1 s
 ROUND_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)
 
 
 @dataclass
 class TapeSummary:
-    """A tape and the rows of each analysis of it, by name: of database.INSPECT, and of database.WORKLOAD.
+    """A tape and the rows of each analysis of INSPECT and WORKLOAD, by name.
 
-    `indexes`: what workload.indexes.index_report says of a server's, where one was asked. `pictures`: rows of
-    database.PICTURES, where they were asked for, over bins of `bin_ns`.
+    `indexes`: the report of workload.indexes.index_report, if a server was asked. `pictures`: rows of PICTURES, if
+    charts were requested, with bins of `bin_ns`.
     """
 
     tape: Folder
@@ -36,7 +36,7 @@ class TapeSummary:
 
 @dataclass
 class TapeDifference:
-    """Two tapes: the row of totals of each, and a row for each digest, the largest change in frequency first."""
+    """Two tapes: the totals of each, and a row per digest. The largest change in frequency comes first."""
 
     tapes: list[Folder]
     totals: list[TapeTotalsRow]
@@ -44,7 +44,10 @@ class TapeDifference:
 
 
 def summarise_tape(path: Path, memory: str = "1500MB", *, pictures: bool = False) -> TapeSummary:
-    """Run every analysis on a tape; `pictures`: those that its page draws, too. Raises FolderError where it is none."""
+    """Run every analysis on a tape. `pictures`: also run the analyses for charts.
+
+    Raises FolderError if the path is not a tape.
+    """
     tape = open_folder("tape", path)
     database = open_analysis(memory)
     try:
@@ -62,9 +65,9 @@ def summarise_tape(path: Path, memory: str = "1500MB", *, pictures: bool = False
 
 
 def bin_length(totals: TapeTotalsRow) -> int:
-    """Return the length of a bin in ns: a round one, of which MAX_BINS cover a tape with these totals.
+    """Return a round bin length in ns, so that at most MAX_BINS bins cover a tape with these totals.
 
-    It is not finer than the tape's times: those of some logs are whole seconds.
+    A bin is at least as long as the precision of the tape, because some logs have whole seconds only.
     """
     span = (totals["last_ns"] or 0) - (totals["first_ns"] or 0)
     least = max(-(-span // (MAX_BINS - 1)), totals["precision_ns"] or 0, 1)
@@ -80,7 +83,7 @@ def bin_length(totals: TapeTotalsRow) -> int:
 
 
 def compare_tapes(path: Path, later: Path, memory: str = "1500MB") -> TapeDifference:
-    """Return what changed from one tape to a later one. Raises FolderError where one is none."""
+    """Return the changes from one tape to a later one. Raises FolderError if a path is not a tape."""
     tapes = [open_folder("tape", path), open_folder("tape", later)]
     totals: list[TapeTotalsRow] = []
     database = open_analysis(memory)

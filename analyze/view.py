@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decide what a report shows: its sentences, their tones and their order. Terminal, Markdown and HTML lay it out."""
+"""Decide the content of a report: its sentences, their tones and their order. Terminal, Markdown and HTML format it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from .verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SLOWER, UNSTABLE, WO
 
 
 class Tone(StrEnum):
-    """The tone of a sentence. `soft` is information only."""
+    """The tone of a sentence. `soft`: information only."""
 
     BAD = "bad"
     WARN = "warn"
@@ -41,7 +41,7 @@ class Tone(StrEnum):
 
 
 VERDICT_TONES = {SLOWER: Tone.BAD, ERRORS: Tone.BAD, FASTER: Tone.GOOD, UNSTABLE: Tone.WARN, INCONCLUSIVE: Tone.SOFT}
-MAX_COUNTERS = 12  # that are shown at once
+MAX_COUNTERS = 12  # counters shown at once
 ROUNDS_SAID = "Relative latency: service time of a round divided by that of A's first round, over all statements."
 TIMES_SAID = (
     "Service time: from sending a statement to the last byte of its reply. Response time: from the due time to the last"
@@ -57,7 +57,7 @@ ANSWER_TONES = {YES: Tone.GOOD, NO: Tone.BAD}
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence and its tone."""
+    """A sentence with its tone."""
 
     tone: Tone
     text: str
@@ -65,7 +65,7 @@ class Said:
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run, by the letter of its side. `more`: that it is the first of several rounds, or empty."""
+    """One run with the letter of its side. `more`: a note if it is the first of several rounds, or ""."""
 
     letter: str
     path: str
@@ -78,7 +78,10 @@ class RunLine:
 
 @dataclass(frozen=True)
 class Differences:
-    """The differences of the servers. `more`: how many are not listed. `of_version`: what the version explains."""
+    """The differences of the servers. `more`: number of unlisted differences.
+
+    `of_version`: those caused only by the version.
+    """
 
     shown: tuple[Said, ...]
     more: int
@@ -87,25 +90,27 @@ class Differences:
 
     @property
     def title(self) -> str:
-        """The words before the first difference; with it they are a sentence."""
+        """The words before the first difference, which complete it to a sentence."""
         return "The servers differ:" if self.shown else "The servers differ"
 
     @property
     def first(self) -> str:
-        """The most important difference, or how many the version explains."""
+        """The most important difference, or else the number of differences that only the version causes."""
         if self.shown:
             return self.shown[0].text
         return f"in {plural(len(self.of_version), 'point')} caused only by the version"
 
     @property
     def others(self) -> str:
-        """How many more there are, where there are."""
+        """The number of further differences as a phrase, or ""."""
         return f"and {count(len(self.shown) - 1 + self.more)} more" if len(self.shown) > 1 else ""
 
 
 @dataclass(frozen=True)
 class PartLine:
-    """A part of the answer. `counts` and `shares` are empty where nothing is in it; `said` is all of it in a few words.
+    """One part of the answer. `counts` and `shares` are empty if the part is empty.
+
+    `said`: the whole part as a short text.
 
     `cells`: name, digests, events, share of the traffic, share of the time, time lost.
     """
@@ -121,7 +126,7 @@ class PartLine:
 
 @dataclass(frozen=True)
 class TaskLine:
-    """A task for the reader. `asks`: whether somebody has to act. `digests`: those it is about, with their events."""
+    """A task for the reader. `asks`: whether somebody must act. `digests`: its digests with their number of events."""
 
     tone: Tone
     tag: str
@@ -129,12 +134,15 @@ class TaskLine:
     said: str
     part: str
     digests: tuple[tuple[str, int], ...]
-    shown: tuple[str, ...]  # digests; those that follow from it where it has none
+    shown: tuple[str, ...]  # its digests, or else the digests that follow from it
 
 
 @dataclass(frozen=True)
 class ResultLine:
-    """Other results of a digest. `reason` is empty where none is known, `more_rows` where their number is the same."""
+    """Different results of a digest. `reason` is empty if unknown.
+
+    `more_rows`: the difference in the number of rows, or "" if the number is equal.
+    """
 
     what: str
     reason: str
@@ -146,7 +154,7 @@ class ResultLine:
 
 @dataclass(frozen=True)
 class EventsLine:
-    """The end of some events of a run, by its letter. `share`: of all its events."""
+    """An outcome of some events of a run. `share`: of all events of the run."""
 
     letter: str
     status: str
@@ -157,7 +165,10 @@ class EventsLine:
 
 @dataclass(frozen=True)
 class LateLine:
-    """Waiting times of the events of a run, by its letter: quantiles and the greatest time; `over`: of 1 ms."""
+    """Waiting times of a run's events: quantiles and maximum.
+
+    `over`: share of the events that waited longer than 1 ms.
+    """
 
     letter: str
     cause: str
@@ -169,7 +180,7 @@ class LateLine:
 
 @dataclass(frozen=True)
 class ExplainedLine:
-    """A digest, and what may explain how it changed, a sentence each."""
+    """A digest with sentences that may explain its change."""
 
     digest: str
     text: str
@@ -178,13 +189,14 @@ class ExplainedLine:
 
 @dataclass(frozen=True)
 class View:
-    """A report as it is shown. What needs an answer (question, parts, tasks, verdicts) is empty for a run alone.
+    """The content of a report, prepared for display.
 
-    `acts`: the sections that ask somebody to act: statements, errors, results.
+    The fields of the answer (question, parts, tasks, verdicts) are empty for a single run. `acts`: the sections that
+    require action: statements, errors, results.
     """
 
     tape: str
-    reference: str  # what B or the run is compared with
+    reference: str  # name of the baseline
     runs: tuple[RunLine, ...]
     differences: Differences
     cache: str
@@ -193,24 +205,24 @@ class View:
     answer_notes: tuple[str, ...]
     parts: tuple[PartLine, ...]
     tasks: tuple[TaskLine, ...]
-    verdicts: tuple[tuple[str, int, Tone | None], ...]  # word, digests, tone; None = plain
+    verdicts: tuple[tuple[str, int, Tone | None], ...]  # word of the verdict, number of digests, tone (None: plain)
     margin: str
     baseline: str
     acts: frozenset[str]
     results: tuple[ResultLine, ...]
     results_checked: str
-    results_same: bool  # something was compared, and nothing differs
-    results_answer: str  # where nothing differs
+    results_same: bool  # results were compared and none differ
+    results_answer: str  # text if no result differs
     events: tuple[EventsLine, ...]
     lateness: tuple[LateLine, ...]
-    lateness_answer: str  # where no event has a due time
-    errors_answer: str  # where no error is listed
+    lateness_answer: str  # text if no event has a due time
+    errors_answer: str  # text if no error is listed
     plans: tuple[ExplainedLine, ...]  # digests whose query plans differ
-    works: tuple[ExplainedLine, ...]  # digests whose counters differ, and not their plans
+    works: tuple[ExplainedLine, ...]  # digests with equal plans but different counters
     write_work: str
-    plans_answer: str  # where no plan differs
-    counters_said: str  # of those after the first MAX_COUNTERS
-    variables: tuple[Variable, ...]  # that have a place in the table of causes
+    plans_answer: str  # text if no plan differs
+    counters_said: str  # text on the counters after the first MAX_COUNTERS
+    variables: tuple[Variable, ...]  # variables in the table of causes
     other_variables: tuple[Variable, ...]
     others_said: str
     rounds_said: str
@@ -219,7 +231,7 @@ class View:
 
 
 def view_of(report: Report) -> View:
-    """Return what a report shows."""
+    """Return the content of a report for display."""
     answer = answer_of(report)
     results, hidden = report.answers["results"], len(report.answers["counters"]) - MAX_COUNTERS
     return View(
@@ -322,7 +334,7 @@ def _verdicts(report: Report) -> Iterator[tuple[str, int, Tone | None]]:
 
 
 def differences_of(servers: Servers) -> Differences:
-    """Return in what the servers differ."""
+    """Return the differences of the servers for display."""
     shown = tuple(Said(Tone.BAD if each.changed else Tone.WARN, reason_text(each)) for each in servers.shown)
     return Differences(shown, servers.more, tuple(each.text for each in servers.folded), servers.problem)
 

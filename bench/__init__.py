@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches: each compares querytape with a peer, or with a bound; `make bench` runs them."""
+"""Benchmarks of querytape. Each compares querytape with another program or with a limit. `make bench` runs them."""

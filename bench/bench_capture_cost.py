@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what each way of capturing costs production: its throughput, its p99 at a steady rate, its CPU time."""
+"""Measures the cost of each capture method for a server: throughput, p99 at a steady rate, and CPU time."""
 
 import os
 import re
@@ -17,14 +17,14 @@ from ..servers.sandbox import Server, start_server
 from .pairs import Figures, MissingError, Pair, Side, run_program
 from .recording import sysbench
 
-SECONDS = 4  # at full speed, and again at the steady rate
+SECONDS = 4  # seconds of each run: full speed, then steady rate
 THREADS = 8
-START_S, SETTLE_S = 15, 2.5  # what captures is waited for, so long at most, and at least
-STEADY = 0.4  # of what the server does without a capture
+START_S, SETTLE_S = 15, 2.5  # maximum and minimum wait for the capture to start
+STEADY = 0.4  # share of the throughput without a capture
 SERVERS = ("mariadb", "mysql-8.0")
 WORKLOADS = {"oltp_point_select": "point selects", "oltp_read_write": "read-write transactions"}
 CONFIG = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "performance-schema": "ON"}
-AUDIT = "server_audit.so"  # of the package mariadb-server; QT_PLUGIN_DIR names its folder where that isn't installed
+AUDIT = "server_audit.so"  # in Debian's mariadb-server; QT_PLUGIN_DIR is another folder of it
 PLUGIN_DIRS = ("/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin")
 NOTE = (
     "Ours is the server while it is captured, the peer the same server without. CPU: server and capture together. "
@@ -34,7 +34,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Way:
-    """One way of capturing: what is typed for it, and how it is on for a while, giving the process that captures."""
+    """A capture method: its command as shown, and a context manager that runs it and yields the capturing process."""
 
     name: str
     command: str
@@ -43,19 +43,19 @@ class Way:
 
 @dataclass(frozen=True)
 class Load:
-    """What sysbench does to a server: one of its scripts, and the steady rate in its own events a second."""
+    """The sysbench load of a server: a sysbench script, and its steady rate in sysbench events per second."""
 
     server: Server
     script: str
     rate: int = 0
 
     def command(self, *options: str) -> tuple[str, ...]:
-        """Return sysbench's command line for one run."""
+        """Return the sysbench command line of one run."""
         ignored = "--mysql-ignore-errors=1213,1020,1205,1062"
         return (*sysbench(self.server, self.script, THREADS, f"--time={SECONDS}", ignored, *options), "run")
 
     def run(self, way: Way) -> Figures:
-        """Run at full speed, then at the steady rate, while the way is on."""
+        """Run the load at full speed, then at the steady rate, while the capture is active."""
         with way.on as capture:
             processes = [self.server.pid, *([capture.pid] if capture else [])]
             before = sum(map(cpu_s, processes))
@@ -71,7 +71,7 @@ class Load:
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield for each server and workload one pair a way: captured, and not."""
+    """Yield one pair for each server, workload and capture method: with the capture, and without."""
     work.chmod(0o755)
     for kind in SERVERS:
         plugins = audit_folder() if kind == "mariadb" else None
@@ -92,9 +92,9 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def steady_load(server: Server, script: str) -> Load:
-    """Find the full speed of a script once, and settle the rate for p99 by it."""
+    """Measure the full speed of a script once, and return a load at the steady share of this speed."""
     load = Load(server, script)
-    run_program(*load.command())  # fills the buffer pool
+    run_program(*load.command())  # this run fills the buffer pool
     events = number(r"^ *total number of events: +(\d+)$", run_program(*load.command()).output)
     return Load(server, script, max(1, int(STEADY * events / SECONDS)))
 
@@ -103,7 +103,7 @@ NOTHING = Way("nothing", "", nullcontext())
 
 
 def ways(server: Server, work: Path, audit: bool) -> Iterator[Way]:
-    """Yield the ways that this machine and this server have; what is missing is said."""
+    """Yield the capture methods that work on this machine and server. Print the missing ones."""
     for switch in ("slow_query_log", "general_log"):
         settings = [f"SET GLOBAL {switch} = ON"] + (
             ["SET GLOBAL long_query_time = 0"] if switch == "slow_query_log" else []
@@ -129,7 +129,7 @@ def ways(server: Server, work: Path, audit: bool) -> Iterator[Way]:
 
 
 class ServerLog(AbstractContextManager[None]):
-    """The server's own log, on for a while; its file is emptied afterwards."""
+    """Enables the server's own log in a block, and empties the log file afterwards."""
 
     def __init__(self, server: Server, on: list[str], off: list[str]) -> None:
         self._server, self._on, self._off = server, on, off
@@ -148,7 +148,7 @@ class ServerLog(AbstractContextManager[None]):
 
 
 class Running(AbstractContextManager["subprocess.Popen[bytes]"]):
-    """A program that captures; what it wrote is removed afterwards."""
+    """Runs a capturing program in a block, and removes its output afterwards."""
 
     def __init__(self, command: tuple[str, ...], output: Path) -> None:
         self._command, self._output = command, output
@@ -180,19 +180,19 @@ class Running(AbstractContextManager["subprocess.Popen[bytes]"]):
 
 
 def audit_folder() -> Path | None:
-    """Return the folder that has MariaDB's audit plugin, or None."""
+    """Return the folder of MariaDB's audit plugin, or None."""
     folders = [os.environ["QT_PLUGIN_DIR"]] if "QT_PLUGIN_DIR" in os.environ else PLUGIN_DIRS
     return next((Path(folder) for folder in folders if (Path(folder) / AUDIT).exists()), None)
 
 
 def cpu_s(pid: int) -> float:
-    """Return the user and system time that a process has used, in seconds (proc_pid_stat(5))."""
+    """Return the user and system CPU time of a process in seconds (proc_pid_stat(5))."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def number(pattern: str, output: str) -> float:
-    """Return the number that sysbench printed. Raises RuntimeError where it printed none."""
+    """Return a number from the sysbench output. Raises RuntimeError if the output does not contain the number."""
     match = re.search(pattern, output, re.MULTILINE)
     if match is None:
         raise RuntimeError(f"sysbench did not print {pattern!r}: {output[-500:]}")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures `querytape tape deal` against writing the tape again (`tape merge` of one). At least 0.8 of its speed."""
+"""Compares `querytape tape deal` with rewriting the tape (`tape merge` of one tape).
+
+The target for deal is at least 0.8 of the speed of merge.
+"""
 
 import shutil
 import sys
@@ -17,7 +20,7 @@ TAPES = 16
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one pair."""
+    """Yield the only pair."""
     write_mixed_log(work / "slow.log", EVENTS)
     capture([work / "slow.log"], work / "m.tape")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the reading of a real general log, with digests, on one core."""
+"""Measures parsing a real general log, with digests, on one core."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PART_ROWS, PART_BYTES = 200_000, 48 << 20
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one measurement."""
+    """Yield the only measurement."""
     log = record_log(work, MEGABYTES, "general_log")
     size = log.stat().st_size / 1e6
 

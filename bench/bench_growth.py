@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how the cost of an event grows with the work: 20,000 events, 10 and 100 times as many, on each way."""
+"""Measures how the CPU time per event grows with the number of events: 20,000, 200,000 and 2,000,000, per command."""
 
 import shutil
 import sys
@@ -17,7 +17,7 @@ NOTE = "CPU of the whole command over the events; the start of the program is in
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield one measurement for each way: capture, inspect, replay, report."""
+    """Yield one measurement for each command: capture, inspect, replay, report."""
     url = f"mysql://null@127.0.0.1:{stack.enter_context(null_server())}"
     for events in SIZES:
         write_mixed_log(work / f"{events}.log", events)
@@ -37,7 +37,10 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def way(name: str, command: str, run: Callable[[int], float]) -> Pair:
-    """Return one way's measurement: CPU of an event at each size, and how the largest compares with the middle one."""
+    """Return the measurement of one command: the CPU time per event at each size.
+
+    The last figure is the ratio of the largest size to the middle size.
+    """
 
     def figures() -> Figures:
         cost = {events: run(events) / events * 1e6 for events in SIZES}
@@ -48,7 +51,7 @@ def way(name: str, command: str, run: Callable[[int], float]) -> Pair:
 
 
 def capture(work: Path, events: int) -> float:
-    """Return the CPU seconds of making a tape."""
+    """Return the CPU seconds of capturing a tape."""
     shutil.rmtree(work / "x.tape", ignore_errors=True)
     return run_querytape("capture", "slowlog", str(work / f"{events}.log"), "-o", str(work / "x.tape"))
 
@@ -67,5 +70,5 @@ def report(work: Path, events: int) -> float:
 
 
 def run_querytape(*arguments: str) -> float:
-    """Run a command to its end and return its CPU seconds."""
+    """Run a querytape command and return its CPU seconds."""
     return run_program(sys.executable, "-m", "querytape", *arguments).cpu_s

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures `querytape inspect` with all that it knows of a workload, on tapes of 1 and 10 million events.
+"""Measures a complete `querytape inspect` on tapes of 1 and 10 million events.
 
-The tapes have 200 sessions, transactions of eight statements on 60 tables, 90 kinds of them, and over 500 digests.
+The tapes have 200 sessions and over 500 digests. There are 90 kinds of transactions on 60 tables. A transaction has
+eight statements.
 """
 
 import json
@@ -24,9 +25,9 @@ from .pairs import Pair, Side
 SIZES = (1_000_000, 10_000_000)
 SESSIONS = 200
 PER_SECOND = 10_000
-KINDS = 90  # of transactions
+KINDS = 90  # kinds of transactions
 TABLES = 60
-# What a transaction of kind {k} does, statement by statement; {v} is a value, another one in each.
+# The statements of a transaction of kind {k}. {v} is a value that differs in each statement.
 STEPS = (
     "BEGIN",
     "SELECT c{k}, note FROM t{a} WHERE id = {v}",
@@ -40,7 +41,7 @@ STEPS = (
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the two sizes; nothing that we know of tells as much of a log."""
+    """Yield the two sizes. We know of no comparable program, so there is no peer."""
     for events in SIZES:
         tape = apart(make_workload_tape, work / f"{events}.tape", events)
         command = (sys.executable, "-m", "querytape", "inspect", str(tape), "--json")
@@ -52,7 +53,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
         )
 
 
-# A digest's text, and what a tape keeps of it; `text` has @ for the value.
+# A digest's text and its row on a tape. `text` has @ in place of the value.
 TEXTS = """
     kind INTEGER, step INTEGER, text VARCHAR, digest VARCHAR, class VARCHAR, actions BIGINT, tables VARCHAR[],
     normalized VARCHAR
@@ -78,7 +79,7 @@ DIGESTS = """
 
 
 def make_workload_tape(path: Path, events: int) -> Path:
-    """Write the tape: each session sends one transaction after the other, of a kind and with values by chance."""
+    """Write the tape. Each session sends transactions one after another, with random kinds and values."""
     make_even_tape(path, SESSIONS, events, PER_SECOND)
     part, made = path / "events" / "part-00000.parquet", path / "made.parquet"
     with duckdb.connect() as con:
@@ -99,7 +100,7 @@ def make_workload_tape(path: Path, events: int) -> Path:
 
 
 def texts() -> Iterator[tuple[object, ...]]:
-    """Yield the rows of TEXTS: each statement of each kind of transaction."""
+    """Yield the rows of TEXTS: one for each statement of each kind of transaction."""
     normalizer = Normalizer()
     for kind in range(KINDS):
         for step, pattern in enumerate(STEPS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how late the replayer itself is: 200 sessions, 2,000 events a second, and threads that only sleep."""
+"""Measures the lateness of the replayer: 200 sessions with 2,000 events per second, next to threads that only sleep."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ TIMER_PROBES = 32
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one measurement."""
+    """Yield the only measurement."""
     server = stack.enter_context(start_server("mariadb", config={"max-connections": "400"}))
     log, tape = work / "steady.log", work / "steady.tape"
     write_steady_log(log, SESSIONS, EVENTS_PER_S, SECONDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures `querytape lint` on a tape of 5,000 digests, six statements of each. The aim is five seconds."""
+"""Measures `querytape lint` on a tape of 5,000 digests with six statements each. The target is 5 seconds."""
 
 import sys
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DIGESTS = 5_000
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one measurement; nothing that we know of checks a log for an upgrade."""
+    """Yield the only measurement. We know of no other program that checks a log for an upgrade, so there is no peer."""
     write_log(work / "slow.log", DIGESTS)
     capture([work / "slow.log"], work / "lint.tape")
     options = ("--from", "mysql-5.7", "--to", "mysql-8.4")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures live capture under the full load of sysbench: lost queries and CPU time, compared with tcpdump."""
+"""Measures a live capture under the full load of sysbench: lost queries and CPU time, compared with tcpdump."""
 
 import os
 import re
@@ -25,7 +25,7 @@ PART_ROWS, PART_BYTES = 200_000, 48 << 20
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the pair of this bench."""
+    """Yield the only pair."""
     if shutil.which("tcpdump") is None:
         raise MissingError("tcpdump (package tcpdump)")
     work.chmod(0o755)
@@ -65,7 +65,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
-    """Run the load while `command` listens; return the queries sent and the listener's CPU seconds."""
+    """Run the load while `command` captures. Return the number of queries sent and the CPU seconds of `command`."""
     listener = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(2.5)
     if listener.poll() is not None:
@@ -84,5 +84,5 @@ def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
 
 
 def figures(sent: int, seen: int, cpu_s: float) -> Figures:
-    """Return what both sides are measured by."""
+    """Return the figures that are compared for both sides."""
     return {"queries/s": sent / SECONDS, "lost": max(sent - seen, 0), "CPU us/query": cpu_s / sent * 1e6}

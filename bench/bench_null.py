@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the replayer alone, against the null server, which answers anything at once on the same machine.
+"""Measures the replayer without a real server: the null server on the same machine answers at once.
 
-Throughput at --pace none, and timing, memory and start of 100 to 10,000 sessions next to threads that only sleep.
+Measures the throughput at --pace none. Also measures lateness, memory and start time of 100 to 10,000 sessions, next to
+threads that only sleep.
 """
 
 from collections.abc import Iterator
@@ -20,11 +21,11 @@ SESSIONS = (100, 1_000, 10_000)
 PER_SECOND = 10_000
 SECONDS = 10
 TIMER_PROBES = 32
-FEW = 100  # sessions that memory is counted from
+FEW = 100  # sessions of the run that is the baseline for memory
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield one measurement for each number of connections, and of sessions."""
+    """Yield one measurement for each number of connections, then one for each number of sessions."""
     port = stack.enter_context(null_server())
     url = f"mysql://null@127.0.0.1:{port}"
     for n in CONNECTIONS:
@@ -37,7 +38,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def throughput(work: Path, url: str, connections: int) -> Pair:
-    """As fast as so many sessions go."""
+    """Return the throughput of a replay with this number of connections, as fast as possible."""
     tape = work / f"even{connections}"
     make_even_tape(tape, connections, EVENTS if connections > 1 else EVENTS // 4, 100_000)
 
@@ -55,7 +56,10 @@ def throughput(work: Path, url: str, connections: int) -> Pair:
 
 
 def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
-    """How late, how large and how soon so many sessions are; `few_bytes`: the process with FEW of them."""
+    """Return lateness, memory and start time of a replay with this number of sessions.
+
+    `few_bytes`: the memory of the process with FEW sessions.
+    """
     tape, more = work / f"timed{sessions}", sessions - FEW
     make_even_tape(tape, sessions, PER_SECOND * SECONDS, PER_SECOND)
     options = ("--timer-probes", str(TIMER_PROBES), "--connect-rate", "5000", "--lead", "5s", "--sample", "0s")

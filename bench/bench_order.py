@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures --order commit: its cost without conflicts, and a foreign TPC-C against the version before.
+"""Measures --order commit: its cost without conflicts, and a TPC-C recording replayed by this and the previous version.
 
-Without conflicts eight sessions have a table each; --order time is the peer.
-The TPC-C is the samples' tpcc8. The version before is a checkout with its .venv; QT_BEFORE contains its folder.
+Without conflicts, eight sessions use one table each, and --order time is the peer. The TPC-C recording is tpcc8 of the
+samples. The previous version is a checkout with its .venv. QT_BEFORE is the path of this checkout.
 """
 
 import json
@@ -26,11 +26,11 @@ from .replaying import replay_url
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 SESSIONS = 8
-ROUNDS = 4_000  # of BEGIN, UPDATE, SELECT, COMMIT in each session
+ROUNDS = 4_000  # transactions per session: BEGIN, UPDATE, SELECT, COMMIT
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the cost without conflicts, and the TPC-C."""
+    """Yield the pair without conflicts, then the pair of the TPC-C recording."""
     server = stack.enter_context(start_server("mariadb"))
     server.execute("CREATE DATABASE shop")
     for n in range(SESSIONS):
@@ -48,7 +48,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def make_tape(tape: Path) -> None:
-    """Write a tape of transactions that each session makes on its own table."""
+    """Write a tape on which each session runs transactions on its own table."""
     make_even_tape(tape, SESSIONS, SESSIONS * ROUNDS * 4, 20_000)
     part = tape / "events" / "part-00000.parquet"
     table = "'own' || (session - 1)"
@@ -78,7 +78,7 @@ def make_tape(tape: Path) -> None:
 
 
 def side(order: str, tape: Path, server: Server, work: Path) -> Side:
-    """Replay the tape in one of the two orders."""
+    """Return the side that replays the tape in this order."""
     options = ("--order", order, "--pace", "none", "--allow-writes", "--target-is-disposable", "--sample", "0s")
 
     def run() -> Figures:
@@ -96,7 +96,7 @@ def side(order: str, tape: Path, server: Server, work: Path) -> Side:
 
 
 def tpcc8(stack: ExitStack, work: Path) -> Pair:
-    """Return the foreign TPC-C, replayed by this version and by the one before."""
+    """Return the pair that replays the TPC-C recording with this version and with the previous version."""
     samples = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "tpcc8"
     if not samples.is_dir():
         raise MissingError(f"the recording {samples} (QT_SAMPLES)")
@@ -118,10 +118,10 @@ def tpcc8(stack: ExitStack, work: Path) -> Pair:
 
 
 class TpccSide:
-    """Replays the TPC-C with one version of querytape."""
+    """Replays the TPC-C recording with one version of querytape."""
 
     def __init__(self, program: tuple[str, ...], tape: Path, server: Server, after: dict[str, int], work: Path) -> None:
-        """`after`: CHECKSUM TABLE of each table after the recorded run."""
+        """Build the replay command. `after`: CHECKSUM TABLE of each table after the recorded workload."""
         self.after, self.server, self.work = after, server, work
         self.run_folder = work / "tpcc8.run"
         options = ("--order", "commit", "--pace", "none", "--now", "original", "--insert-id", "original")
@@ -132,11 +132,14 @@ class TpccSide:
         )
 
     def side(self, name: str) -> Side:
-        """Return it as one side of a pair."""
+        """Return this replay as one side of a pair."""
         return Side(name, " ".join(self.command), self.run)
 
     def run(self) -> Figures:
-        """Restore the data, replay, and compare the tables. A replay with broken waits exits with 4."""
+        """Restore the data, replay, and compare the tables.
+
+        The exit code is ignored: a replay with broken waits exits with 4.
+        """
         with (self.work / "before.sql").open("rb") as dump:
             subprocess.run(["mariadb", "-uroot", f"-S{self.server.socket}"], stdin=dump, check=True)
         shutil.rmtree(self.run_folder, ignore_errors=True)

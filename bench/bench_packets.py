@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the decoding of packets, alone and to a tape, compared with tcpdump (which only copies) and tshark."""
+"""Measures packet decoding, with and without writing a tape, compared with tcpdump (which only copies) and tshark."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     for program in ("tcpdump", "tshark"):
         if shutil.which(program) is None:
             raise MissingError(f"{program} (package {program})")
-    work.chmod(0o755)  # tcpdump as root becomes a user of its own, who must read what it wrote
+    work.chmod(0o755)  # tcpdump drops root and must be able to read its own files
     server = stack.enter_context(start_server("mariadb", config={"innodb-buffer-pool-size": "512M"}))
     server.execute("CREATE DATABASE sbtest")
     run_program(*sysbench(server, "oltp_read_write", 1), "prepare")
@@ -40,7 +40,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def record(load: tuple[str, ...], port: int, path: Path) -> None:
-    """Record sysbench's packets on the loopback."""
+    """Record the packets of sysbench on the loopback interface."""
     listen = ("tcpdump", "-i", "lo", "-s", "0", "-B", "65536", "-w", str(path), f"tcp port {port}")
     dump = subprocess.Popen(listen, stderr=subprocess.PIPE, text=True)
     time.sleep(1)
@@ -54,7 +54,7 @@ def record(load: tuple[str, ...], port: int, path: Path) -> None:
 
 
 def of_file(test: str, path: Path, port: int, tape: Path) -> Iterator[Pair]:
-    """Yield the pairs on one capture file."""
+    """Yield the pairs for one capture file."""
     size = path.stat().st_size / 1e6
     counted = 0
 

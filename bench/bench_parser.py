@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the reading of a real slow log: parser alone, capture compared with pt-query-digest, memory on 2 GB."""
+"""Measures a real slow log: the parser without a tape, capture next to pt-query-digest, and memory on 2 GB."""
 
 import shutil
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures --pace none: speed and cost of a query, compared with sysbench and mysqlslap on the same statements."""
+"""Measures --pace none: speed and CPU cost of a query, compared with sysbench and mysqlslap on the same statements."""
 
 import re
 import shutil
@@ -14,16 +14,16 @@ from .pairs import Figures, MissingError, Pair, Ran, Side, run_program
 from .recording import sysbench
 from .replaying import capture, replay_url
 
-QUERIES = 200_000  # on one connection a quarter
-TRANSACTIONS = 6_000  # of oltp_read_write: 20 queries each; on one connection a quarter
-SLAP_QUERIES = 5_000  # of each client
+QUERIES = 200_000  # queries; a quarter of them with one connection
+TRANSACTIONS = 6_000  # transactions of oltp_read_write, 20 queries each; a quarter of them with one connection
+SLAP_QUERIES = 5_000  # queries per client
 POINT, WRITE = "oltp_point_select", "oltp_read_write"
 CPU_NOTE = "CPU us a query: the peer's whole process; ours the engine's threads. The whole process is below it."
 
 
 @dataclass(frozen=True)
 class Case:
-    """One of sysbench's scripts on so many connections, through the loopback or the unix socket."""
+    """A sysbench script with a number of connections, over loopback TCP or the unix socket."""
 
     script: str
     connections: int
@@ -31,17 +31,17 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What its files are called by."""
+        """Name of the case's files."""
         return f"{self.script}{self.connections}{'s' if self.by_socket else ''}"
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Title of the case in the output."""
         what = "Point selects" if self.script == POINT else "Read-write transactions"
         return f"{what} on {self.connections} connections {'through the unix socket' if self.by_socket else 'over TCP'}"
 
     def peer(self, server: Server) -> tuple[str, ...]:
-        """Return sysbench's command line but for its last word."""
+        """Return sysbench's command line without the last word."""
         events = (QUERIES if self.script == POINT else TRANSACTIONS) // (4 if self.connections == 1 else 1)
         base = sysbench(server, self.script, self.connections, f"--events={events}", "--time=0")
         if self.script == WRITE:
@@ -58,7 +58,7 @@ CASES = (
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield one pair for each case of sysbench, then those of mysqlslap."""
+    """Yield one pair for each case of sysbench, then the pairs of mysqlslap."""
     config = {"innodb-buffer-pool-size": "512M", "max-connections": "600", "innodb-flush-log-at-trx-commit": "0"}
     server = stack.enter_context(start_server("mariadb", config=config))
     server.execute("CREATE DATABASE sbtest")
@@ -91,7 +91,7 @@ def _pair(
     command: tuple[str, ...],
     read: Callable[[Ran], Figures],
 ) -> Pair:
-    """Record the peer's run and return the replay of it, paired with the peer itself."""
+    """Record the run of the peer, and return the pair of its replay and the peer."""
     tape = base.with_suffix(".tape")
     _record(server, command, tape)
     url = f"mysql://root@/sbtest?socket={server.socket}" if by_socket else server.url("sbtest")
@@ -112,7 +112,7 @@ def _pair(
 
 
 def _record(server: Server, command: tuple[str, ...], tape: Path) -> None:
-    """Record a run as a slow log and make a tape of it."""
+    """Record a run of the peer as a slow log and capture a tape from the log."""
     server.slow_log.unlink(missing_ok=True)
     server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
     server.execute("FLUSH SLOW LOGS")

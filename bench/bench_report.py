@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a report on two runs of 1 and 10 million events, and pt-query-digest on a log of a million."""
+"""Measures a report on two runs of 1 and 10 million events, and pt-query-digest on a log of 1 million."""
 
 import shutil
 import sys
@@ -24,7 +24,7 @@ SESSIONS = 100
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the two sizes, the smaller one with pt-query-digest as its peer."""
+    """Yield the two sizes. The smaller size has pt-query-digest as its peer."""
     for events in (SMALL, LARGE):
         tape = apart(make_tape, work / f"{events}.tape", events)
         runs = [apart(make_run, work / f"{events}-{number}.run", events) for number in (1, 2)]
@@ -59,7 +59,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def in_partitions(command: tuple[str, ...], shown: str, cut: tuple[int, int], other: tuple[int, int]) -> Pair:
-    """Return a pair of the same report, each in so many partitions by so many processes."""
+    """Return a pair of the same report, each side with its own number of partitions and processes."""
     sides = []
     for partitions, processes in (cut, other):
         options = ("--partitions", str(partitions), "--processes", str(processes))
@@ -74,7 +74,7 @@ def in_partitions(command: tuple[str, ...], shown: str, cut: tuple[int, int], ot
 
 
 def apart(make: Callable[[Path, int], Path], path: Path, events: int) -> Path:
-    """Make it in a process of its own: a child's peak of memory counts from what its parent had."""
+    """Make a file in a separate process. The peak memory of a later child starts from the memory of its parent."""
     child = get_context("spawn").Process(target=make, args=(path, events))
     child.start()
     child.join()
@@ -84,14 +84,14 @@ def apart(make: Callable[[Path, int], Path], path: Path, events: int) -> Path:
 
 
 def timed(*command: str) -> Figures:
-    """Run a program; its seconds and the peak of its memory."""
+    """Run a program and return its seconds and its peak memory."""
     began = time.monotonic()
     ran = run_program(*command)
     return {"seconds": time.monotonic() - began, "CPU s": ran.cpu_s, "peak MB": ran.peak_bytes / 1e6}
 
 
 def make_tape(path: Path, events: int) -> Path:
-    """Write a tape of many digests."""
+    """Write a tape with many digests."""
     make_even_tape(path, SESSIONS, events, 10_000)
     with duckdb.connect() as con:
         part = path / "events" / "part-00000.parquet"
@@ -123,7 +123,7 @@ def make_tape(path: Path, events: int) -> Path:
 
 
 def make_run(path: Path, events: int) -> Path:
-    """Write a run of it, with log-normal times."""
+    """Write a run of the tape with log-normal times."""
     make_private(path)
     make_private(path / "outcomes")
     rows = (
@@ -152,7 +152,7 @@ def make_run(path: Path, events: int) -> Path:
 
 
 def write_log(path: Path, events: int) -> Path:
-    """Write a slow log of as many statements."""
+    """Write a slow log with this number of statements."""
     with path.open("w") as out:
         for number in range(events):
             second = number // 10_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures stalls: 1,000 sessions at 10,000 events a second, and a bare loop of as many threads that does only that."""
+"""Measures stalls of 1,000 sessions at 10,000 events per second, and of a bare loop with the same threads and load."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ FROM (SELECT sent_ns - greatest(due_ns, queued_ns, free_ns) AS late FROM '{{}}' 
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one measurement."""
+    """Yield the only measurement."""
     loop, port = build(work), stack.enter_context(null_server())
     tape, url = work / "even.tape", f"mysql://null@127.0.0.1:{port}"
     make_even_tape(tape, SESSIONS, PER_SECOND * SECONDS, PER_SECOND)
@@ -53,7 +53,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def build(work: Path) -> Path:
-    """Compile the bare loop. Raises MissingError without a compiler or the headers of Connector/C."""
+    """Compile the bare loop. Raises MissingError if the compiler or the headers of Connector/C are missing."""
     for program in ("cc", "mariadb_config"):
         if shutil.which(program) is None:
             raise MissingError(program)
@@ -64,7 +64,7 @@ def build(work: Path) -> Path:
 
 
 def late(work: Path) -> Figures:
-    """Return how late the run's events were, by the bare loop's names."""
+    """Return the lateness of the run's events, under the names that the bare loop prints."""
     with duckdb.connect() as con:
         shares, most, stalls = con.execute(LATE.format(work / "x.run" / "outcomes" / "*.parquet")).fetchall()[0]
     figures = {f"late {name} us": ns / 1e3 for name, ns in zip(NAMES, shares, strict=True)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes slow logs for the benches: as MySQL 8.0 writes them, with microseconds."""
+"""Writes slow logs for the benches in the format of MySQL 8.0, with microseconds."""
 
 import random
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ START_S = 1_718_000_000
 
 
 def write_steady_log(path: Path, sessions: int, events_per_s: int, seconds: float, statement: str = "DO {n}") -> int:
-    """Write a log of `sessions` connections that together send so many events a second; return how many."""
+    """Write a log of `sessions` connections that together send `events_per_s` events. Return the number of events."""
     count = int(events_per_s * seconds)
     rng = random.Random(1)
     with path.open("w", encoding="utf-8") as log:
         log.write(HEADER)
         for n in range(count):
-            # Every session takes its turn, so that none overlaps itself; a little jitter, never out of order.
+            # Sessions take turns, so their statements never overlap. A small jitter keeps the order of events.
             at_s = START_S + (n + 0.5 * rng.random()) / events_per_s
             log.write(entry(at_s, n % sessions + 10, 0.0001, statement.format(n=n)))
     return count
 
 
 def write_mixed_log(path: Path, events: int) -> None:
-    """Write a log of so many ordinary statements, some of many lines, of 97 connections."""
+    """Write a log of ordinary statements from 97 connections. Some statements span many lines."""
     rng = random.Random(2)
     statements = list(_statements(rng))
     with path.open("w", encoding="utf-8") as log:
@@ -38,7 +38,7 @@ def write_mixed_log(path: Path, events: int) -> None:
 
 
 def entry(end_s: float, thread_id: int, query_s: float, statement: str) -> str:
-    """Return one entry of the log."""
+    """Return one entry of the log. The statement ended at `end_s`."""
     end = datetime.fromtimestamp(end_s, UTC)
     return (
         f"# Time: {end:%Y-%m-%dT%H:%M:%S.%f}Z\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists a made tape's files anew in tape.json, after a bench has written them itself."""
+"""Updates the file list in tape.json after a bench has written the files of a tape itself."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from ..common.files import file_entry, write_json
 
 
 def list_files(tape: Path) -> None:
-    """Give tape.json the sizes, rows and checksums that its one part and its tables have now."""
+    """Update sizes, row counts and checksums in tape.json for the tape's only part and its tables."""
     info = json.loads((tape / "tape.json").read_text(encoding="utf-8"))
     with duckdb.connect() as con:
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts false calls on real servers: two equal ones, and other programs beside them that come and go.
+"""Counts false verdicts on two equal, real servers while other programs on the machine start and stop.
 
-`make neighbours comparisons=20 rounds=3` prints a line for each comparison, with what was called slower or faster:
-each such call is false. The load beside them: 0 to twice as many busy loops as processors, for 0.3 to 2 s each.
+`make neighbours comparisons=20 rounds=3` prints a line per comparison with the digests called slower or faster. Each of
+these verdicts is false. The other programs are 0 to twice as many busy loops as processors, for 0.3 to 2 s each.
 """
 
 import argparse
@@ -36,7 +36,7 @@ FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD
 
 
 def prepare(server: Server) -> None:
-    """Make the data, the same on every server."""
+    """Create the data. It is the same on every server."""
     server.execute("CREATE DATABASE shop")
     columns = "id INT PRIMARY KEY, customer INT, kind INT, hash VARCHAR(128), note VARCHAR(200), KEY (customer)"
     server.execute(f"CREATE TABLE shop.t ({columns})")
@@ -47,7 +47,7 @@ def prepare(server: Server) -> None:
 
 @contextmanager
 def equal_servers() -> Iterator[list[Server]]:
-    """Yield two MariaDB servers of one configuration, with the same data."""
+    """Yield two MariaDB servers with the same configuration and data."""
     config = {"innodb-buffer-pool-size": "128M", "innodb-flush-log-at-trx-commit": "0", "sort-buffer-size": "2M"}
     with ExitStack() as stack:
         servers = [stack.enter_context(start_server("mariadb", config=config)) for _ in range(2)]
@@ -57,7 +57,7 @@ def equal_servers() -> Iterator[list[Server]]:
 
 
 def write_tape(folder: Path, seconds: float) -> Path:
-    """Write a slow log of so many seconds and capture it."""
+    """Write a slow log of this duration and capture it."""
     log = folder / "slow.log"
     with log.open("w", encoding="ascii") as out:
         out.write("/usr/sbin/mysqld, Version: 8.0.31 (Community). started with:\n")
@@ -76,7 +76,7 @@ def write_tape(folder: Path, seconds: float) -> Path:
 
 @contextmanager
 def busy_loops(number: int) -> Iterator[None]:
-    """Keep so many processors busy during the block, with processes of their own."""
+    """Keep this number of processors busy during the block, one process for each."""
     loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(number)]
     try:
         yield
@@ -88,7 +88,7 @@ def busy_loops(number: int) -> Iterator[None]:
 
 @contextmanager
 def changing_load(seed: int) -> Iterator[None]:
-    """Run a number of busy loops that changes every 0.3 to 2 s, from a seed."""
+    """Run busy loops during the block. Their number changes every 0.3 to 2 s, determined by the seed."""
     over = threading.Event()
     chance = random.Random(seed)
 
@@ -107,7 +107,7 @@ def changing_load(seed: int) -> Iterator[None]:
 
 
 def run_once(tape: Path, server: Server, path: Path) -> Path:
-    """Replay the tape once on a server; return the run."""
+    """Replay the tape once on a server and return the run."""
     target = parse_target(server.url("shop"), environ={})
     options = ReplayOptions(target, path, lead_ns=200_000_000)
     summary = replay(tape, replace(options, allow_writes=True, target_is_disposable=True))
@@ -117,17 +117,17 @@ def run_once(tape: Path, server: Server, path: Path) -> Path:
 
 
 def called(report: Report) -> dict[str, str]:
-    """Return digest -> verdict of those that are called slower or faster."""
+    """Return {digest: verdict} of the digests that are called slower or faster."""
     return {e["digest"]: e["verdict"] for e in report.digests if e["verdict"] in ("slower", "faster")}
 
 
 def undecided(report: Report) -> int:
-    """Return how many digests got no verdict."""
+    """Return the number of digests without a verdict."""
     return sum(e["verdict"] == "inconclusive" for e in report.digests)
 
 
 def compare(tape: Path, servers: list[Server], folder: Path, rounds: int) -> Report:
-    """Replay on both in rounds, A and B in turn, and compare."""
+    """Replay on both servers in alternating rounds, A then B, and compare."""
     runs: tuple[list[Path], list[Path]] = ([], [])
     for number in range(rounds):
         for side in (0, 1):
@@ -136,7 +136,7 @@ def compare(tape: Path, servers: list[Server], folder: Path, rounds: int) -> Rep
 
 
 def main() -> int:
-    """Print one line a comparison, and the sum."""
+    """Print one line per comparison, and the totals."""
     parser = argparse.ArgumentParser(prog="make neighbours")
     parser.add_argument("--comparisons", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)

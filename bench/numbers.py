@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the figures of bench/out/*.json into docs/numbers.md and draws the cost of an event: `make numbers`."""
+"""Writes the figures of bench/out/*.json into docs/numbers.md, and draws the cost per event: `make numbers`."""
 
 import json
 import re
@@ -18,11 +18,11 @@ BEGIN, END = "<!-- make numbers: begin -->", "<!-- make numbers: end -->"
 COST, COST_BEGIN, COST_END = "capture_cost", "<!-- capture cost: begin -->", "<!-- capture cost: end -->"
 COST_TITLE = re.compile(r"(?P<way>[^:]+): (?P<load>.+) on (?P<server>.+), \d+ connections")
 GROWTH = "Cost of an event as the work grows: "
-MAX_GROWTH = 1.10  # of an event's cost from the middle size to the largest
+MAX_GROWTH = 1.10  # maximum growth of the cost per event from the middle size to the largest
 
 
 def main() -> int:
-    """Write page and chart; 1 where no bench was run."""
+    """Write the page and the chart. Return 1 if no bench was run."""
     kept = [json.loads(path.read_text(encoding="utf-8")) | {"name": path.stem} for path in sorted(out_files())]
     if not kept:
         print("bench/out is empty: run `make bench` first", file=sys.stderr)
@@ -47,12 +47,12 @@ def main() -> int:
 
 
 def out_files() -> list[Path]:
-    """Return what the benches kept."""
+    """Return the result files of the benches."""
     return list((HERE / "out").glob("*.json"))
 
 
 def between(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
-    """Return the page with the text between its marks. Raises ValueError where it has no marks."""
+    """Return the page with `text` between the two marks. Raises ValueError if the page has no marks."""
     before, mark, rest = page.partition(begin)
     _, closing, after = rest.partition(end)
     if not mark or not closing:
@@ -61,7 +61,7 @@ def between(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
 
 
 def cost_table(bench: dict[str, Any]) -> str:
-    """Return what each way of capturing costs as one table: medians, and of the ratios lowest and highest, too."""
+    """Return one table of the cost of each capture method: medians, and for ratios also the minimum and maximum."""
     rows = ["| captured by | load | server | throughput | p99, ms | CPU |", "|---|---|---|--:|--:|--:|"]
     for pair in bench["pairs"]:
         title = COST_TITLE.fullmatch(pair["title"])
@@ -79,7 +79,7 @@ def cost_table(bench: dict[str, Any]) -> str:
 
 
 def bench_text(bench: dict[str, Any]) -> str:
-    """Return one bench as Markdown: machine, versions, and of each pair its commands and figures with intervals."""
+    """Return one bench as Markdown: machine, versions, and each pair with its commands, figures and intervals."""
     name = bench["name"].replace("_", "-")
     lines = [f"### `make bench only={name}`\n"]
     lines.append(f"{machine_line(bench)}\n")
@@ -87,7 +87,7 @@ def bench_text(bench: dict[str, Any]) -> str:
 
 
 def machine_line(bench: dict[str, Any]) -> str:
-    """Return when, with what and on what machine it was measured, in how many rounds."""
+    """Return a line with date, versions, machine and number of rounds of a measurement."""
     machine = bench["machine"]
     version = f"querytape {bench['version']}, " if "version" in bench else ""
     return (
@@ -97,7 +97,7 @@ def machine_line(bench: dict[str, Any]) -> str:
 
 
 def pair_lines(pair: dict[str, Any]) -> list[str]:
-    """Return a pair's title, commands and table: median, and lowest to highest round in brackets."""
+    """Return a pair's title, commands and table. A cell has the median, and the minimum to the maximum in brackets."""
     ours, peer = pair["ours"], pair["peer"]
     lines = [f"**{pair['title']}**\n", f"- {ours['name']}: `{plain(ours['command'])}`"]
     lines += [f"- {peer['name']}: `{plain(peer['command'])}`"] if peer else []
@@ -115,14 +115,14 @@ def pair_lines(pair: dict[str, Any]) -> list[str]:
 
 
 def plain(command: str) -> str:
-    """Return a command without the folders and ports of that one run."""
+    """Return a command without the folders and ports of its run."""
     return re.sub(
         r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", re.sub(r"\S*/(?:tmp|qt-bench)[^\s/]*/(?:[^\s/]+/)*", "", command)
     )
 
 
 def spread(values: list[float]) -> str:
-    """Return the median with the lowest and the highest value."""
+    """Return the median with the minimum and the maximum."""
     if not values:
         return ""
     middle, low, high = (short(value) for value in (median(values), min(values), max(values)))
@@ -130,12 +130,12 @@ def spread(values: list[float]) -> str:
 
 
 def short(value: float) -> str:
-    """Return three digits of a number, more before the point."""
+    """Return a number with three significant digits, or more if its integer part is longer."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def growth_points(bench: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a point for each way and size of the bench `growth`."""
+    """Return one point for each command and size of the bench `growth`."""
     return [
         {"way": pair["ours"]["name"], "events": int(key.removeprefix("us at ").replace(",", "")), "us": us}
         for pair in bench["pairs"]
@@ -146,7 +146,7 @@ def growth_points(bench: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def not_linear(points: list[dict[str, Any]]) -> list[str]:
-    """Return the ways whose events cost over a tenth more at the largest size than at the one before."""
+    """Return the commands whose cost per event grows by over 10 % from the middle size to the largest."""
     ways: dict[str, list[tuple[int, float]]] = {}
     for point in points:
         ways.setdefault(point["way"], []).append((point["events"], point["us"]))
@@ -155,7 +155,10 @@ def not_linear(points: list[dict[str, Any]]) -> list[str]:
 
 
 def growth_chart(points: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the Vega-Lite chart of CPU an event by events, both logarithmic, a line a way."""
+    """Return the Vega-Lite chart of CPU time per event by number of events.
+
+    Both axes are logarithmic. Each command has a line.
+    """
     axis = {"type": "quantitative", "scale": {"type": "log"}}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

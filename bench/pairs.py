@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs interleaved pairs: ours, the peer, ours, the peer, ... so that other load on the machine hits both alike."""
+"""Runs the two sides of a pair in turn (ours, peer, ours, peer, ...), so that other load affects both equally."""
 
 import os
 import subprocess
@@ -14,12 +14,12 @@ Figures = dict[str, float]
 
 
 class MissingError(Exception):
-    """The machine lacks what a bench needs; the message says what."""
+    """The machine lacks a requirement of the bench. The message names the requirement."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two things to be measured: how it is called, the command as one could type it, and how to run it once."""
+    """One side of a measurement: its name, its command as a user would type it, and a function that runs it once."""
 
     name: str
     command: str
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Ours and a peer (or ours alone), with the figures that both give, in the order in which they are shown."""
+    """Our side and a peer, or our side without a peer. Lists the common figures in the order of the table."""
 
     title: str
     ours: Side
@@ -45,7 +45,7 @@ class Result:
     peer: list[Figures] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """Return what bench/out keeps: every round, not only the medians."""
+        """Return the JSON of bench/out: every round and the medians."""
         peer = self.pair.peer
         return {
             "title": self.pair.title,
@@ -61,7 +61,7 @@ class Result:
 
 
 def measure(pair: Pair, rounds: int) -> Result:
-    """Warm both sides up once, then run them in turn."""
+    """Warm up both sides once, then run them in turn."""
     result = Result(pair)
     pair.ours.run()
     if pair.peer:
@@ -79,7 +79,10 @@ def medians(rounds: list[Figures]) -> Figures:
 
 
 def ratios(ours: list[Figures], peer: list[Figures]) -> Figures:
-    """Return the median of ours / peer over the rounds, for each figure that both have and that is not zero."""
+    """Return the median of ours / peer over the rounds, for each figure of both sides.
+
+    Figures with a zero in a round of the peer are omitted.
+    """
     if not ours or not peer:
         return {}
     both = [key for key in ours[0] if key in peer[0] and all(figures[key] for figures in peer)]
@@ -87,7 +90,7 @@ def ratios(ours: list[Figures], peer: list[Figures]) -> Figures:
 
 
 def show(result: Result) -> str:
-    """Return a pair's table for an 80-column terminal."""
+    """Return the table of a pair for a terminal of 80 columns."""
     pair = result.pair
     lines = [pair.title, _wrapped(f"{pair.ours.name}: {pair.ours.command}")]
     if pair.peer:
@@ -121,7 +124,7 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a program ran: what it printed, its seconds on the clock and on the processors, the peak of its memory."""
+    """The result of a program: its output, elapsed seconds, CPU seconds and peak memory."""
 
     output: str
     wall_s: float
@@ -130,7 +133,7 @@ class Ran:
 
 
 def run_program(*command: str) -> Ran:
-    """Run a program to its end; raises RuntimeError with its last words where it fails."""
+    """Run a program. Raises RuntimeError with the end of its output if the program fails."""
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         began = time.monotonic()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a report in 1, 7 and 64 partitions and checks that its JSON is the same bytes. `make pieces`."""
+"""Builds a report in 1, 7 and 64 partitions and checks that the JSON is byte-identical. `make pieces`."""
 
 import argparse
 import hashlib
@@ -14,7 +14,7 @@ PARTITIONS = (1, 7, 64)
 
 
 def main() -> int:
-    """Run it; 1 where two reports differ."""
+    """Run the check. Return 1 if two reports differ."""
     parser = argparse.ArgumentParser(prog="make pieces")
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--memory", default="1500MB")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the query plans of 5,000 digests on two servers: `python -m querytape.bench.plans [--digests 5000]`.
 
-Fifty tables on two private servers, of which one lacks half of the indexes; a slow log of as many shapes of statements,
-with six values each. The aim is three minutes.
+Two private servers have fifty tables each. One of the servers lacks half of the indexes. A slow log has one statement
+shape per digest, with six values each. The target is three minutes.
 """
 
 import argparse
@@ -22,7 +22,7 @@ TABLES, COLUMNS, ROWS, VALUES = 50, 10, 500, 6
 
 
 def main() -> int:
-    """Print the seconds and what was found."""
+    """Print the seconds and the findings."""
     parser = argparse.ArgumentParser(prog="bench.plans")
     parser.add_argument("--digests", type=int, default=5_000)
     parser.add_argument("--kinds", default="mariadb,mysql-8.0", help="of the two servers")
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def prepare(server: Server, indexed: int) -> None:
-    """Make the tables, of whose columns so many have an index."""
+    """Create the tables with an index on the first `indexed` columns."""
     server.execute("CREATE DATABASE shop")
     columns = ", ".join(f"c{n} INT" for n in range(COLUMNS))
     keys = "".join(f", KEY k{n} (c{n})" for n in range(indexed))
@@ -60,7 +60,7 @@ def prepare(server: Server, indexed: int) -> None:
 
 
 def write_log(path: Path, digests: int) -> None:
-    """Write a slow log of so many shapes of statements."""
+    """Write a slow log with this number of statement shapes."""
     with path.open("w", encoding="utf-8") as log:
         for shape in range(digests):
             table, by, wanted, order = shape % TABLES, shape // TABLES % 10, shape // 500 % 10, shape // 5000

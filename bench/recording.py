@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records real logs for the benches: a private MariaDB writes them while sysbench works on it."""
+"""Records real logs for the benches. A private MariaDB writes them under the load of sysbench."""
 
 import shutil
 import time
@@ -14,7 +14,7 @@ MAX_S = 180
 
 
 def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[str, ...]:
-    """Return a sysbench command against the server, over TCP, in plain text queries."""
+    """Return a sysbench command for the server, over TCP, with plain text queries."""
     if shutil.which("sysbench") is None:
         raise MissingError("sysbench (package sysbench)")
     return (
@@ -24,7 +24,7 @@ def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[st
 
 
 def record_log(work: Path, megabytes: int, switch: str = "slow_query_log") -> Path:
-    """Run oltp_read_write until the slow log, or the general one, has so many megabytes; return a copy of it."""
+    """Run oltp_read_write until the slow log or the general log has this size. Return a copy of the log."""
     config = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "skip-log-bin": ""}
     kept = work / f"{switch}.log"
     with start_server("mariadb", config={**config, "general-log-file": "general.log"}) as server:

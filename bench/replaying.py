@@ -12,18 +12,18 @@ from .pairs import Figures, run_program
 
 
 def capture(log: Path, tape: Path) -> None:
-    """Make a tape of a log."""
+    """Capture a log into a tape."""
     shutil.rmtree(tape, ignore_errors=True)
     run_program(sys.executable, "-m", "querytape", "capture", "slowlog", str(log), "-o", str(tape))
 
 
 def replay(tape: Path, server: Server, db: str, run: Path, *options: str) -> dict[str, Any]:
-    """Replay a tape and return its run.json. Raises RuntimeError unless every event of it was executed."""
+    """Replay a tape and return its run.json. Raises RuntimeError unless every event was executed."""
     return replay_url(tape, server.url(db), run, *options)
 
 
 def replay_url(tape: Path, url: str, run: Path, *options: str) -> dict[str, Any]:
-    """Replay a tape against any target, as `replay`."""
+    """Replay a tape against any target URL. The rest is as in `replay`."""
     shutil.rmtree(run, ignore_errors=True)
     run_program(
         *(sys.executable, "-m", "querytape", "replay", str(tape), "--target", url, "-o", str(run)),
@@ -37,7 +37,10 @@ def replay_url(tape: Path, url: str, run: Path, *options: str) -> dict[str, Any]
 
 
 def lateness(late: dict[str, Any]) -> Figures:
-    """Return the tool's own lateness beside that of threads that only sleep, in us, from a run.json's `lateness`."""
+    """Return the lateness of querytape and of threads that only sleep, in us, and their ratios.
+
+    Reads `lateness` of a run.json.
+    """
     quantiles = {"p50": "p50", "p99": "p99", "p99.9": "p999"}
     figures = {f"late {name} us": late[f"tool_{key}_ns"] / 1e3 for name, key in quantiles.items()}
     figures |= {f"timer_probe {name} us": late[f"probe_{key}_ns"] / 1e3 for name, key in quantiles.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every bench_*.py of this folder: prints a table a pair, keeps every round in bench/out/*.json."""
+"""Runs every bench_*.py of this folder. Prints a table per pair and stores every round in bench/out/*.json."""
 
 import argparse
 import importlib
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run the benches that were asked for; 1 where one of them failed."""
+    """Run the requested benches. Return 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--rounds", type=int, default=7, help="pairs after the warm-up (default 7)")
     parser.add_argument("--only", default="", help="names with commas: parser,replay")
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def run_bench(name: str, rounds: int) -> bool:
-    """Run one file's pairs; False where one failed. A missing program is reported and is no failure."""
+    """Run the pairs of one file. Return False if a pair failed. A missing program is reported but is not a failure."""
     module = importlib.import_module(f".bench_{name.replace('-', '_')}", __package__)
     results: list[Result] = []
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def run_bench(name: str, rounds: int) -> bool:
             for pair in pairs:
                 try:
                     results.append(measure(pair, rounds))
-                except MissingError as missing:  # the next pair may need nothing of it
+                except MissingError as missing:  # the next pair may run without the missing program
                     print(f"!!! {pair.title}: not measured: {missing}\n", flush=True)
                 else:
                     print(show(results[-1]) + "\n", flush=True)
@@ -63,7 +63,7 @@ def run_bench(name: str, rounds: int) -> bool:
 
 
 def keep(name: str, rounds: int, results: list[Result]) -> None:
-    """Keep what was measured, up to a failure, too."""
+    """Store the results, including those before a failure."""
     if results:
         (HERE / "out").mkdir(exist_ok=True)
         kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds, "version": version()}
@@ -72,13 +72,13 @@ def keep(name: str, rounds: int, results: list[Result]) -> None:
 
 
 def version() -> str:
-    """Return the version that is measured, with its commit where this is a clone."""
+    """Return the measured version, with its commit if this is a git clone."""
     told = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
     return " ".join([__version__, *told.stdout.split()])
 
 
 def machine() -> dict[str, object]:
-    """Return what the figures were measured on."""
+    """Return the properties of the machine."""
     match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
     return {
         "cpu": match[1] if match else platform.machine(),

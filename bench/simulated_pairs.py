@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of runs as machines make them: log-normal times, a slow factor that all share, other programs; a known effect.
+"""Simulated pairs of runs with a known effect: log-normal times, a common speed drift, other programs.
 
-What other programs take makes each statement slower by a share of its own, and is sampled as a replay samples it.
+CPU use of other programs slows each statement by a share that depends on its digest. It is sampled as in a replay.
 """
 
 import math
@@ -22,8 +22,8 @@ DIGESTS = 20
 CHANGED = 3
 BLOCKS = 40
 CPUS = 2
-PER_CORE = 0.4  # each core that others take makes a statement slower by so much, as a logarithm
-SAMPLING = 0.03  # cores: how far a sample is off
+PER_CORE = 0.4  # mean slowdown per core that others use, as a natural logarithm
+SAMPLING = 0.03  # standard error of a sample, in cores
 Floats = NDArray[np.float64]
 Effect = Callable[[np.random.Generator, Floats], Floats]
 
@@ -49,7 +49,10 @@ LOADS = {
 
 @dataclass(frozen=True)
 class Simulation:
-    """One row of the table. `events` of each digest in a round; `seen`: what others take is sampled."""
+    """One row of the table.
+
+    `events`: the events of each digest per round. `seen`: the CPU use of others is sampled.
+    """
 
     effect: str
     n: int
@@ -63,30 +66,30 @@ class Simulation:
 
     @property
     def on(self) -> str:
-        """The effect, and what it is on."""
+        """The effect and the digests that have it."""
         name = "tail: 10 % of the events take 5 times as long" if self.effect == "tail" else self.effect
         return name if name == "none" else f"{name}, {self.places}"
 
     @property
     def places(self) -> str:
-        """Which digests have the effect."""
+        """The digests that have the effect, as text."""
         return "all digests" if self.everywhere else "every second digest" if self.half else "one digest"
 
     @property
     def changed(self) -> set[int]:
-        """The digests that have the effect."""
+        """The numbers of the digests that have the effect."""
         if self.effect == "none":
             return set()
         return set(range(DIGESTS)) if self.everywhere else set(range(1, DIGESTS, 2)) if self.half else {CHANGED}
 
     @property
     def events(self) -> str:
-        """How many events each digest has."""
+        """The number of events of each digest, as text."""
         return f"{self.n:,}" if self.rounds == 1 else f"{self.n:,} in each of {self.rounds} rounds"
 
     @property
     def machine(self) -> str:
-        """What the machine does."""
+        """The disturbances of the machine, as text."""
         words = [LOADS[self.load]] if self.load != "none" or not self.wander else []
         return ", ".join(
             [*words, *(["speed drifts by 10 %"] if self.wander else []), *([] if self.seen else ["not measured"])]
@@ -94,7 +97,7 @@ class Simulation:
 
 
 def taken(simulation: Simulation, chance: np.random.Generator) -> dict[str, Floats]:
-    """Return the cores that others take in each block, by side; `steal`: what the hypervisor takes from B."""
+    """Return the cores that others use in each block, by side. `steal`: cores that the hypervisor takes from B."""
     load: dict[str, Floats] = {side: np.zeros(BLOCKS) for side in ("a", "b", "steal")}
     quarter = {side: chance.permutation(BLOCKS) < BLOCKS // 4 for side in ("a", "b")}
     if simulation.load in ("beside B", "beside both"):
@@ -138,7 +141,7 @@ def sampled(chance: np.random.Generator, load: dict[str, Floats], number: int) -
 def one_round(
     simulation: Simulation, chance: np.random.Generator, load: dict[str, Floats]
 ) -> Iterator[tuple[int, Floats, Floats, NDArray[np.int64]]]:
-    """Yield each digest's times of A and B and their blocks."""
+    """Yield each digest with its times of A, its times of B, and the block of each event."""
     n = simulation.n
     places = np.arange(n) * BLOCKS // n if n >= BLOCKS else np.sort(chance.choice(BLOCKS, n, replace=False))
     speed = _wander(chance, simulation.wander, n)
@@ -154,7 +157,10 @@ def one_round(
 
 
 def level_of(simulation: Simulation, digest: int) -> float:
-    """Return a digest's usual time in ns; of those that run rarely one is heavy: a report, a nightly job."""
+    """Return a digest's usual time in ns.
+
+    If digests run rarely, one of them is heavy, such as a report or a nightly job.
+    """
     heavy = simulation.n * simulation.rounds < MIN_EVENTS and digest == CHANGED
     return 3e8 if heavy else 1e6 * 1.3 ** (digest % 10)
 
@@ -168,25 +174,29 @@ def _wander(chance: np.random.Generator, size: float, n: int) -> Floats:
 
 
 class Columns:
-    """Rows of blocks.sql, slow_tail.sql or few_pairs.sql, as columns by digest and round."""
+    """Rows of blocks.sql, slow_tail.sql or few_pairs.sql, stored as columns with digest and round."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, *row: Any) -> None:
-        """Add a row: digest, round, block, then the rest."""
+        """Add a row: digest, round, block, then the other columns."""
         self._rows.append(row)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return them in order."""
+        """Return the columns as arrays, in the order of their names."""
         rows = sorted(self._rows, key=lambda row: row[:3])
         names = ("digest", "round", "block", *self._names)
         return {name: np.array([row[place] for row in rows]) for place, name in enumerate(names)}
 
 
 def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
-    """Return (changed digests found, unchanged digests called, unchanged digests) of one pair."""
+    """Simulate one pair of runs.
+
+    Returns three counts: changed digests that were found, unchanged digests that got a verdict, and all unchanged
+    digests.
+    """
     chance = np.random.default_rng(seed)
     blocks = Columns("n", "shift", "level_a", "paired")
     tails, few = Columns("n", "tail_a_ns", "tail_b_ns"), Columns("a_ns", "b_ns", "moment")
@@ -213,7 +223,7 @@ def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
 
 
 def _tails(values: Floats, places: NDArray[np.int64], starts: NDArray[np.intp], counts: NDArray[np.intp]) -> Floats:
-    """Return the p95 of each place's values, as quantile_disc has it."""
+    """Return the p95 of the values in each block, computed like quantile_disc of DuckDB."""
     ends: Floats = values[np.lexsort((values, places))][starts + np.ceil(0.95 * counts).astype(np.int64) - 1]
     return ends
 
@@ -250,5 +260,5 @@ def _scored(simulation: Simulation, words: dict[int, str]) -> tuple[int, int, in
 
 
 def counted(simulation: Simulation, pairs: int) -> list[tuple[int, int, int]]:
-    """Return what each pair of runs comes to."""
+    """Return the result of trial() for each simulated pair of runs."""
     return [trial(simulation, seed) for seed in range(pairs)]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays for an hour against the null server and checks that memory and timing stay flat. `make soak minutes=60`."""
+"""Replays for an hour against the null server. Checks that memory and lateness stay constant.
+
+`make soak minutes=60`.
+"""
 
 import argparse
 import re
@@ -20,7 +23,7 @@ MAX_GROWTH = 0.10
 
 
 def resident_mb(pid: int) -> float | None:
-    """Return a process's resident memory, None once it is gone."""
+    """Return a process's resident memory in MB, or None after its end."""
     try:
         text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:
@@ -30,7 +33,7 @@ def resident_mb(pid: int) -> float | None:
 
 
 def lateness(run: Path) -> tuple[float, float]:
-    """Return the median of the seconds' lateness (p99, ns) in the second quarter and in the last."""
+    """Return the median of the per-second lateness (p99, ns) in the second quarter and in the last quarter."""
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT late_p99_ns FROM '{run}/ticks.parquet' WHERE late_p99_ns IS NOT NULL ORDER BY at_ns"
@@ -41,7 +44,10 @@ def lateness(run: Path) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Run it; 1 where memory grew by more than a tenth from the second quarter to the last, or the replay failed."""
+    """Run the soak test.
+
+    Return 1 if memory grew by over 10 % from the second quarter to the last, or the replay failed.
+    """
     parser = argparse.ArgumentParser(prog="make soak")
     parser.add_argument("--minutes", type=int, default=60)
     minutes = parser.parse_args().minutes

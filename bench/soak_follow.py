@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows a slow log of 5,000 statements a second for an hour, turned over in all ways: is anything lost?
+"""Checks that a capture with --follow loses no event: 5,000 statements per second for an hour, all kinds of rotation.
 
-`make soak-follow minutes=60`. Generator: this process; it takes its own core.
+`make soak-follow minutes=60`. This process generates the log and uses a whole core.
 """
 
 import argparse
@@ -25,13 +25,13 @@ PER_SECOND, SESSIONS, DIGESTS = 5_000, 200, 300
 TICK_S = 0.02
 TURN_EVERY_S = 7
 SAMPLE_EVERY_S = 5
-START_S = 10  # imports and the first parts are not measured
+START_S = 10  # startup, not measured: imports and the first parts
 MAX_CPU = 0.04
 KEPT_FILES = 2
 
 
 class Log:
-    """A slow log that is written as a server does, and turned over as people do."""
+    """A slow log that is written as a server writes it, and rotated in the usual ways."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.written, self._turn = path, 0, 0
@@ -40,7 +40,7 @@ class Log:
         self._ways: Iterator[Callable[[Path], None]] = cycle(ways)
 
     def write(self, events: int) -> None:
-        """Write so many events that end now."""
+        """Write this number of events. They end at the current time."""
         ns = time.time_ns()
         stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(ns // 10**9))}.{ns // 1000 % 10**6:06d}Z"
         second = ns // 10**9
@@ -56,7 +56,7 @@ class Log:
         self.written += events
 
     def turn_over(self) -> str:
-        """Turn it over in the next way; return which. Old files go."""
+        """Rotate the log in the next way and return the name of the way. Removes old files."""
         way, self._turn = next(self._ways), self._turn + 1
         way(self.path.with_name(f"{self.path.name}.{self._turn}"))
         for old in self.path.parent.glob(f"{self.path.name}.*"):
@@ -65,29 +65,29 @@ class Log:
         return way.__name__
 
     def rename(self, old: Path) -> None:
-        """Rename; the server goes on with the old file for a while."""
+        """Rename the file. The server writes to the renamed file for a while."""
         self.path.rename(old)
         self.write(PER_SECOND // 100)
         self._begin()
 
     def rename_and_pack(self, old: Path) -> None:
-        """Rename and pack."""
+        """Rename the file and compress it with gzip."""
         self.rename(old)
         self._pack(old)
 
     def remove(self, old: Path) -> None:
-        """Remove; the server goes on with the removed file for a while."""
+        """Remove the file. The server writes to the removed file for a while."""
         self.path.unlink()
         self.write(PER_SECOND // 100)
         self._begin()
 
     def copy(self, old: Path) -> None:
-        """Copy and truncate."""
+        """Copy the file and truncate it."""
         shutil.copyfile(self.path, old)
         os.truncate(self.path, 0)
 
     def pack_copy(self, old: Path) -> None:
-        """Copy, truncate, and pack the copy at once."""
+        """Copy the file, truncate it, and compress the copy with gzip at once."""
         self.copy(old)
         self._pack(old)
 
@@ -101,13 +101,16 @@ class Log:
 
 
 def cpu_s(pid: int) -> float:
-    """Return how much processor time a process has used."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def drive(log: Log, pid: int, minutes: float) -> tuple[list[float], float, float]:
-    """Write for so many minutes; return resident sizes, processor time and the seconds that it was taken in."""
+    """Write events for this time.
+
+    Return the resident sizes, the CPU seconds, and the elapsed seconds of their measurement.
+    """
     began = time.monotonic()
     sizes: list[float] = []
     first: tuple[float, float] | None = None
@@ -131,7 +134,10 @@ def drive(log: Log, pid: int, minutes: float) -> tuple[list[float], float, float
 
 
 def main() -> int:
-    """Run it; 1 where events are lost, memory grew by more than a tenth, or the capture took more than its share."""
+    """Run the test.
+
+    Return 1 if events are lost, memory grew by over 10 %, or the capture used more CPU than MAX_CPU.
+    """
     parser = argparse.ArgumentParser(prog="make soak-follow")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--keep", help="as of capture, such as 10m")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what verdicts find and what they report falsely, on simulated pairs of runs. `make verdicts`."""
+"""Counts correct and false verdicts on simulated pairs of runs. `make verdicts`."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ DISTURBED = ("beside B", "beside both", "in bursts", "drift", "steal", "a quarte
 
 
 def simulations() -> Iterator[Simulation]:
-    """Yield the rows of docs/numbers.md."""
+    """Yield the rows of the table in docs/numbers.md."""
     for effect in EFFECTS:
         for n in (100, 500, 2000):
             yield Simulation(effect, n)
@@ -46,7 +46,7 @@ def simulations() -> Iterator[Simulation]:
 
 
 def main() -> int:
-    """Print the table of docs/numbers.md."""
+    """Print the table for docs/numbers.md."""
     parser = argparse.ArgumentParser(prog="make verdicts")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--from", dest="first", type=int, default=0, help="leave out so many rows")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape of 50 million events and checks that memory stays within its bound. `make volume events=50000000`."""
+"""Replays a tape of 50 million events and checks that memory stays below a limit. `make volume events=50000000`."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ EVERY_S = 2
 
 
 def main() -> int:
-    """Run it; 1 where the replay needed more than the bound, or did not balance."""
+    """Run the test. Return 1 if the replay used more memory than the limit, or its accounting does not balance."""
     parser = argparse.ArgumentParser(prog="make volume")
     parser.add_argument("--events", type=int, default=50_000_000)
     events = parser.parse_args().events

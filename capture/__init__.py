@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tapes of sources. A source is one file in sources/ and one line in source_table.py."""
+"""Make tapes from sources. Each source is one file in `sources/` and one line in `source_table.py`."""
 
 from typing import TYPE_CHECKING
 

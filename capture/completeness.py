@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find signs that a tape is not the whole workload: thresholds of the log, and long silences."""
+"""Find signs that a tape lacks a part of the workload: log thresholds and long silences."""
 
 import duckdb
 
@@ -7,15 +7,15 @@ from ..common.duck import load_sql
 from ..common.units import plural, utc_time
 from .source import TapeWarning
 
-# Shorter floors under all durations are what a slow machine has anyway.
+# A shorter minimum duration can also come from a slow machine.
 MIN_THRESHOLD_NS = 5_000_000
 MIN_EVENTS = 20
-# Lookups by key examine a row or two in any log.
+# Key lookups examine one or two rows, so a complete log has smaller values.
 MIN_EXAMINED = 10
 
 
 def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
-    """Return why the events of view `events` cannot be the whole workload, as far as they show it."""
+    """Return warnings if the events in view `events` show that the workload is incomplete."""
     events, shortest, least_examined, readers, _, gap, gap_from, gaps = con.execute(
         load_sql(__package__, "completeness.sql")
     ).fetchall()[0]
@@ -43,7 +43,10 @@ def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
 
 
 def threshold(shortest_s: float) -> str:
-    """Return the round number of seconds at or just below the shortest duration: what somebody would have typed."""
+    """Return the round number of seconds at or just below the shortest duration.
+
+    A person who sets a threshold is likely to choose a round number.
+    """
     step = 10.0
     while step > shortest_s:
         step /= 10

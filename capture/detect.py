@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detect the kind of a file by its first bytes."""
+"""Detect the kind of a source file from its first bytes."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,15 @@ from ..native.bindings.inputs import head
 from .source import SourceKind
 from .wrapped import unwrapping
 
-MAX_SHOWN = 40  # bytes of a file that is not known
+MAX_SHOWN = 40  # bytes of an unknown file to show in the message
 
 
 def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
-    """Return the kind whose marks come first in the file; of two at one place, the first of `kinds`.
+    """Return the kind whose marks come first in the file. For marks at the same place, the first kind in `kinds` wins.
 
-    A Pipe (native/bindings/inputs.py) keeps what was looked at: whoever reads it gets that, too.
+    A Pipe (native/bindings/inputs.py) keeps the bytes that were inspected, so the reader receives them again.
 
-    Raises InputError where the file is empty, cannot be read or has no kind's marks.
+    Raises InputError if the file is empty, unreadable or of an unknown kind.
     """
     try:
         begin = head(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finish a tape after its events: sessions, digests, problems and JSON. Also after a killed capture."""
+"""Finish a tape after its events: write sessions, digests, problems and tape.json. Also used after a killed capture."""
 
 import shutil
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from .storage import memory_for, open_storage
 
 DIGESTS_AT_ONCE = 1_000
 SAMPLE_BYTES_AT_ONCE = 64 << 20
-# Percona's expressions take a time that grows with the square of some texts: longer samples get no id.
+# The regular expressions from Percona Toolkit take quadratic time for some texts. Longer samples get no query id.
 MAX_PT_BYTES = 16 << 10
 
 
@@ -34,11 +34,10 @@ def finish(
     warnings: list[TapeWarning],
     totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Complete a tape whose events are written; return its final JSON. `warnings`: those that the events do not show.
+    """Complete a tape whose events are written, and return its final JSON.
 
-    `totals`: of the events, None = they are read for them.
-
-    Raises InputError where there is no event.
+    `warnings`: warnings that cannot be derived from the events. `totals`: totals of the events, or None to compute them
+    from the events. Raises InputError if the tape has no events.
     """
     largest = info.get("largest_event") or 0
     con.execute(f"SET memory_limit = '{memory_for(largest)}'")
@@ -68,16 +67,17 @@ def finish(
 
 
 def write_sessions(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Write sessions.parquet from view `events` and the folder `facts`; return how many sessions there are."""
+    """Write sessions.parquet from view `events` and folder `facts`, and return the number of sessions."""
     load_facts(con, sorted((path / "facts").glob("part-*.parquet")))
     query = f"({load_sql(__package__, 'sessions.sql')})"
     return _write(con, f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM {query}", path, "sessions")
 
 
 def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> int:
-    """Write digests.parquet from view `events`: one row a digest, with its sample's text; return how many.
+    """Write digests.parquet from view `events` and return the number of digests.
 
-    `largest`: bytes of the largest statement, or 0 where all are small.
+    The file has one row per digest with a sample statement. `largest`: size of the largest statement in bytes, or 0 if
+    all statements are small.
     """
     con.execute(
         "CREATE TABLE digest_samples AS SELECT *, octet_length(sample) AS sample_bytes"
@@ -117,7 +117,10 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> i
 
 
 def gather_problems(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Write problems.parquet from the parts in the folder `problems`, which goes; return how many there are."""
+    """Merge the parts in folder `problems` into problems.parquet and return the number of problems.
+
+    Deletes the folder.
+    """
     folder = path / "problems"
     parts = sorted(folder.glob("part-*.parquet"))
     source = f"read_parquet({sql_files(parts)})" if parts else "(SELECT NULL AS file WHERE false)"
@@ -128,7 +131,7 @@ def gather_problems(con: duckdb.DuckDBPyConnection, path: Path) -> int:
 
 
 def problem_kinds(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, int]:
-    """Return kind of problem -> how many."""
+    """Return the number of problems by kind."""
     source = f"read_parquet({sql_text(path / 'problems.parquet')})"
     return dict(con.execute(f"SELECT kind, count(*) FROM {source} GROUP BY kind ORDER BY kind").fetchall())
 
@@ -142,7 +145,7 @@ def time_range(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def known_columns(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the columns of events that hold any value: what the source could know."""
+    """Return the columns of `events` that contain at least one value."""
     names = [name for name, _ in columns("tape", "events")]
     counted = ", ".join(f'count("{name}")' for name in names)
     row = con.execute(f"SELECT {counted} FROM events").fetchall()[0]
@@ -162,9 +165,9 @@ def _scalar(con: duckdb.DuckDBPyConnection, query: str) -> int:
 
 
 def recover(path: Path) -> dict[str, Any]:
-    """Complete the tape of a killed capture; return its JSON, which has a warning of what is lost.
+    """Complete the tape of a killed capture and return its JSON, which includes a warning about lost events.
 
-    Raises FolderError if `path` is not a tape, and InputError if it has no events.
+    Raises FolderError if `path` is not a tape, and InputError if the tape has no events.
     """
     if is_held(path):
         raise InputError(f"{path}: the capture is still running, so the tape needs no recovery")
@@ -185,9 +188,9 @@ def recover(path: Path) -> dict[str, Any]:
 
 
 def without_late_position(server: dict[str, Any] | None, first_ns: int) -> dict[str, Any] | None:
-    """Return `server` whose binary log position, where it was taken after the tape's first event, is named as unusable.
+    """Return `server` with its binary log position marked as unusable if it was read after the first event of the tape.
 
-    Rolled forward to such a position, a copy would hold what the tape is about to do.
+    A copy that is rolled forward to such a position already contains the changes that the tape replays.
     """
     if not server or not (server.get("binlog") or server.get("gtid")):
         return server
@@ -202,7 +205,10 @@ def without_late_position(server: dict[str, Any] | None, first_ns: int) -> dict[
 
 
 def position_sentence(server: Any, first_ns: int) -> str | None:
-    """Return what is to be said of a position that is of no use, and how to find the right one."""
+    """Return a warning about an unusable binary log position, or None if the position is usable.
+
+    The warning explains how to find the right position.
+    """
     unusable = server.get("unusable_position") if isinstance(server, dict) else None
     if not isinstance(unusable, dict):
         return None

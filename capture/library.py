@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures for Python programs: files of one kind to a tape. `querytape capture KIND` calls the same function."""
+"""Capture files of one kind to a tape from a Python program. `querytape capture KIND` calls the same function."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -15,7 +15,7 @@ from .source import Settings
 from .source_table import SOURCES
 
 AnyPath = str | PathLike[str]
-CaptureOptions = Settings  # as `import querytape` has it
+CaptureOptions = Settings  # public name in `import querytape`
 
 
 def capture(
@@ -24,11 +24,11 @@ def capture(
     kind: str | None = None,
     options: CaptureOptions | None = None,
 ) -> Tape:
-    """Record files into a new tape at `output` and return it.
+    """Record files into a new tape at `output` and return the tape.
 
-    `kind` is a name that `querytape capture` knows, such as "slowlog"; None = it is detected from the first file. No
-    files: a live source, which `options` name. Raises InputError where a file cannot be read or has no event, or
-    `output` exists.
+    `kind` is a source name of `querytape capture`, such as "slowlog". None detects the kind from the first file. If no
+    files are given, `options` must name a live source. Raises InputError if a file cannot be read or has no events, or
+    if `output` exists.
     """
     paths = [files] if isinstance(files, str | PathLike) else files
     names = [as_input(fspath(path)) for path in paths]
@@ -38,5 +38,5 @@ def capture(
         raise InputError(f"unknown kind of source {kind!r}: expected one of {', '.join(SOURCES)}")
     source = SOURCES[kind] if kind is not None else detect_source(names[0], SOURCES.values())
     path = Path(output)
-    # Nothing of what was written just now has to be checked again: that would open each of its files.
+    # A tape that was just written needs no check. The check would open each of its files.
     return Tape(Folder("tape", path, capture_source(source, names, path, options or Settings())))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a statement as text with its values: what a client bound to a prepared statement, as literals.
+"""Write a statement as text with the bound values of a prepared statement as literals.
 
-`params` is what schemas/params.md describes. A text is for people and for a mysql client: what cannot be known for
-certain (other values than placeholders, values that the tape lacks) stands in a comment in front of it.
+schemas/params.md describes `params`. The text is meant for people and for a mysql client. A comment before the
+statement reports values that are missing or do not match the placeholders.
 """
 
 import struct
@@ -15,12 +15,12 @@ from ..native.bindings.statements import placeholders
 from ..schemas import FLAGS, ddl
 
 NO_BACKSLASH = 1
-READINGS = (0, 2, 1, 3)  # of quotes, most usual first: see `placeholders`
+READINGS = (0, 2, 1, 3)  # ways to read quotes, most usual first: see `placeholders`
 INTEGERS = {0x01: "b", 0x02: "h", 0x0D: "h", 0x03: "i", 0x09: "i", 0x08: "q"}
 REALS = {0x04: "<f", 0x05: "<d"}
 NULL_TYPE, TIME, DECIMALS = 0x06, 0x0B, (0x00, 0xF6)
 TIMES = (0x07, 0x0A, TIME, 0x0C)
-BYTES = (0x10, 0xF9, 0xFA, 0xFB, 0xFC, 0xFF)  # BIT, BLOBs, GEOMETRY: shown as text where it is text
+BYTES = (0x10, 0xF9, 0xFA, 0xFB, 0xFC, 0xFF)  # BIT, BLOBs, GEOMETRY: shown as text if they are valid text
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\x1a": "\\Z"})
 LIMITS = (
     ("redacted", "redacted during the capture: the literals of this statement are not on the tape"),
@@ -30,7 +30,7 @@ LIMITS = (
 
 
 class _Reading:
-    """Reads the protocol's values from bytes. Raises ValueError where they end too early."""
+    """Reads values of the MySQL protocol from bytes. Raises ValueError if the bytes end too early."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -53,7 +53,7 @@ class _Reading:
 
 
 def literal(value: bytes, reading: int = 0) -> str:
-    """Return bytes as a literal: text in quotes; what is no text, or holds control characters, in hexadecimal."""
+    """Return bytes as an SQL literal: quoted text, or hexadecimal for binary data and control characters."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
@@ -70,7 +70,7 @@ def _clock(parts: bytes) -> str:
 
 
 def _moment(value: bytes, kind: int) -> str:
-    """Return a DATE, DATETIME, TIMESTAMP or TIME."""
+    """Return a DATE, DATETIME, TIMESTAMP or TIME as a quoted literal."""
     if kind == TIME:
         if len(value) < 8:
             return "'00:00:00'"
@@ -83,7 +83,7 @@ def _moment(value: bytes, kind: int) -> str:
 
 
 def _value(at: _Reading, kind: int, reading: int) -> str:
-    """Return one value that is not NULL. Raises ValueError for a type that is not known."""
+    """Return one value that is not NULL as a literal. Raises ValueError if the type is unknown."""
     base, unsigned = kind & 0xFF, kind >> 15
     if base in INTEGERS:
         code = INTEGERS[base].upper() if unsigned else INTEGERS[base]
@@ -109,7 +109,7 @@ def _is_set(bits: bytes, number: int) -> bool:
 
 
 def _execution(at: _Reading, letter: str, long_data: dict[int, bytes], reading: int) -> list[str]:
-    """Return the values of one EXECUTE, in order: letters E, D and N."""
+    """Return the values of one EXECUTE in order. Handles parameters with the letters E, D and N."""
     n = at.lenenc()
     absent = at.take((n + 7) // 8) if letter != "E" else bytes((n + 7) // 8)
     at.take(5)
@@ -128,7 +128,7 @@ def _execution(at: _Reading, letter: str, long_data: dict[int, bytes], reading: 
 
 
 def _bulk(at: _Reading, reading: int) -> tuple[list[str], int]:
-    """Return the values of a bulk execution's first row, and how many rows it has."""
+    """Return the values of the first row of a bulk execution, and the number of its rows."""
     n = at.lenenc()
     at.take(2)
     kinds = [at.integer(2) for _ in range(n)]
@@ -146,7 +146,7 @@ def _bulk_value(at: _Reading, kind: int, reading: int) -> str:
 
 
 def _long_data(parts: Sequence[bytes]) -> dict[int, bytes]:
-    """Return {parameter number: its bytes} of the long data before an EXECUTE."""
+    """Return the long data that was sent before an EXECUTE, by parameter number."""
     found: dict[int, bytes] = {}
     for part in parts:
         if part[:1] == b"L" and len(part) >= 3:
@@ -156,9 +156,9 @@ def _long_data(parts: Sequence[bytes]) -> dict[int, bytes]:
 
 
 def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 0) -> tuple[list[str], str]:
-    """Return the values that an execution binds, as literals, and what else is to be said ("" = nothing).
+    """Return the values that an execution binds as literals, and a note about them ("" if there is none).
 
-    Raises ValueError where they cannot be read.
+    Raises ValueError if the values cannot be read.
     """
     letter, at = chr(params[0]), _Reading(params[1:])
     if letter == "S":
@@ -177,9 +177,9 @@ def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 
 def statement_text(
     statement: bytes | None, params: bytes | None = None, long_data: Sequence[bytes] | None = None, flags: int = 0
 ) -> str | None:
-    """Return a statement as text with its values; None where the event has none.
+    """Return a statement as text with its values, or None if the event has no statement.
 
-    What is not whole says so in comments in front: redacted, cut, values that are not known.
+    Comments before the statement report a redacted or truncated text and unknown values.
     """
     if statement is None:
         return None
@@ -196,10 +196,10 @@ def statement_text(
 
 
 def _substituted(statement: bytes, params: bytes, long_data: list[bytes]) -> tuple[bytes, list[str]]:
-    """Return the statement with its values in the places of its placeholders, and notes."""
+    """Return the statement with values in place of its placeholders, and notes about the values."""
     plain, note = bound_values(params, long_data)
     notes = [note] if note else []
-    attributes = params[:1] == b"N"  # the client's query attributes follow the statement's own values
+    attributes = params[:1] == b"N"  # query attributes of the client follow the values of the statement
     for reading in READINGS:
         places = placeholders(statement, reading)
         if len(places) == len(plain) or (attributes and len(places) < len(plain)):
@@ -222,7 +222,7 @@ def _with_notes(notes: Sequence[str], statement: bytes) -> str:
 
 
 def define_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """Make view event_texts of view tape_events, with `text`: each event's statement with its values."""
+    """Create view event_texts from view tape_events. Its column `text` holds each statement with its values."""
     con.create_function(
         "statement_text", statement_text, ["BLOB", "BLOB", "BLOB[]", "BIGINT"], "VARCHAR", null_handling=SPECIAL
     )

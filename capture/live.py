@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a capture to others while it goes on: the reader's counters, read when somebody asks.
+"""Show the progress of a running capture to other threads through the counters of its reader.
 
-The reader is freed at the capture's end; what was read last stays.
+The reader is freed at the end of the capture. The last counters stay available.
 """
 
 import threading
@@ -13,7 +13,10 @@ from ..native.bindings.reader import Reader, ReaderStats
 
 @dataclass(frozen=True)
 class CaptureMoment:
-    """A capture at one moment. `described`: what its kind says of itself. `total`: bytes to read, None = unknown."""
+    """The state of a capture at one moment. `described`: properties of its source kind.
+
+    `total`: number of bytes to read, or None if unknown.
+    """
 
     stats: ReaderStats
     described: dict[str, Any]
@@ -21,7 +24,7 @@ class CaptureMoment:
 
 
 class LiveCapture:
-    """A capture that can be looked at from any thread, until `end` and after it."""
+    """A capture whose state any thread can read, also after `end`."""
 
     def __init__(self, reader: Reader, total: int | None) -> None:
         self._reader: Reader | None = reader
@@ -30,7 +33,7 @@ class LiveCapture:
         self._last: CaptureMoment | None = None
 
     def read(self) -> CaptureMoment:
-        """Return the capture as it is now, or as it was at its end."""
+        """Return the current state of the capture, or its last state after the end."""
         with self._lock:
             if self._reader is None:
                 assert self._last is not None
@@ -41,7 +44,7 @@ class LiveCapture:
         return CaptureMoment(reader.stats(), reader.describe(), self._total)
 
     def end(self) -> None:
-        """Keep what there is now: the reader may be closed."""
+        """Save the last state, so that the reader can be closed."""
         with self._lock:
             if self._reader is not None:
                 self._last, self._reader = self._look(self._reader), None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a tape's parts as a reader gives them, and keep what is known of all events together.
+"""Write the parts of a tape as a reader produces them, and collect totals over all events.
 
-reader.part() -> watched -> DuckDB -> events/part-00000.parquet, its entry of tape.json
+reader.part() -> WatchedStream -> DuckDB -> events/part-00000.parquet and an entry in tape.json
 """
 
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from ..native.bindings.part_facts import PartFacts, WatchedStream
 from ..native.bindings.streams import Stream
 from ..schemas import columns
 
-# Little packing serves what is read from first to last; the second version of the format is smaller and quicker.
+# Light compression is enough for sequential reads. Version 2 of the Parquet format is smaller and faster.
 PACKED = "COMPRESSION zstd, COMPRESSION_LEVEL 1, PARQUET_VERSION V2"
 
 
 @dataclass
 class Totals:
-    """What the parts hold together, as far as their writer saw it."""
+    """Totals over all parts that the writer has seen."""
 
     events: int = 0
     first_ns: int = 1 << 63
@@ -33,7 +33,7 @@ class Totals:
     known: set[int] = field(default_factory=set)
 
     def add(self, part: PartFacts) -> None:
-        """Take another part in."""
+        """Add a part to the totals."""
         self.events += part.rows
         self.first_ns = min(self.first_ns, part.first_ns)
         self.last_ns = max(self.last_ns, part.last_ns)
@@ -45,28 +45,28 @@ class Totals:
         return {"first_ns": self.first_ns, "last_ns": self.last_ns, "precision_ns": self.precision_ns}
 
     def known_columns(self) -> list[str]:
-        """Return the columns of events that hold any value."""
+        """Return the columns of `events` that contain at least one value."""
         return [name for place, (name, _) in enumerate(columns("tape", "events")) if place in self.known]
 
 
 class Parts:
-    """Writes the parts of one tape. `not_threads`: server's connections whose events are left out."""
+    """Writes the parts of one tape. `not_threads`: connection ids on the server whose events are omitted."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, tape: Path, not_threads: Iterable[int] = ()) -> None:
         self._con = con
         self._tape = tape
         self._not_threads = tuple(not_threads)
         self._totals = Totals()
-        # A row of any size must pass: DuckDB's own bound. What sorts comes afterwards.
+        # Use DuckDB's default limit, because a single row may be very large. Sorting happens later.
         con.execute("RESET memory_limit")
 
     @property
     def totals(self) -> Totals | None:
-        """What all parts hold; None where this did not see it."""
+        """Totals over all parts, or None if the writer filters events and therefore did not count them."""
         return None if self._not_threads else self._totals
 
     def write_events(self, stream: Stream, final: Path) -> dict[str, Any] | None:
-        """Write one part of events, which comes sorted; return its entry of tape.json. None: it has no event."""
+        """Write one part of sorted events and return its entry for tape.json, or None if the part has no events."""
         if self._not_threads:
             left_out = ", ".join(map(str, self._not_threads))
             query = f"FROM incoming WHERE thread_id IS NULL OR thread_id NOT IN ({left_out})"
@@ -78,11 +78,14 @@ class Parts:
         return {**file_entry(self._tape, final, rows), "first_ns": facts.first_ns, "last_ns": facts.last_ns}
 
     def write_rows(self, stream: Stream, final: Path) -> int:
-        """Write a stream of problems or session facts as one file, where it has any row; return how many."""
+        """Write a stream of problems or session facts as one file, unless it is empty. Return the number of rows."""
         return self._write(stream, final)[0]
 
     def _write(self, stream: Stream, final: Path, query: str = "FROM incoming") -> tuple[int, PartFacts]:
-        """Write what the query finds in a stream; return the rows written, and what was read."""
+        """Write the rows that the query selects from a stream.
+
+        Returns the number of written rows, and the properties of the whole stream.
+        """
         with closing(WatchedStream(stream)) as watched:
             if watched.is_empty():
                 return 0, watched.facts
@@ -94,7 +97,7 @@ class Parts:
 
 
 def part_entry(con: duckdb.DuckDBPyConnection, tape: Path, part: Path) -> dict[str, Any]:
-    """Return what tape.json says of a part: file, rows, bytes, SHA-256, first start and last end in ns."""
+    """Return the tape.json entry of a part: file, rows, bytes, SHA-256, and first start and last end in nanoseconds."""
     rows, first, last = con.execute(
         f"SELECT count(*), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM read_parquet({sql_text(part)})"
     ).fetchall()[0]

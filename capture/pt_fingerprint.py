@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make fingerprints and query ids as Percona Toolkit 3.5 does, to join tapes with histories that it wrote.
+"""Compute fingerprints and query ids like Percona Toolkit 3.5, to join tapes with its query history.
 
-Our own digests keep more apart (IS NULL, hints, ON DUPLICATE KEY) and are the default everywhere. This one repeats what
-the Perl program does to a statement's bytes, step by step, oddities included. Statements are taken as latin1: a
-character a byte, as Perl has them without an encoding layer.
+The digests of querytape distinguish more statements (IS NULL, hints, ON DUPLICATE KEY) and are the default. This module
+repeats each step of the Perl program on the bytes of a statement, including its oddities. It decodes statements as
+latin1, one character per byte, like Perl without an encoding layer.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ ASC = re.compile(r"\s+asc\b", re.I | re.A)
 
 
 def pt_fingerprint(statement: bytes, keep_embedded_numbers: bool = False) -> bytes:
-    """Return the fingerprint of a statement; `keep_embedded_numbers` as pt's --preserve-embedded-numbers."""
+    """Return the fingerprint of a statement. `keep_embedded_numbers` has the effect of --preserve-embedded-numbers."""
     text = statement.decode("latin-1")
     if text.startswith(MYSQLDUMP):
         return b"mysqldump"
@@ -64,10 +64,13 @@ def pt_fingerprint(statement: bytes, keep_embedded_numbers: bool = False) -> byt
 
 
 def _lower(text: str) -> str:
-    """Return ASCII letters in lower case; others stay, as in Perl without a locale."""
+    """Convert ASCII letters to lower case. Other letters stay unchanged, as in Perl without a locale."""
     return text.encode("latin-1").lower().decode("latin-1")
 
 
 def pt_id(fingerprint: bytes) -> str:
-    """Return the id of a fingerprint: 32 upper-case digits; its last 16 are what releases before 3.0.11 print."""
+    """Return the query id of a fingerprint: 32 upper-case hexadecimal digits.
+
+    Percona Toolkit before 3.0.11 prints only the last 16 digits.
+    """
     return hashlib.md5(fingerprint, usedforsecurity=False).hexdigest().upper()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publish a tape while it is made: its parts in tape.json as they are written, and how far it is; drop old parts.
+"""Publish a tape while it is being recorded: list new parts in tape.json, record the progress, drop old parts.
 
-events/part-N.parquet, problems/part-N.parquet, facts/part-N.parquet  ->  tape.json, replaced whole  ->  old parts go
+events/part-N.parquet, problems/part-N.parquet, facts/part-N.parquet -> tape.json (replaced) -> old parts deleted
 
-Only what is in tape.json is published. A part goes from there first, and then from the disk.
+Only the parts listed in tape.json are published. A part is removed from tape.json first and then from the disk.
 """
 
 import json
@@ -21,12 +21,16 @@ from ..schemas.json_shapes import MAX_TIMES
 from .session_facts import FactsRing
 from .source import Endless, TapeWarning
 
-NEWEST = 3  # parts that are never dropped: by their times it is told what is old, and a clock may be set
+NEWEST = 3  # parts that are never dropped, because their times define which parts are old
 
 
 @dataclass(frozen=True)
 class Published:
-    """A part: the name of its files, its entry of tape.json (None: no event), how many problems and facts it has."""
+    """A part of a tape, ready to publish.
+
+    `name`: its file name. `entry`: its entry in tape.json, or None without events. `problems` and `facts`: numbers of
+    rows.
+    """
 
     name: str
     entry: dict[str, Any] | None
@@ -35,7 +39,7 @@ class Published:
 
 
 class Publisher:
-    """Writes tape.json after each part; knows what was dropped. `followed`: the file that grows, where one does."""
+    """Updates tape.json after each part and counts dropped parts. `followed`: the log file that grows, or None."""
 
     def __init__(
         self,
@@ -55,7 +59,7 @@ class Publisher:
         self._files = list(info["files"])
 
     def publish(self, part: Published, reader: Reader) -> None:
-        """Publish a part."""
+        """Add a part to tape.json and drop old parts."""
         entry = part.entry
         if entry is not None:
             self._info["parts"].append(entry)
@@ -83,16 +87,19 @@ class Publisher:
             self._facts.drop_before(self._first_name())
 
     def _text(self) -> str:
-        """Return the text of tape.json. A part's entry is made once: a day has 17,280 of them."""
+        """Return the text of tape.json. Part entries are serialized only once, because a day has 17,280 of them."""
         parts = self._info["parts"]
         texts = self._texts
         self._texts = {part["file"]: texts.get(part["file"]) or json.dumps(part) for part in parts}
-        # No text inside of JSON has a newline: only the key itself is found.
+        # JSON strings contain no newlines, so the search finds only the key itself.
         listed = ",\n  ".join(self._texts.values())
         return json_text({**self._info, "parts": []}).replace('\n "parts": []', f'\n "parts": [\n  {listed}\n ]', 1)
 
     def files(self, reader: Reader) -> list[dict[str, Any]]:
-        """Return the entries of the source's files; `times`: how many files had the followed one's name."""
+        """Return the entries of the source files.
+
+        `times` in an entry is the number of files that had the name of the followed file.
+        """
         if self._followed is None:
             return self._files
         entry = {"path": str(Path(self._followed).absolute()), "bytes": None, "sha256": None}
@@ -100,7 +107,10 @@ class Publisher:
         return [*self._files[:-1], {**entry, "times": min(times, MAX_TIMES)} if times > 1 else entry]
 
     def _how_far(self, reader: Reader) -> dict[str, Any]:
-        """Return what tape.json says of an unfinished tape: until when it is, and how much of the source was read."""
+        """Return the progress of an unfinished tape for tape.json.
+
+        It contains the time of the last event and the number of bytes read from the source.
+        """
         parts, stats = self._info["parts"], reader.stats()
         dropped = self._info.get("dropped") or {}
         return {
@@ -114,7 +124,7 @@ class Publisher:
         }
 
     def _old_parts(self, keep_ns: int | None) -> list[dict[str, Any]]:
-        """Return the parts whose events all ended more than `keep_ns` before one of the newest parts began."""
+        """Return the parts whose events all ended more than `keep_ns` before the latest start of the newest parts."""
         parts = self._info["parts"]
         if keep_ns is None:
             return []
@@ -125,7 +135,7 @@ class Publisher:
         return Path(self._info["parts"][0]["file"]).name
 
     def _note_dropped(self, gone: list[dict[str, Any]]) -> list[str]:
-        """Take parts out of tape.json; return the names of the files of problems that go with them."""
+        """Remove parts from tape.json and return the names of the problem files to remove with them."""
         names = {part["file"] for part in gone}
         self._info["parts"] = [part for part in self._info["parts"] if part["file"] not in names]
         own, first = {Path(name).name for name in names}, self._first_name()
@@ -142,7 +152,7 @@ class Publisher:
 
 
 def dropped_warnings(info: dict[str, Any]) -> list[TapeWarning]:
-    """Return the warning of what --keep dropped, where it did."""
+    """Return a warning about events dropped by --keep, if there are any."""
     dropped = info.get("dropped")
     if not dropped:
         return []

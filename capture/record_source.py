@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture files or a live source of any kind into a tape: check the files, record, finish.
+"""Capture files or a live source into a tape: check the files, record the events, finish the tape.
 
 names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> finish -> tape.json
 """
@@ -30,14 +30,15 @@ from .wrapped import unwrapping
 if TYPE_CHECKING:
     from .session_handover import HandedOver
 
-WRAPPED = ("slowlog", "general", "audit", "audit-json")  # kinds whose lines other programs put something before
-FEW = 50_000  # events that one thread has finished before others have started
+WRAPPED = ("slowlog", "general", "audit", "audit-json")  # log kinds that other programs often wrap with line prefixes
+FEW = 50_000  # number of events that one thread parses before more threads start
 
 
 def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
-    """Record files, or the live source that the settings name, into a new tape at `path`; return the tape's JSON.
+    """Record files or a live source into a new tape at `path`, and return the JSON of the tape.
 
-    Raises InputError where a file cannot be read, `path` exists, or there is no event (no tape is left then).
+    `settings` name the live source. Raises InputError if a file cannot be read, `path` exists, or there are no events.
+    A tape without events is removed.
     """
     check_files(names, follow=settings.follow is not None)
     if kind.name in WRAPPED:
@@ -51,7 +52,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
         settings.running(live)
         given = hand_over_sessions(kind, reader, ordered, settings)
         watch = watcher(kind, settings, reader, path, total)
-        # From here to the end: a tape that was begun is finished, with what was read until the first signal.
+        # From this point, the first signal ends the recording, but the tape is still finished with the events read so
+        # far.
         with stop_on_signals(stop):
             new_tape(path)
             with hold(path), open_storage(path, threads=1) as con:
@@ -64,7 +66,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
                 warnings += judged(con, source, path, info, given)
                 if totals is None or totals.events > FEW:
-                    con.execute("RESET threads")  # one while the parser had the others
+                    con.execute("RESET threads")  # only 1 thread was allowed while the parser ran
                 return finish(con, path, info, warnings, totals)
     finally:
         with closing(reader):
@@ -74,10 +76,13 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
 def hand_over_sessions(
     kind: SourceKind, reader: Reader, ordered: Sequence[str], settings: Settings
 ) -> "HandedOver | None":
-    """Pass the sessions that were open before to the reader, if they are known and the kind can use them; else None."""
+    """Pass the sessions that were open before the capture to the reader.
+
+    Returns None if no such sessions are known or the source kind cannot use them.
+    """
     if settings.open_sessions is None:
         return None
-    from .session_handover import KINDS, hand_over  # the client library is loaded where a server was asked
+    from .session_handover import KINDS, hand_over  # imported late, because it loads the client library
 
     return hand_over(reader, settings.open_sessions, ordered) if kind.name in KINDS else None
 
@@ -85,9 +90,9 @@ def hand_over_sessions(
 def judged(
     con: duckdb.DuckDBPyConnection, source: Source, path: Path, info: dict[str, Any], given: "HandedOver | None"
 ) -> list[TapeWarning]:
-    """Let the settings and the kind judge the events, and say what is known of sessions that were open before.
+    """Let the settings and the source kind check the events, and describe sessions from before the capture.
 
-    Completes the tape's JSON, and returns the warnings.
+    Adds fields to the JSON of the tape and returns the warnings.
     """
     kind, judge = source.kind, source.settings.judge
     if judge is None and given is None and kind.look_for_holes is None:
@@ -114,7 +119,7 @@ def judged(
 def check_files(names: Sequence[str], *, follow: bool = False) -> None:
     """Raise InputError unless every name is a readable, non-empty file (or one single "-").
 
-    `follow`: one that is empty will grow.
+    `follow`: accept an empty file, because it will grow.
     """
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -130,19 +135,19 @@ def check_files(names: Sequence[str], *, follow: bool = False) -> None:
 
 
 def refuse_wrapped(kind: SourceKind, names: Sequence[str]) -> None:
-    """Raise InputError for a file that another program has wrapped."""
+    """Raise InputError for a log file whose lines another program has wrapped."""
     for name in names:
-        with suppress(NativeFault):  # the reader says why it can't be read
+        with suppress(NativeFault):  # the reader reports why the file is unreadable
             begin = head(name) if Path(name).is_file() else b""
             if text := unwrapping(name, begin, kind.sniff(begin)):
                 raise InputError(f"{name}: {text} (no tape was written)")
 
 
 def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None) -> list[str]:
-    """Return the files in the order of their first events; those that show no time keep their place at the end.
+    """Return the files in the order of their first events. Files without a time stay in their order at the end.
 
-    A shell's `*` gives rotated logs newest first or by name. A pipe can be opened once and is not looked at: nothing is
-    reordered then.
+    A shell pattern lists rotated logs by name or newest first. A pipe can be opened only once. If one of the files is a
+    pipe, the order stays as it is.
     """
     if first_time is None or len(names) < 2 or any(isinstance(as_input(name), Pipe) for name in names):
         return list(names)
@@ -157,7 +162,7 @@ def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None)
 
 
 def open_reader(kind: SourceKind, names: Sequence[str], settings: Settings) -> Reader:
-    """Open the source. Raises InputError where it cannot be read."""
+    """Open the source. Raises InputError if it cannot be read."""
     try:
         return kind.open(names, settings)
     except NativeFault as error:
@@ -165,7 +170,7 @@ def open_reader(kind: SourceKind, names: Sequence[str], settings: Settings) -> R
 
 
 def total_bytes(names: Sequence[str]) -> int | None:
-    """Return how many bytes there are to read, None where that is unknown: a pipe, or a live source."""
+    """Return the number of bytes to read, or None if it is unknown (a pipe or a live source)."""
     if not names or any(name == STDIN or not Path(name).is_file() for name in names):
         return None
     return sum(Path(name).stat().st_size for name in names)
@@ -174,7 +179,10 @@ def total_bytes(names: Sequence[str]) -> int | None:
 def watcher(
     kind: SourceKind, settings: Settings, reader: Reader, path: Path, total: int | None
 ) -> Callable[[ReaderStats], None]:
-    """Return what is called a few times a second: it shows progress and stops the reader at a limit of time or disk."""
+    """Return a function that shows the progress and stops the reader at a time or disk limit.
+
+    The caller runs it several times per second.
+    """
     time_is_up = kind.time_is_up(settings)
     max_disk = settings.extra.get("max_disk") if kind.live(settings) else None
 
@@ -187,14 +195,14 @@ def watcher(
 
 
 def events_bytes(path: Path) -> int:
-    """Return how many bytes the events of a tape take on disk."""
+    """Return the size of the event files of a tape on disk, in bytes."""
     return sum(map(size_now, (path / "events").glob("*")))
 
 
 def check_events(
     con: duckdb.DuckDBPyConnection, source: Source, stats: ReaderStats, info: dict[str, Any], path: Path
 ) -> None:
-    """Remove a tape without an event and raise InputError, with what the input says about the reason."""
+    """Remove a tape without events and raise InputError with possible reasons."""
     if info["parts"]:
         return
     gather_problems(con, path)
@@ -211,7 +219,7 @@ def check_events(
 
 
 def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats, settings: Settings) -> str:
-    """Return the sentence for input without a single event."""
+    """Return the error message for input without any event."""
     what = ", ".join("standard input" if name == STDIN else name for name in names)
     if not names:
         return "the capture received no events (no tape was written)"
@@ -225,7 +233,7 @@ def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats
 
 
 def truncation_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warning that a followed log was truncated and nothing says what had been written until then."""
+    """Return a warning if a followed log was truncated and no copy of the lost bytes was found."""
     n = description.get("truncations_without_copy", 0)
     if not n:
         return []
@@ -238,7 +246,7 @@ def truncation_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
 
 
 def stop_warnings(info: dict[str, Any], *, live: bool) -> list[TapeWarning]:
-    """Return the warning that files were not read to their end; a live source has none."""
+    """Return a warning if files were not read to their end. Live sources need no such warning."""
     if live or not info.get("stopped"):
         return []
     return [

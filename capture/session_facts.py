@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a source told of sessions beyond their events, in the files of folder `facts`: read them, and bound them.
+"""Read the session properties that a source reported in addition to events, and limit their size on disk.
 
-facts/part-N.parquet of parts that --keep dropped  ->  facts/part--dropped.parquet, one row a session
+facts/part-N.parquet of parts dropped by --keep -> facts/part--dropped.parquet (one row per session)
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ import duckdb
 
 from ..common.duck import load_sql, sql_text, write_parquet
 
-DROPPED = "part--dropped.parquet"  # sorts before all parts: what is told later completes it
+DROPPED = "part--dropped.parquet"  # sorts before all parts, so later files complete its rows
 GATHERED_AT_ONCE = 200
 MAX_SESSIONS = 100_000
 
 
 def load_facts(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    """Make view `telling` (facts.sql) of files, which are in the order in which they were told."""
+    """Create view `telling` (facts.sql) from files in the order in which they were written."""
     con.execute(load_sql(__package__, "facts.sql"))
     for number, part in enumerate(files):
         con.execute(
@@ -29,9 +29,9 @@ def load_facts(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
 
 
 class FactsRing:
-    """The files of facts of a tape whose oldest parts are dropped: theirs become one, of the sessions that may go on.
+    """The session property files of a tape with --keep. Files of dropped parts are merged into one file.
 
-    A session that quit is gone with its last part. Of those that never did, the latest `most` are kept.
+    The merged file omits sessions that have quit. It keeps at most `most` of the other sessions, the latest ones.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class FactsRing:
         self._names: list[str] = []
 
     def told(self, name: str) -> None:
-        """Take note of a file of the latest part."""
+        """Register the file of the latest part."""
         self._names.append(name)
 
     def drop_before(self, first: str) -> None:
-        """Gather the files of parts before `first`, the first that is kept, where there are enough of them."""
-        # What is told of a quit may be a part ahead of its event.
+        """Merge the files of parts before `first`, the oldest kept part, if there are enough files."""
+        # Keep one more file. A source may report the quit of a session one part before the quit event.
         old = [name for name in self._names if name < first][:-1]
         if len(old) < self._at_once:
             return

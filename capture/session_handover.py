@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes sessions that were open before a capture to the reader, with their state, and describes them for the tape."""
+"""Pass sessions that were open before a capture to the reader, with their state, and describe them for the tape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from ..servers.client_sessions import OpenSessions
 from .session_state import State, count_not_restored, state_of
 from .source import TapeWarning
 
-KNOWN = 4  # of `reading`: it is the session's own
+KNOWN = 4  # flag of `reading`: the value comes from the session itself
 
 CARRIED = f"SELECT count(*), count(*) FILTER (command = 'prepare') FROM events WHERE flags & {FLAGS['carried']} <> 0"
 FOUND = "SELECT count(DISTINCT thread_id) FROM events WHERE thread_id IN (SELECT unnest(?::BIGINT[]))"
-# Sources whose connections are the server's own, by its ids or by their clients.
+# Sources that identify sessions by the server's connection id or by the client address.
 KINDS = frozenset({"packets", "slowlog", "general", "audit"})
 REASONS = {
     "no_text": "prepared statements whose full text the server does not show",
@@ -34,7 +34,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class HandedOver:
-    """What a reader was given: sessions by thread id. `refused`: why it was given nothing, '' = it was."""
+    """The sessions that were passed to a reader, by thread id. `refused`: reason why none were passed, or ""."""
 
     sessions: Sequence[int]
     not_restored: Mapping[str, int]
@@ -43,7 +43,7 @@ class HandedOver:
 
 
 def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> HandedOver:
-    """Give the sessions of a server to a reader, before its first part."""
+    """Pass the open sessions of a server to a reader before its first part."""
     if refused := server_is_another(known, files):
         return HandedOver((), {}, (), refused)
     states = [state_of(one, known.global_variables) for one in known.sessions]
@@ -51,7 +51,7 @@ def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Hand
     try:
         for one, state in zip(known.sessions, states, strict=True):
             charset = None if one.collation is None else str(one.collation)
-            known_mode = not files and "sql_mode" in (one.variables or {})  # with files it was asked too late
+            known_mode = not files and "sql_mode" in (one.variables or {})  # too late after the files
             reading = state.reading | (KNOWN if known_mode else 0)
             native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, reading)
             for id_, text in state.statements:
@@ -64,13 +64,16 @@ def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Hand
 
 
 def all_not_restored(states: Sequence[State], known: OpenSessions) -> dict[str, int]:
-    """Return what cannot be restored, as counts by reason."""
+    """Return the numbers of items that cannot be restored, by reason."""
     counts = count_not_restored(states)
     return counts | ({"no_room": known.lost} if known.lost else {})
 
 
 def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
-    """Return why the server's sessions cannot be those of the files: it was started after the last was written."""
+    """Return a message if the server was started after the files were written, else "".
+
+    The open sessions of such a server do not belong to the files.
+    """
     times = [Path(name).stat().st_mtime for name in files if name != STDIN and Path(name).is_file()]
     if known.started_s is None or not times or known.started_s <= max(times):
         return ""
@@ -80,9 +83,9 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
 def describe_state(
     con: duckdb.DuckDBPyConnection, given: HandedOver, tape: Mapping[str, Any], first_ns: int | None
 ) -> tuple[dict[str, Any], list[str], list[TapeWarning]]:
-    """Return `open_sessions` of tape.json, sentences for the summary, and warnings.
+    """Return the `open_sessions` entry of tape.json, notes for the summary, and warnings.
 
-    `con` has view `events`; `tape`: the tape's JSON so far.
+    `con` has view `events`. `tape` is the current JSON of the tape.
     """
     if given.refused:
         return {}, [], [{"kind": "open_sessions", "text": given.refused}]
@@ -120,7 +123,7 @@ def describe_state(
 
 
 def is_after(server: Mapping[str, Any] | None, first_ns: int | None) -> bool:
-    """Whether a server described itself after the tape's first event."""
+    """Return whether the server was described after the first event of the tape."""
     try:
         asked = datetime.fromisoformat(str((server or {}).get("at"))).timestamp()
     except ValueError:

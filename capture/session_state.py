@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that bring a new connection into the state that an open session had: what a tape carries of it.
+"""Build statements that give a new connection the state of a session that was open before the capture.
 
-What a session has in common with its server's global values is left to the target's own, as for sessions that connect
-on the tape.
+Session values equal to the global values of the source server are omitted. The target then uses its own global values,
+as for sessions that connect during the tape.
 """
 
 import re
@@ -14,16 +14,17 @@ from ..servers.client_sessions import RESTORED, OpenSession, PreparedText
 NO_BACKSLASH, ANSI = 1, 2
 WORD = re.compile(r"[A-Za-z0-9_]{1,64}")
 NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-PLAIN = re.compile(rb"[ !#-&(-\[\]-~]*")  # ASCII without quotes and backslashes: any session reads it alike
+PLAIN = re.compile(rb"[ !#-&(-\[\]-~]*")  # ASCII without quotes or backslashes, read alike in every sql_mode
 LEVELS = frozenset({"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"})
-MAX_VALUES = 16 << 20  # bytes of a session's user variables
+MAX_VALUES = 16 << 20  # bytes of the user variables of a session
 
 
 @dataclass(frozen=True)
 class State:
-    """What a tape carries of a session: `(id, text)`, with the server's id of a prepared statement or -1.
+    """The statements that restore a session, as `(id, text)`. `id` is the server's prepared statement id, or -1.
 
-    `reading`: how the session reads quotes. `not_restored`: statements and values that cannot be, as counts by reason.
+    `reading`: how the session reads quotes (flags). `not_restored`: numbers of statements and values that cannot be
+    restored, by reason.
     """
 
     statements: tuple[tuple[int, bytes], ...]
@@ -32,7 +33,7 @@ class State:
 
 
 def state_of(session: OpenSession, global_variables: Mapping[str, str]) -> State:
-    """Return the statements that restore one session."""
+    """Return the statements that restore the state of one session."""
     variables = session.variables or {}
     modes = variables.get("sql_mode", "").split(",")
     reading = (NO_BACKSLASH if "NO_BACKSLASH_ESCAPES" in modes else 0) | (ANSI if "ANSI_QUOTES" in modes else 0)
@@ -52,7 +53,7 @@ def state_of(session: OpenSession, global_variables: Mapping[str, str]) -> State
 
 
 def settings(variables: Mapping[str, str], global_variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield a SET for each variable that the session has otherwise than the server."""
+    """Yield a SET statement for each session variable that differs from the global value."""
     yield from character_sets(variables)
     seen = set[str]()
     for name in RESTORED:
@@ -65,7 +66,7 @@ def settings(variables: Mapping[str, str], global_variables: Mapping[str, str]) 
             if value in LEVELS:
                 yield f"SET SESSION TRANSACTION ISOLATION LEVEL {value.replace('-', ' ')}"
         elif name == "transaction_read_only":
-            if value == "ON":  # never the other way round: that would lift a read-only mode
+            if value == "ON":  # OFF is never set, because it would lift a read-only mode
                 yield "SET SESSION TRANSACTION READ ONLY"
         elif NUMBER.fullmatch(value):
             yield f"SET SESSION {name} = {value}"
@@ -76,7 +77,10 @@ def settings(variables: Mapping[str, str], global_variables: Mapping[str, str]) 
 
 
 def character_sets(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield a SET where client, connection and results differ: the collation itself goes with the login."""
+    """Yield a SET statement if the character sets of client, connection and results differ.
+
+    Otherwise the login already sets the collation.
+    """
     names = [variables.get(f"character_set_{way}") for way in ("client", "connection", "results")]
     client, connection, results = names
     collation = variables.get("collation_connection", "")
@@ -90,7 +94,7 @@ def character_sets(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def assignments(values: Mapping[str, bytes | None], missing: dict[str, int]) -> Iterator[bytes]:
-    """Yield one SET of all user variables; those that are too large together are counted."""
+    """Yield one SET statement with all user variables. Counts variables beyond the total size limit in `missing`."""
     parts, size = [], 0
     for name, value in values.items():
         size += len(value or b"")
@@ -103,7 +107,10 @@ def assignments(values: Mapping[str, bytes | None], missing: dict[str, int]) -> 
 
 
 def literal(value: bytes | None) -> bytes:
-    """Return a value as every session reads it. The server shows texts only: what looks like a whole number is one."""
+    """Return a value as a literal that every session reads alike.
+
+    The server shows all values as text, so a text that looks like an integer is treated as an integer.
+    """
     if value is None:
         return b"NULL"
     if NUMBER.fullmatch(value.decode("latin-1")):
@@ -119,7 +126,7 @@ def literal(value: bytes | None) -> bytes:
 
 
 def client_bytes(text: str, charset: str) -> bytes | None:
-    """Return a statement's text as its client sent it; None where the character set is one that is not known here."""
+    """Return a statement text as the bytes sent by the client, or None if the character set is unsupported."""
     if text.isascii():
         return text.encode()
     if charset.startswith("utf8"):
@@ -131,14 +138,14 @@ def client_bytes(text: str, charset: str) -> bytes | None:
 
 
 def prepare_statement(prepared: PreparedText, whole: bytes, reading: int) -> bytes:
-    """Return PREPARE as a statement: its text as a literal of the session."""
+    """Return a PREPARE statement with the prepared text as a literal of the session."""
     quoted = whole if reading & NO_BACKSLASH else whole.replace(b"\\", b"\\\\")
     name = (prepared.name or "").replace("`", "``").encode()
     return b"PREPARE `" + name + b"` FROM '" + quoted.replace(b"'", b"''") + b"'"
 
 
 def count_not_restored(states: Sequence[State]) -> dict[str, int]:
-    """Return reason -> how many, over all sessions."""
+    """Return the total counts over all sessions, by reason."""
     counts: dict[str, int] = {}
     for state in states:
         for reason, n in state.not_restored.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describe a kind of source: how its files are detected, opened and read. One SourceKind a file of `sources/`."""
+"""Describe a kind of source: how to detect, open and read its files. Each file in `sources/` defines one SourceKind."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ..servers.client_sessions import OpenSessions
     from ..servers.target import Target
 
-TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json
+TapeWarning = dict[str, str]  # `kind` (short, stable) and `text`, as in tape.json
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option that only one kind of source has, as `--name`.
+    """A command line option `--name` that belongs to one source kind.
 
-    `type`: text, int, duration (a value is nanoseconds), bytes or flag.
+    `type`: text, int, duration (in nanoseconds), bytes or flag.
     """
 
     name: str
@@ -40,10 +40,10 @@ PART_EVERY_NS = 5_000_000_000
 
 @dataclass(frozen=True)
 class Endless:
-    """How a capture without an end publishes: a part at latest every `part_every_ns`.
+    """How an endless capture publishes its parts. A new part is published at least every `part_every_ns`.
 
-    `keep_ns`: parts whose events are older than this are dropped, None = never. `follow`: the last file is followed by
-    its name as it grows; else the source is live. `from_end`: what that file holds already is skipped.
+    `keep_ns`: drop parts whose events are older than this; None means never. `follow`: follow the last file by its name
+    as it grows. False means a live source. `from_end`: skip the current content of the followed file.
     """
 
     part_every_ns: int = PART_EVERY_NS
@@ -54,14 +54,16 @@ class Endless:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to capture. `timezone_ns`: the zone of local times, None = as the input shows it.
+    """Settings of a capture. `timezone_ns`: zone of local times; None means the zone shown by the input.
 
-    `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
-    `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
-    server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
-    is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server
-    had when it was asked. `endless`: of a log that is followed, or a live source. `running` gets the capture when it
-    begins; it can be looked at from any thread.
+    - `server`: the description of the recording server for tape.json
+    - `extra`: options of the source kind, by name
+    - `watch`: receives the reader's counters and the total bytes (None if unknown) several times per second
+    - `not_threads`: connection ids of the server whose events are omitted from the tape
+    - `judge`: called with view `events` before the tape is finished; returns more tape.json entries and warnings
+    - `open_sessions`: the sessions that were open when the recording server was queried
+    - `endless`: options of a followed log or a live source
+    - `running`: receives the capture at its start; any thread may read the capture
     """
 
     timezone_ns: Zone | None = None
@@ -76,14 +78,14 @@ class Settings:
 
     @property
     def follow(self) -> Follow | None:
-        """How the native reader follows the last file; None where it does not."""
+        """Options for the native reader to follow the last file, or None if no file is followed."""
         if self.endless is None or not self.endless.follow:
             return None
         return Follow(self.endless.part_every_ns / 1e9, self.endless.from_end)
 
 
 def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:
-    """Return a `sniff` that looks for a regular expression, in which ^ is the beginning of a line."""
+    """Return a `sniff` function that searches for a regular expression. `^` matches the start of a line."""
 
     def sniff(head: bytes) -> int:
         match = re.search(pattern, head, re.MULTILINE)
@@ -93,12 +95,12 @@ def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:
 
 
 def no_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return no warnings: for inputs that do not say what they left out."""
+    """Return no warnings. Used for inputs that do not report omitted events."""
     return []
 
 
 def restarts(description: Mapping[str, Any]) -> list[str]:
-    """Return the sentence of the server's starts in a log, if there are any."""
+    """Return a note about server restarts in a log, if there are any."""
     count = description.get("restarts", 0)
     times = "once" if count == 1 else f"{count:,} times"
     return [f"the server restarted {times}. Each restart ended the open sessions"] if count else []
@@ -106,18 +108,21 @@ def restarts(description: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class SourceKind:
-    """A kind of source.
+    """A kind of source and its functions.
 
-    `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and
-    returns where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected
-    ...", or makes its end of the settings. `warnings` makes warnings of a reader's description: which events the
-    input left out. `notes` makes sentences for the summary that are no warnings.
-    `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a
-    file's first time in nanoseconds since the epoch; files are read in this order. `local_times`: the input may
-    show local times. `look_for_holes` makes warnings of the events, as view `events`, and a reader's description. `ask`
-    asks what --source names where that is no MySQL server: it gets the URL and --ask-password, and returns `server` of
-    tape.json, None where it is one. `live`: whether the input has no end. `time_is_up` is called when a capture begins
-    and returns a function that says whether it must end. `follows`: whether a growing file of it can be followed.
+    - `open`: opens files, given in order, with the settings
+    - `sniff`: searches the first bytes of a file (uncompressed) for marks of the kind; returns their offset or -1
+    - `expected`: the end of the message "not a ...: expected ...", or a function of the settings that returns it
+    - `warnings`: returns warnings about omitted events from the description of a reader
+    - `notes`: returns summary notes from the description of a reader
+    - `measuring_point`: where durations were measured: server, proxy, wire or client
+    - `first_time`: returns the first time in a file, in nanoseconds since the epoch; files are read in this order
+    - `local_times`: whether the input may contain local times
+    - `look_for_holes`: returns warnings from view `events` and the description of a reader
+    - `ask`: queries a --source that is not a MySQL server and returns `server` of tape.json; None for a MySQL server
+    - `live`: whether the input is endless
+    - `time_is_up`: called at the start of a capture; returns a function that reports whether the capture must end
+    - `follows`: whether a growing file can be followed
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the kinds of source by name; a kind's module is imported when the kind is first asked for."""
+"""Map names to source kinds. The module of a kind is imported at its first use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,20 +12,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourcePlace:
-    """A source's module in sources/, and its short help: the first line of its help (a test holds the two equal)."""
+    """The module of a source in `sources/`, and the short help of the source.
+
+    The short help equals the first line of the full help. A test checks this.
+    """
 
     module: str
     short_help: str
 
 
 class SourceTable(Mapping[str, "SourceKind"]):
-    """Kinds by name, in the order in which an unnamed file is looked at."""
+    """Source kinds by name, in the order in which file detection tries them."""
 
     def __init__(self, places: Mapping[str, SourcePlace]) -> None:
         self.places = dict(places)
 
     def __getitem__(self, name: str) -> "SourceKind":
-        """Return a kind, imported now where it was not yet. Raises KeyError for an unknown name."""
+        """Return a source kind. Imports its module at the first use. Raises KeyError if the name is unknown."""
         kind: SourceKind = import_module(f".sources.{self.places[name].module}", __package__).KIND
         return kind
 
@@ -39,7 +42,7 @@ class SourceTable(Mapping[str, "SourceKind"]):
         return len(self.places)
 
 
-# By the name that `querytape capture` knows, in the order in which a file whose kind was not given is tried.
+# Keys are the names of `querytape capture`. File detection tries the kinds in this order.
 SOURCES = SourceTable(
     {
         "packets": SourcePlace("packets", "Record the packets between clients and servers, from files or live."),

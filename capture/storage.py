@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open DuckDB for work on a tape, with bounded memory."""
+"""Open DuckDB with bounded memory for work on a tape."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from ..common.duck import open_database
 
 MIN_MEMORY = 244 << 20
 LARGE_EVENT = 64 << 10
-MIN_MEMORY_LARGE = 768 << 20  # a row group is in memory whole, several times: of large events it has up to 96 MiB
-MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes while it groups, sorts and writes
+MIN_MEMORY_LARGE = 768 << 20  # memory for several row groups of up to 96 MiB (large events)
+MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes to group, sort and write it
 
 
 def memory_for(largest: int) -> str:
-    """Return DuckDB's memory limit for work on events of which the largest has so many bytes of texts."""
+    """Return the DuckDB memory limit for events. `largest`: text bytes of the largest event."""
     least = MIN_MEMORY if largest < LARGE_EVENT else MIN_MEMORY_LARGE
     return f"{max(least, MEMORY_PER_EVENT * largest) >> 20}MiB"
 
@@ -26,7 +26,7 @@ def memory_for(largest: int) -> str:
 def open_storage(folder: Path, threads: int | None = None, largest: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a DuckDB connection with bounded memory that spills into `folder`.
 
-    `threads`: None = all cores. `largest`: bytes of the largest event's texts, 0 = small.
+    `threads`: None means all cores. `largest`: text bytes of the largest event; 0 means that all events are small.
     """
     spill = folder / "spill"
     try:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a tape's parts as a reader gives them. Knows no particular source.
+"""Write the parts of a tape as a reader produces them. Independent of the source kind.
 
-main thread:   starts a part, shows progress, takes Ctrl-C     ->  problems, session facts, tape.json
-part's thread:   reader.part() -> DuckDB -> events/part-00000.parquet
-hashes' thread:    the source files -> their hashes
+main thread: starts a part, shows progress, handles Ctrl-C -> problems, session facts, tape.json part thread:
+reader.part() -> DuckDB -> events/part-00000.parquet hashes thread: source files -> hashes
 """
 
 import hashlib
@@ -26,7 +25,7 @@ from .parts import Parts, Totals
 from .publishing import Published, Publisher
 from .source import Settings, SourceKind
 
-# A part is one file: the most that a kill can lose.
+# A part is one file. A kill loses at most the unfinished part.
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 HASHED_AT_ONCE = 1 << 20
@@ -36,7 +35,7 @@ WATCH_INTERVAL_S = 0.1
 
 @dataclass(frozen=True)
 class Source:
-    """What is recorded: the kind of source, its files in order, the settings of the capture."""
+    """The input of a recording: source kind, ordered files and settings."""
 
     kind: SourceKind
     files: Sequence[str]
@@ -44,7 +43,7 @@ class Source:
 
 
 def new_tape(path: Path) -> None:
-    """Create the folders of a tape. Raises InputError where something of that name is there."""
+    """Create the folders of a tape. Raises InputError if the path exists."""
     new_folder(path, "events", "problems", "facts")
 
 
@@ -55,16 +54,17 @@ def record(
     path: Path,
     watch: Callable[[ReaderStats], None],
 ) -> tuple[dict[str, Any], Totals | None]:
-    """Record all that the reader of `stop` gives into the new tape at `path`; return its JSON so far, and totals.
+    """Record all events of the reader in `stop` into the new tape at `path`.
 
-    `watch` is called with the reader's counters a few times a second, in this thread. `stop`, or a KeyboardInterrupt of
-    `watch`, stops the reader; what was read is written, and the JSON says `stopped`.
+    Returns the unfinished JSON of the tape and the totals. `watch` is called in this thread with the counters of the
+    reader, several times per second. The reader stops when `stop` is called or `watch` raises KeyboardInterrupt. The
+    events read so far are written, and the JSON has `stopped` set to true.
     """
     reader = stop.reader
     info = start_info(source)
     write_json(path / "tape.json", info)
     settings = source.settings
-    # What grows has no hash.
+    # A growing file has no hash.
     followed = source.files[-1] if settings.follow is not None else None
     hashes = FileHashes(source.files if followed is None else source.files[:-1])
     hashes.start()
@@ -89,12 +89,12 @@ def record(
 
 
 def endless_name(number: int) -> str:
-    """Return the name of a part, so that their order is that of the names however many there are."""
+    """Return the file name of a part. The numbers have leading zeros, so that the names sort in order."""
     return f"part-{number:010d}.parquet"
 
 
 class Stop:
-    """Stops the reader at the first signal; what was read is written, however many follow."""
+    """Stops the reader at the first signal. Later signals do not prevent the read events from being written."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -104,13 +104,16 @@ class Stop:
         self.stop()
 
     def stop(self) -> None:
-        """Stop the reader; from now on the tape is a part of the input."""
+        """Stop the reader. The tape then contains only a part of the input."""
         self.was_asked = True
         self.reader.stop()
 
 
 def _write_watched(parts: Parts, stop: Stop, part: Path, watch: Callable[[ReaderStats], None]) -> dict[str, Any] | None:
-    """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its entry."""
+    """Write a part in a separate thread and return its entry.
+
+    The calling thread shows the progress and handles Ctrl-C.
+    """
     reader = stop.reader
     results: list[dict[str, Any] | BaseException | None] = []
 
@@ -135,7 +138,7 @@ def _write_watched(parts: Parts, stop: Stop, part: Path, watch: Callable[[Reader
 
 
 def start_info(source: Source) -> dict[str, Any]:
-    """Return a new tape's JSON before its first part."""
+    """Return the JSON of a new tape before its first part."""
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
@@ -150,7 +153,7 @@ def start_info(source: Source) -> dict[str, Any]:
 
 
 def end_info(reader: Reader, settings: Settings) -> dict[str, Any]:
-    """Return what is known of the input once it was read: the recording server's version, time zone, description."""
+    """Return the properties of the input after it was read: server version, time zone and description."""
     description = reader.describe()
     zone = description.pop("timezone_ns", None)
     return {
@@ -161,9 +164,9 @@ def end_info(reader: Reader, settings: Settings) -> dict[str, Any]:
 
 
 class FileHashes(threading.Thread):
-    """Hash each source file while they are parsed; standard input has none.
+    """Thread that hashes the source files during parsing. Standard input has no hash.
 
-    SHA-256 of a file of at most SHA256_BYTES; of a larger one XXH3-128, which costs less than reading the file.
+    Files of up to SHA256_BYTES get a SHA-256 hash. Larger files get XXH3-128, which is faster than reading the file.
     """
 
     def __init__(self, files: Sequence[str]) -> None:
@@ -173,7 +176,7 @@ class FileHashes(threading.Thread):
         self._entries: list[dict[str, Any]] = []
 
     def run(self) -> None:
-        """Hash the files one after the other."""
+        """Hash the files one after another."""
         for name in self._files:
             entry: dict[str, Any] = {"path": name, "bytes": None, "sha256": None}
             self._entries.append(entry)
@@ -186,13 +189,13 @@ class FileHashes(threading.Thread):
                     entry["sha256" if small else "xxh3"] = self._hash(path, hashlib.sha256() if small else FileHash())
 
     def ended(self, give_up: bool) -> list[dict[str, Any]]:
-        """Wait for the hashes; return what tape.json says of the files. `give_up`: what is not done has none."""
+        """Wait for the hashes and return the file entries of tape.json. `give_up`: skip unfinished hashes."""
         self._given_up = give_up
         self.join()
         return self._entries
 
     def _hash(self, path: Path, made: "hashlib._Hash | FileHash") -> str | None:
-        """Return the hash of a file; None where it is not wanted any more."""
+        """Return the hash of a file, or None if hashing was given up."""
         block = memoryview(bytearray(HASHED_AT_ONCE))
         with path.open("rb", buffering=0) as handle:
             while n := handle.readinto(block):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognise logs that another program has wrapped, and name the command that unwraps them.
+"""Detect logs that another program has wrapped, and suggest a command to unwrap them.
 
-Wrapped are logs from `docker compose logs`, `kubectl logs --prefix`, CloudWatch, journald and the like: each line or
-each record has something in front of it. Read as they are, records would become part of the statement before them.
+`docker compose logs`, `kubectl logs --prefix`, CloudWatch, journald and similar programs add a prefix to each line or
+record. The parser would read a prefixed record as a part of the previous statement.
 """
 
 import json
@@ -15,18 +15,18 @@ from pathlib import Path
 from .sources.duck_rows import objects
 
 TIME = rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
-# A row of server_audit behind its time: serverhost,user,host,connection,query,OPERATION
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # encoded in UTF-8
+# A row of server_audit after its time: serverhost,user,host,connection,query,OPERATION
 AUDIT_ROW = (
     rb"[^ ,\n]*,[^,\n]*,[^,\n]*,\d+,\d+,(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|PROXY_CONNECT|READ|WRITE"
     rb"|CREATE|ALTER|RENAME|DROP),"
 )
-# As native/logs/server_audit.c reads them.
+# Equals the time formats in native/logs/server_audit.c.
 AUDIT_TIME = (
     rb"(?:\d{14,16}|\d{4}[-/. ]?(?:\d\d|[A-Z][a-z]{2})[-/. ]*\d{1,2}[ T]?\d\d:?\d\d:?\d\d)"
     rb"(?:\.\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"
 )
-# Syslog's and journald's times: `Mar  4 09:15:00`, with RFC 5424's or journald's words in front `2026-03-04T09:15:00Z`.
+# Times of syslog and journald: `Mar 4 09:15:00`, or `2026-03-04T09:15:00Z` with a prefix of RFC 5424 or journald.
 SYSLOG = re.compile(
     rb"^(?P<lead>(?:<\d+>)?(?:1 )?(?:[A-Z][a-z]{2} (?=\d{4}-))?)"
     rb"(?:[A-Z][a-z]{2} [ \d]\d (?P<year>)[\d:.]+|\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z| ?(?:UTC|GMT)| ?[+-][\d:]+)?)"
@@ -36,7 +36,7 @@ SYSLOG = re.compile(
 JOURNAL = re.compile(rb'^\{[^\n]*"MESSAGE"\s*:\s*"[^"\n]*' + AUDIT_ROW, re.MULTILINE)
 TIMELESS = re.compile(rb"^(?:[^,\n]* )?" + AUDIT_ROW, re.MULTILINE)
 OTHER_TIME = re.compile(rb"^(?!" + AUDIT_TIME + rb",)[^\n]{1,80}," + AUDIT_ROW, re.MULTILINE)
-# Quotes are of SQL: a statement may hold a log's text.
+# A prefix must not contain SQL quotes, because a statement may contain lines of a log.
 MARKS = (
     re.compile(
         rb"^(?P<prefix>[^#\n'\"`;][^\n'\"`;]{0,300}?)"
@@ -54,7 +54,7 @@ MARKS = (
     ),
 )
 MOST_MATCHES = 64
-# Literals and comments of SQL; what does not end in the text goes to its end.
+# Literals and comments of SQL. One without an end extends to the end of the text.
 LITERAL = re.compile(
     rb"'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|`[^`]*(?:`|\Z)|/\*.*?(?:\*/|\Z)|(?:--[ \t]|#)[^\n]*",
     re.DOTALL,
@@ -65,7 +65,7 @@ LOG_LINE = re.compile(
     + rb"\t *\d+ (?:Connect|Query|Quit|Prepare)\b|\d{8} \d\d:\d\d:\d\d,"
     + AUDIT_ROW
 )
-# A line of a container's log; P = it goes on in the next line.
+# A line of a container log. P means that the next line continues the text.
 KUBERNETES = re.compile(TIME + rb" (?:stdout|stderr) [FP](?::[^ \n]*)? ")
 JOINED = r'{ends = $3 !~ /^P/; sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); printf "%s%s", $0, ends ? "\n" : ""}'
 XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<AUDIT>")
@@ -74,9 +74,9 @@ AZURE = re.compile(rb'\s*\{\s*"records"\s*:\s*\[')
 
 
 def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
-    """Return what to do with a file before it can be captured, None where nothing wraps it.
+    """Return instructions to unwrap a file before its capture, or None if the file is not wrapped.
 
-    `head`: its first bytes; `known_at`: where in them the first mark of a kind is, -1 = there is none.
+    `head`: the first bytes of the file. `known_at`: offset of the first mark of a source kind in `head`, or -1.
     """
     head = head.removeprefix(BYTE_ORDER_MARK)
     file = shlex.quote(f"./{name}" if name.startswith("-") else name)
@@ -113,10 +113,10 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
 
 
 def _find_prefix(head: bytes) -> tuple[int, bytes] | None:
-    """Return where the first record with a prefix is, and the prefix; None if some records have none.
+    """Return the offset and the prefix of the first wrapped record, or None if some records have no prefix.
 
-    A literal may hold records of its own, with another prefix or without one. What is on each line is the prefix. If
-    the log begins with a record, its first line has the prefix, and records in literals do not count.
+    A literal may contain log records with another prefix or without a prefix. The true prefix is on each line. If the
+    log starts with a record, the first line has the prefix, and records inside literals are ignored.
     """
     matches = sorted((match for mark in MARKS for match in mark.finditer(head)), key=lambda match: match.start())
     if not matches:
@@ -143,26 +143,26 @@ def _find_prefix(head: bytes) -> tuple[int, bytes] | None:
 
 
 def _bare(match: re.Match[bytes], head: bytes) -> list[int]:
-    """Return where lines begin with such a mark as the server wrote it."""
+    """Return the offsets of lines that start with this mark without a prefix."""
     mark = match["mark"] or TIME + rb"\t"
     return [found.start() for found in re.finditer(rb"^" + mark, head, re.MULTILINE)]
 
 
 def _is_on_each_line(prefix: bytes, head: bytes) -> bool:
-    """Whether all lines begin with such a prefix, except the first and the last, which may be parts of lines."""
+    """Return whether all lines start with such a prefix. Ignores the first and last line, which may be incomplete."""
     shape = re.compile(_shape(prefix).encode())
     lines = head.split(b"\n")[1:-1]
-    # An empty line may have lost the last blank of its prefix.
+    # Other programs may strip the last blank of a prefix from an empty line.
     return bool(lines) and all(shape.match(line) or shape.match(line + b" ") for line in lines)
 
 
 def _json(file: str, head: bytes) -> str | None:
-    """Return how to take a log out of objects of JSON, such as those of Docker, Loki and Fluentd."""
+    """Return a command to extract a log from JSON objects, such as those of Docker, Loki and Fluentd."""
     for _, line in objects(head):
         try:
             found = _key(json.loads(line))
         except (ValueError, RecursionError):
-            continue  # it goes on behind the head
+            continue  # the object continues after `head`
         if found is not None:
             key, ends = found
             each = ".[]" if head.lstrip().startswith(b"[") else ""
@@ -175,7 +175,7 @@ def _json(file: str, head: bytes) -> str | None:
 
 
 def _key(value: object, path: str = "") -> tuple[str, bool] | None:
-    """Return where in a value of JSON a line of a log is, as jq writes it, and whether it ends with a newline."""
+    """Return the jq path of a log line inside a JSON value, and whether the line ends with a newline."""
     if isinstance(value, str) and LOG_LINE.match(value.encode("utf-8", "replace")):
         return path, value.endswith("\n")
     for key, inner in value.items() if isinstance(value, dict) else ():
@@ -186,7 +186,7 @@ def _key(value: object, path: str = "") -> tuple[str, bool] | None:
 
 
 def _audit(name: str, file: str, head: bytes) -> str | None:
-    """Return what to do with rows of server_audit that have no time in front, or one of an unknown format."""
+    """Return instructions for server_audit rows that start without a time or with an unknown time format."""
     if found := SYSLOG.search(head):
         if found["year"] is None:
             time, year, row, why = r"([0-9-]+[T ][0-9:.]+(Z| ?(UTC|GMT)| ?[+-][0-9:]+)?)", "", r"\4", ""
@@ -218,7 +218,7 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
 
 
 def _shape(prefix: bytes) -> str:
-    """Return an extended regular expression for such a prefix: numbers and blanks may be others."""
+    """Return an extended regular expression for the prefix that allows other numbers and more blanks."""
     text = re.sub(r"([].[^$*+?(){}|\\/])", r"\\\1", prefix.decode("utf-8", "replace")).replace("'", ".")
     text = re.sub(r" +", " +", re.sub(r"\d+", "[0-9]+", text))
-    return re.sub(r"[\x01-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)  # GNU sed reads them so
+    return re.sub(r"[\x01-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)  # GNU sed reads \xNN as a byte

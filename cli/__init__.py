@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one group, one file a command in `commands`; nothing below this folder knows click."""
+"""The command line. `commands` has one file per command. No code outside this folder imports click."""

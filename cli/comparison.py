@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands that compare share: options of each run, a line before it, plans of what changed."""
+"""Shared code of the commands that compare: options of each run, progress lines, plans of changed digests."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -17,18 +17,18 @@ from ..servers.sandbox_url import parse_sandbox
 from .replay_settings import first_ns, options_of, parse_replay_options, target_of
 
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
-EXPLAINED = ("slower", "unstable")  # verdicts whose statements the servers are asked about
+EXPLAINED = ("slower", "unstable")  # verdicts for which query plans are fetched
 
 
 def say(text: str) -> None:
-    """Print a line before each run."""
+    """Print a progress line before a run."""
     click.echo(f"== {text}", err=True)
 
 
 def options_maker(plan: ComparePlan, data: Mapping[str, Path] | None = None) -> MakeOptions:
-    """Return what makes the options of one run, from those of `querytape replay` in the plan.
+    """Return a function that makes the options of one run from the plan's `querytape replay` options.
 
-    `data`: the data folder that the sandbox of each side starts with. Raises InputError for a wrong sandbox.
+    `data`: the initial data folder of each side's sandbox. Raises InputError for an invalid sandbox.
     """
     sandboxes = {side: parse_sandbox(target) for side, target in plan.targets.items()}
     if data:
@@ -56,9 +56,9 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Ask both servers for plans of digests that are called slower or unstable, may be slower or give other results.
+    """Fetch query plans of digests that are slower, unstable, maybe slower, or have other results, from both servers.
 
-    Digests that are judged by their times, and whose plans agree, are also run: their counters may differ.
+    A digest in question because of its times is also executed if its plans agree, because its counters may differ.
     """
     different = {digest for row in report.answers["results"] if (digest := row["digest"])}
     by_time = {

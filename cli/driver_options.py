@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of a replay by several drivers: how many, from where, and what happens when one is lost."""
+"""Declares the options of a replay by several drivers: their number, their hosts, and the handling of a lost driver."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ MAX_DRIVERS = 99
 
 
 class Place(Parsed[tuple[str, int]]):
-    """HOST:PORT; an IPv6 address is in brackets."""
+    """HOST:PORT. An IPv6 address is in brackets."""
 
     name = "host:port"
 
@@ -30,7 +30,7 @@ class Place(Parsed[tuple[str, int]]):
 
 
 class HowMany(Parsed[tuple[str, int]]):
-    """`local:N` or `join:N`."""
+    """The number and kind of drivers: `local:N` or `join:N`."""
 
     name = "kind:number"
 
@@ -88,7 +88,7 @@ DRIVERS = Section(
 
 
 def drivers_of(options: dict[str, Any]) -> "Drivers | None":
-    """Return what the command line says of drivers; None where there are none. Raises click.UsageError."""
+    """Return the driver settings of the command line, or None without drivers. Raises click.UsageError."""
     how, listen = options["drivers"], options["listen"]
     joined = how is not None and how[0] == "join"
     if listen is not None and not joined:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists a group's commands without importing them: each module is imported when its command is used."""
+"""Lists the commands of a group without importing them. A command's module is imported when the command is used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from click.shell_completion import CompletionItem
 
 @dataclass(frozen=True)
 class LazyCommand:
-    """Where a command is, `module:attribute` from the package cli/, and its short help: the first sentence of its own.
+    """The location of a command (`module:attribute` relative to the package cli/) and its short help.
 
-    A test holds the short help equal to the command's. `section`: the title over it in the group's help.
+    A test checks that the short help equals the first sentence of the command's help. `section`: the title above the
+    command in the group's help.
     """
 
     place: str
@@ -23,32 +24,32 @@ class LazyCommand:
 
 
 class LazyGroup(click.Group):
-    """A click group; `lazy` has the commands that are imported when they are first asked for, by name."""
+    """A click group whose commands are imported on first use. `lazy`: the commands by name."""
 
     def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = dict(lazy)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return all names, sorted."""
+        """Return all command names, sorted."""
         return sorted({*super().list_commands(ctx), *self.lazy})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by name, imported now where it was not yet; None for an unknown name."""
+        """Return a command by name and import it if needed. Returns None for an unknown name."""
         if cmd_name in self.lazy and cmd_name not in self.commands:
             module, _, attribute = self.lazy[cmd_name].place.partition(":")
             self.add_command(getattr(import_module(module, __package__), attribute), cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def short_help_of(self, ctx: click.Context, name: str) -> str:
-        """Return one sentence about a command, without importing it where it is lazy."""
+        """Return the short help of a command, without importing a lazy command."""
         if name in self.lazy:
             return self.lazy[name].short_help
         command = super().get_command(ctx, name)
         return command.get_short_help_str(limit=200) if command is not None else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their short helps, by section; in each in the order in which they were given."""
+        """Write the commands with their short helps by section. Each section keeps the order of declaration."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in dict.fromkeys((*self.lazy, *self.list_commands(ctx))):
             section = self.lazy[name].section if name in self.lazy else LazyCommand.section
@@ -58,7 +59,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl(rows if len(sections) > 1 else sorted(rows))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin with what was typed."""
+        """Return the commands and options that begin with the typed text."""
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         items = [CompletionItem(name, help=self.short_help_of(ctx, name)) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the libraries that querytape runs with, for bug reports and for whoever has to know what is installed."""
+"""Lists the versions of the libraries that querytape uses, for bug reports and inventories."""
 
 import platform
 import re
@@ -7,12 +7,12 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from ..native.bindings.libraries import library_versions, login_plugins
 
-OF_EVERY_SYSTEM = ("zlib",)  # wheels omit it, as the manylinux rules allow
+OF_EVERY_SYSTEM = ("zlib",)  # excluded from wheels as the manylinux rules allow
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def library_lines() -> list[str]:
-    """Return a line for each: C libraries, those of a wheel or of the system, then Python and its packages."""
+    """Return one line per library: C libraries of the wheel or the system, then Python and its packages."""
     ours = login_plugins() is not None
     lines = [
         f"{text} ({'bundled with querytape' if ours and not text.startswith(OF_EVERY_SYSTEM) else 'of the system'})"
@@ -22,11 +22,11 @@ def library_lines() -> list[str]:
 
 
 def package_lines() -> list[str]:
-    """Return name and version of each package that querytape asks for; without those of extras that are not here."""
+    """Return name and version of each required package. Omits extras that are not installed."""
     found = set()
     try:
         asked = requires("querytape") or []
-    except PackageNotFoundError:  # a checkout that was never installed
+    except PackageNotFoundError:  # checkout that was never installed
         return []
     for text in asked:
         name = NAME.match(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a replay while it runs, on stderr: findings, then one line a second of at most 80 columns."""
+"""Shows a running replay on stderr: pre-flight findings, then one line per second of at most 80 columns."""
 
 import time
 from collections.abc import Callable
@@ -16,10 +16,10 @@ HEADER_EVERY = 20
 
 
 def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None, ordered: bool = False) -> str:
-    """Return a tick as one line under HEADER, or under ORDER_HEADER where commits are `ordered`.
+    """Return a tick as one line under HEADER, or under ORDER_HEADER if commits are `ordered`.
 
-    Counts become rates over `interval_ns`; `share` is what is done of the run, 0 to 1; `p95` is service time, `late`
-    is the p99 of sent less due, all causes.
+    Counts become rates over `interval_ns`. `share` is the finished share of the run, 0 to 1. The column `p95` is
+    service time. The column `late` is the p99 of (sent - due), for all causes.
     """
 
     def rate(n: int) -> str:
@@ -41,7 +41,7 @@ def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None, ordered
 
 
 def progress(at_ns: int, last_due_ns: int, done: int, planned: int, paced: bool) -> tuple[float, int | None]:
-    """Return (share done, nanoseconds left or None): by the schedule where there is one, else by events."""
+    """Return (finished share, remaining nanoseconds or None), by the schedule if the run is paced, else by events."""
     if paced and last_due_ns > 0:
         return at_ns / last_due_ns, max(last_due_ns - at_ns, 0)
     share = done / planned if planned else 1.0
@@ -49,10 +49,10 @@ def progress(at_ns: int, last_due_ns: int, done: int, planned: int, paced: bool)
 
 
 class LiveLines(Watcher):
-    """Findings, then one line a second, on stderr; coloured on a terminal."""
+    """Shows findings, then one line per second, on stderr. The lines are coloured on a terminal."""
 
     def __init__(self, running: Callable[[LiveRun], None] | None = None) -> None:
-        """`running` gets the run when it begins."""
+        """`running` is called with the run when the run begins."""
         self._running = running
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._lines = 0
@@ -60,24 +60,24 @@ class LiveLines(Watcher):
         self._spoke = time.monotonic()
 
     def say(self, text: str, style: str | None = None) -> None:
-        """Print one line; nothing in it is taken for markup or reaches the terminal as a control character."""
+        """Print one line. Markup is not interpreted, and control characters are removed."""
         self._console.print(printable(text), style=style, markup=False)
 
     def planning(self, events: int) -> None:
-        """Print how far the plan is, where that takes longer than a second."""
+        """Print the progress of planning if it takes longer than a second."""
         if time.monotonic() - self._spoke > 1:
             self._spoke = time.monotonic()
             self.say(f"planning: {events:,} events")
 
     def finding(self, finding: Finding) -> None:
-        """Print what the pre-flight found; what is refused comes as the error."""
+        """Print a pre-flight finding. A refusal is raised as the error instead."""
         if finding.severity == "warning":
             self.say(f"warning: {finding.text}", "yellow")
         elif finding.severity == "info":
             self.say(finding.text)
 
     def planned(self, plan: Plan) -> None:
-        """Print what will be sent."""
+        """Print the number of events to be sent."""
         excluded = plan.reasons.total()
         self.say(
             f"{plural(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
@@ -86,12 +86,12 @@ class LiveLines(Watcher):
         )
 
     def running(self, live: LiveRun) -> None:
-        """Hand the run on."""
+        """Pass the run to the callback `running`."""
         if self._running is not None:
             self._running(live)
 
     def opening(self, opened: int, plan: Plan) -> None:
-        """Print how far the opening of sessions is."""
+        """Print the progress of opening the sessions."""
         self.say(f"opening sessions: {opened:,}")
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
@@ -106,11 +106,11 @@ class LiveLines(Watcher):
         self.say(text, "red" if tick.errors or tick.order_broken else None)
 
     def stopping(self, times: int) -> None:
-        """Print what Ctrl-C did."""
+        """Print the effect of Ctrl-C."""
         first = "stopping: waiting for the last answers. Press Ctrl-C again to stop now"
         self.say(first if times == 1 else "stopping now", "yellow")
 
 
 def excluded_text(plan: Plan) -> str:
-    """Return why events are not sent, the most frequent first."""
+    """Return the reasons why events are not sent, the most frequent first."""
     return ", ".join(f"{n:,} {status} ({reason})" for (status, reason), n in plan.reasons.most_common())

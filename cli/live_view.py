@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a run on a terminal, refreshed each second: bar, sparklines of the last minute, the slowest digests so far.
+"""Shows a run on a terminal, once per second: progress bar, sparklines of the last minute, slowest digests so far.
 
-It draws in the lines below what was printed before, with rich's Live: no other screen, no hidden cursor, no change of
-the terminal's settings. So whatever ends the program, the terminal is as it was. It draws when a tick comes, in the
-thread that takes the ticks, and asks the engine for what that has added up; no event is looked at here.
+The view uses rich's Live in the lines below the earlier output. It uses no alternate screen, does not hide the cursor,
+and does not change terminal settings. A killed program therefore leaves the terminal intact. The thread that handles
+ticks draws the view, and gets totals from the engine. The view never reads single events.
 """
 
 import os
@@ -25,9 +25,9 @@ from .live_lines import LiveLines, progress
 from .view_frame import MOST_DIGESTS, Digest, Seen, frame
 
 MIN_COLUMNS, MIN_ROWS = 40, 10
-MOST = 200  # characters of a digest's text; more is shown nowhere
-EMPTY_LINE = ""  # where the cursor stays: what is typed (^C) must not run into the next line
-# Counters of the engine that are no good news, and what is said of them.
+MOST = 200  # characters of a digest's text; the view shows at most this
+EMPTY_LINE = ""  # keeps the cursor on its own line, so that ^C does not mix with the next line
+# Error counters of the engine, and their texts.
 TROUBLES = {
     "sessions_failed": "{} could not connect",
     "sessions_lost": "{} lost their connection",
@@ -42,37 +42,37 @@ NUMBERS = {
 
 
 class ViewConsole(Console):
-    """The terminal behind stderr, of the size that it has just now; its cursor is never hidden."""
+    """The terminal of stderr with its current size. The cursor is never hidden."""
 
     def __init__(self) -> None:
         super().__init__(stderr=True, highlight=False, soft_wrap=True, legacy_windows=False)
 
     @property
     def size(self) -> ConsoleDimensions:
-        """Columns and rows."""
+        """Current columns and rows of the terminal."""
         try:
             return ConsoleDimensions(*os.get_terminal_size(2))
-        except OSError:  # it is gone
+        except OSError:  # the terminal is gone
             return ConsoleDimensions(80, 24)
 
     @size.setter
     def size(self, new_size: tuple[int, int]) -> None:
-        """Refuse another size: it is the terminal's."""
+        """Reject a fixed size, because the terminal determines the size."""
         raise NotImplementedError
 
     def show_cursor(self, show: bool = True) -> bool:
-        """Leave the cursor as it is: a program that is killed could not bring it back."""
+        """Leave the cursor as it is, because a killed program could not show it again."""
         return False
 
 
 def has_room() -> bool:
-    """Whether the terminal is large enough."""
+    """Whether the terminal is large enough for the view."""
     size = ViewConsole().size
     return size.width >= MIN_COLUMNS and size.height >= MIN_ROWS
 
 
 class LiveView(LiveLines):
-    """Findings as lines, then the view; a watcher of one run after the other."""
+    """Shows findings as lines, then the view. Watches runs one after another."""
 
     def __init__(
         self,
@@ -81,10 +81,12 @@ class LiveView(LiveLines):
         one_of_many: bool = False,
         only_view: bool = False,
     ) -> None:
-        """`running` gets the run when it begins; `heading` makes what is shown of its folder's name.
+        """`running` is called with each run at its beginning.
 
-        `one_of_many`: at the end a line stays of it, not the last view. `only_view`: there are no lines before it, and
-        none stays.
+        `heading` makes the view's heading from the name of the run's folder.
+
+        `one_of_many`: a single line remains at the end instead of the last view. `only_view`: no lines are printed
+        before the view, and no view remains.
         """
         super().__init__(running)
         self._console = ViewConsole()
@@ -98,45 +100,45 @@ class LiveView(LiveLines):
         self._size = self._console.size
         self._writing = False
 
-    # ---- what a watcher is told ----
+    # ---- watcher methods ----
 
     def say(self, text: str, style: str | None = None) -> None:
-        """Print one line above the view; nothing in it reaches the terminal as a control character."""
+        """Print one line above the view. Control characters are removed."""
         with self._written():
             super().say(text, style)
 
     def planning(self, events: int) -> None:
-        """Print how far the plan is."""
+        """Print the progress of planning."""
         if not self._only_view:
             super().planning(events)
 
     def finding(self, finding: Finding) -> None:
-        """Print what the pre-flight found; warnings stay in the view as well."""
+        """Print a pre-flight finding. Warnings also stay in the view."""
         if finding.severity == "warning":
             self._found.append(finding.text)
         if not self._only_view:
             super().finding(finding)
 
     def planned(self, plan: Plan) -> None:
-        """Print what will be sent."""
+        """Print the number of events to be sent."""
         self._texts = DigestTexts(plan.tape)
         if not self._only_view:
             super().planned(plan)
 
     def running(self, live: LiveRun) -> None:
-        """Begin to show it."""
+        """Begin to show the run."""
         super().running(live)
         self._run = live
         self._seen = Seen(f"{self._heading(live.name)} → {live.target}".replace("→", "->" if self._ascii else "→"))
 
     def opening(self, opened: int, plan: Plan) -> None:
-        """Show how far the opening of sessions is."""
+        """Show the progress of opening the sessions."""
         self._seen.state = f"opening sessions: {opened:,}"
         self._seen.planned, self._seen.sessions = plan.planned, opened
         self._draw()
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Show what the last second brought."""
+        """Update the view with the last second."""
         assert self._run is not None
         seen, run = self._seen, self._run
         if seen.state.startswith("opening"):
@@ -152,12 +154,12 @@ class LiveView(LiveLines):
         if run.counters is not None:
             self._take_counters(run.counters, tick, interval_ns, plan)
         due = None if seen.state else run.due()
-        seen.due = None if due is None else max(due, seen.sent)  # it is asked a moment later, and nearly exact
+        seen.due = None if due is None else max(due, seen.sent)  # read slightly later than `sent`, and approximate
         seen.slowest = self._slowest(run)
         self._draw()
 
     def stopping(self, times: int) -> None:
-        """Show what Ctrl-C did; it may come while a line is being written, or before there is a view."""
+        """Show the effect of Ctrl-C. The call may interrupt a write, or come before the view exists."""
         if self._live is None:
             super().stopping(times)
             return
@@ -166,7 +168,7 @@ class LiveView(LiveLines):
         self._draw()
 
     def ended(self) -> None:
-        """Leave the last view, or a line, or nothing, and the cursor below it."""
+        """Leave the last view, a line or nothing on the terminal, and the cursor below it."""
         live, self._live = self._live, None
         self._found = []
         if live is None:
@@ -184,7 +186,7 @@ class LiveView(LiveLines):
                 f" {errors:,} failed"
             )
 
-    # ---- what is shown ----
+    # ---- content of the view ----
 
     def _take_counters(self, counters: EngineStats, tick: Tick, interval_ns: int, plan: Plan) -> None:
         seen = self._seen
@@ -203,10 +205,10 @@ class LiveView(LiveLines):
             for one in found
         ]
 
-    # ---- how it is drawn ----
+    # ---- drawing ----
 
     def _draw(self) -> None:
-        """Draw the view. What comes by a signal while something is written is drawn with the next tick."""
+        """Draw the view. A change by a signal during a write is drawn with the next tick."""
         if self._writing:
             return
         with self._written():
@@ -227,7 +229,7 @@ class LiveView(LiveLines):
         live.update(Group(*lines, *below), refresh=True)
 
     def _begin_again(self, size: ConsoleDimensions) -> None:
-        """Scroll all away: a terminal that became smaller has wrapped or moved the lines that would be drawn over."""
+        """Scroll all lines out of the screen, because a smaller terminal has wrapped or moved the lines of the view."""
         live, self._live = self._live, None
         if live is None:
             return
@@ -240,7 +242,7 @@ class LiveView(LiveLines):
 
     @contextmanager
     def _written(self) -> Iterator[None]:
-        """Write to the terminal in this block. One that is gone is no reason to end a run."""
+        """Guard a write to the terminal in this block. A closed terminal must not end the run."""
         before, self._writing = self._writing, True
         try:
             with suppress(OSError):
@@ -254,7 +256,7 @@ def _progress(tick: Tick, done: int, plan: Plan) -> tuple[float, int | None]:
 
 
 def until_stop(stop_after_ns: int | None, at_ns: int, share: float, eta_ns: int | None) -> tuple[float, int | None]:
-    """Return share and time left of a run that stops after some time, or when all is sent, whichever is first."""
+    """Return the finished share and the time left of a run. The run ends at `stop_after_ns` or after its last event."""
     if not stop_after_ns:
         return share, eta_ns
     left = max(stop_after_ns - at_ns, 0)
@@ -262,15 +264,15 @@ def until_stop(stop_after_ns: int | None, at_ns: int, share: float, eta_ns: int 
 
 
 def troubles(counters: EngineStats) -> list[str]:
-    """Return sentences on what went wrong so far."""
+    """Return texts for the errors so far."""
     sessions = [text.format(plural(n, "session")) for name, text in TROUBLES.items() if (n := getattr(counters, name))]
     return sessions + [text.format(short_count(n)) for name, text in NUMBERS.items() if (n := getattr(counters, name))]
 
 
 class DigestTexts:
-    """Normalised statements of a tape by digest, read a few at a time as they are shown. They have no literal value.
+    """Normalised statements of a tape by digest, without literal values. They are read when first shown.
 
-    What the tape does not have (it is under way) stands for itself.
+    A digest that is not yet on a growing tape has no text.
     """
 
     def __init__(self, tape: Folder) -> None:
@@ -278,7 +280,7 @@ class DigestTexts:
         self._known: dict[str, str] = {}
 
     def of(self, digests: Collection[str]) -> dict[str, str]:
-        """Return one line for each digest, without control characters."""
+        """Return one line of text for each digest, without control characters."""
         missing = [digest for digest in digests if digest not in self._known]
         if missing:
             self._known.update(dict.fromkeys(missing, ""))
@@ -290,6 +292,6 @@ class DigestTexts:
         try:
             with small_database() as con:
                 rows = con.execute(f"{query} WHERE list_contains(?, digest)", [list(digests)]).fetchall()
-        except duckdb.Error:  # the tape was moved meanwhile: the run goes on, and so does what shows it
+        except duckdb.Error:  # the tape was moved: the run and the view continue
             return {}
         return {digest: " ".join(printable(text).split()) for digest, text in rows}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command line `querytape`: lists the commands, imports the one that is used, and shows errors in one line."""
+"""Runs the command line `querytape`: lists the commands, imports the requested one, and shows errors in one line."""
 
 import sys
 
@@ -81,7 +81,7 @@ EXIT_USAGE, EXIT_STOPPED = 2, 130
 
 
 def show_version(context: click.Context, param: click.Parameter, given: bool) -> None:
-    """Print the version, and the libraries where they are asked for, once both options are known; then exit."""
+    """Print the version, and with --libraries the libraries, after both options are parsed. Then exit."""
     asked = context.meta.setdefault("querytape.version", {})
     asked[param.name] = given
     if len(asked) < 2 or context.resilient_parsing or not any(asked.values()):
@@ -130,32 +130,32 @@ def group() -> None:
 
 
 def is_duckdb_error(error: Exception) -> bool:
-    """Whether DuckDB raised it; DuckDB is not imported for that."""
+    """Return whether DuckDB raised the error, without importing DuckDB."""
     return "duckdb" in sys.modules and isinstance(error, sys.modules["duckdb"].Error)
 
 
 def is_server_error(error: Exception) -> bool:
-    """Whether a server's answer, or its lack, raised it; the client library is not imported for that."""
+    """Return whether a server error or a lost connection raised the error, without importing the client library."""
     return "pymysql" in sys.modules and isinstance(error, sys.modules["pymysql"].MySQLError)
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend becomes one line on stderr and exit code 1.
+    """Run the command line. An error that the user can correct becomes one line on stderr and exit code 1.
 
-    The first Ctrl-C, SIGTERM or SIGHUP ends it in order, with exit code 130.
+    The first Ctrl-C, SIGTERM or SIGHUP ends the command in order, with exit code 130.
     """
     status: int | None = None
     take_every_text(sys.stdout, sys.stderr)
     try:
         with one_ending() as ending:
             status = exit_code(ending)
-    except KeyboardInterrupt:  # it came while an error was told, or behind all that was done
+    except KeyboardInterrupt:  # signal during an error message or after all work
         status = stopped() if status is None else status
     sys.exit(status)
 
 
 def exit_code(ending: Ending) -> int:
-    """Run the command line and return its exit code; errors are told."""
+    """Run the command line, print errors, and return the exit code."""
     try:
         status = group.main(prog_name="querytape", standalone_mode=False)
         return status if isinstance(status, int) else 0
@@ -168,7 +168,7 @@ def exit_code(ending: Ending) -> int:
         click.echo(printable_lines(f"querytape: {error}"), err=True)
         return EXIT_USAGE if isinstance(error, OptionError) else 1
     except Exception as error:
-        if ending.asked:  # DuckDB makes an error of its own of an interrupt
+        if ending.asked:  # DuckDB raises its own error for an interrupt
             return stopped()
         if is_server_error(error):
             from ..servers.target import fault_text
@@ -189,6 +189,6 @@ def exit_code(ending: Ending) -> int:
 
 
 def stopped() -> int:
-    """Say that a signal ended the program, and return its exit code."""
+    """Print that a signal ended the program, and return the exit code."""
     click.echo("querytape: stopped", err=True)
     return EXIT_STOPPED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares `--metrics`, and opens its page; the client library is loaded where the option is given."""
+"""Declares `--metrics` and opens the metrics page. Imports the client library only if the option is given."""
 
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ METRICS: OptionSpec = option(
 
 
 class MetricsPage:
-    """What sources say, at the address that was asked for; nothing where none was."""
+    """The metrics page at the requested address. Does nothing without an address."""
 
     def __init__(self, address: tuple[str, int] | None, stack: ExitStack) -> None:
-        """Serve until the stack ends. Raises InputError where the address can't be had."""
+        """Serve the page until the stack ends. Raises InputError if the address is not available."""
         self._sources = None
         if address is None:
             return
@@ -40,17 +40,17 @@ class MetricsPage:
 
     @property
     def is_served(self) -> bool:
-        """Whether there is one."""
+        """Whether an address was given, so that the page is served."""
         return self._sources is not None
 
     def put(self, source: "Source", labels: "Labels | None" = None, slot: str = "") -> None:
-        """Show a source from now on, in place of the one that is in the same slot."""
+        """Show a source from now on. It replaces the previous source of the same slot."""
         if self._sources is not None:
             self._sources.put(source, labels, slot)
 
 
 def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
-    """Show a capture; of a page that is not there nothing is loaded."""
+    """Show a capture on the page. Without a page, the metrics are not imported."""
     if page.is_served:
         from ..metrics.names import capture_values
 
@@ -58,7 +58,7 @@ def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
 
 
 def show_coverage(page: MetricsPage, share: float | None) -> None:
-    """Show how much of what the server executed is in its log, where that is known."""
+    """Show the coverage, the share of the server's executed statements that is in its log, if known."""
     if page.is_served and share is not None:
         from ..metrics.names import coverage_value
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands with many options: help shows those that most people need, or all of them in sections.
+"""Commands with many options: --help shows the common options, --help-all shows all options in sections.
 
-The options of the engine are made from what schemas/names.toml says of them.
+The options of the engine are generated from schemas/names.toml.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,20 +14,20 @@ from ..common.units import NS_PER_SECOND
 from ..schemas.names import CHOICES, SETTINGS, EngineSettings
 from .param_types import Duration, Size
 
-ALL = "querytape.help_all"  # of a context's meta: help shows every option
+ALL = "querytape.help_all"  # key in a context's meta: help shows every option
 
 
 class Sectioned(click.Option):
-    """An option that knows under which title help shows it."""
+    """An option with the title of its section in the help."""
 
     section = ""
 
 
 class SectionedCommand(click.Command):
-    """A command whose help has a title over each section of its options.
+    """A command whose help has a title above each section of its options.
 
-    `common` are the names of the options that most people need, in this order. With them `--help` shows these alone,
-    and the first part of the epilog; `--help-all` shows everything.
+    `common`: the names of the most common options, in this order. With them, `--help` shows only these options and the
+    first part of the epilog. `--help-all` shows everything.
     """
 
     def __init__(self, *arguments: Any, common: Sequence[str] = (), **settings: Any) -> None:
@@ -49,7 +49,7 @@ class SectionedCommand(click.Command):
         return bool(self.common) and ALL not in ctx.meta
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the common options, or the sections in the order in which their options were given."""
+        """Write the common options, or all sections in the order of declaration."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self._shown(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -65,10 +65,10 @@ class SectionedCommand(click.Command):
         if not self._is_short(ctx):
             return params
         named = {param.name: param for param in params}
-        return [*(named[name] for name in (*self.common, "help_all")), params[-1]]  # the last one is --help
+        return [*(named[name] for name in (*self.common, "help_all")), params[-1]]  # the last is --help
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog, or its first part."""
+        """Write the whole epilog, or only its first part."""
         whole = self.epilog
         if whole and self._is_short(ctx):
             self.epilog = whole.split("\n\n")[0]
@@ -84,7 +84,7 @@ def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
     ctx.exit()
 
 
-OptionSpec = tuple[tuple[str, ...], dict[str, Any]]  # names and settings, as click.option takes them
+OptionSpec = tuple[tuple[str, ...], dict[str, Any]]  # names and settings for click.option
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Section:
     options: tuple[OptionSpec, ...]
 
     def add(self, command: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a command these options; sections are shown in the order of their decorators."""
+        """Add these options to a command. The order of the decorators determines the order of sections."""
         kind = type("Titled", (Sectioned,), {"section": self.title})
         for names, settings in reversed(self.options):
             command = click.option(*names, cls=kind, **settings)(command)
@@ -103,17 +103,17 @@ class Section:
 
 
 def untitled(*options: OptionSpec) -> Callable[..., Any]:
-    """Return a decorator that gives a command these options, which its help shows in their order."""
+    """Return a decorator that adds these options to a command without a section title. The help keeps their order."""
     return Section("", options).add
 
 
 def option(*names: str, **settings: Any) -> OptionSpec:
-    """Return what `click.option` takes, for a section's list."""
+    """Return the arguments of `click.option`, for the list of a section."""
     return names, settings
 
 
 def engine_option(name: str) -> OptionSpec:
-    """Return the option that sets this option of the engine; its value has the engine's unit, and this name."""
+    """Return the command-line option for an engine setting. The parsed value has the name and unit of the setting."""
     setting, default = SETTINGS[name], getattr(EngineSettings, name)
     shown = {"help": setting.help, "show_default": bool(default)}
     if isinstance(default, bool):
@@ -131,5 +131,5 @@ def engine_option(name: str) -> OptionSpec:
 
 
 def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of those options that have the name of a field of this class."""
+    """Return the values of the options that are fields of this class."""
     return {field.name: options[field.name] for field in fields(kind) if field.name in options}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what several commands print: a new tape, its problems, the recovery of a tape; makes the console."""
+"""Output that several commands share: a new tape, its problems, and a tape's recovery. Also creates the console."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 MAX_PROBLEMS_SHOWN = 10_000
-MAX_OF_A_KIND = 10_000  # problems that a tape lists; more_problems says that there were others
-EXIT_LOST = 4  # the tape is written, but something of the input is certainly not on it
-# The kinds of problems that are certain losses: what one is, and what several are.
+MAX_OF_A_KIND = 10_000  # limit of problems on a tape; more_problems marks further ones
+EXIT_LOST = 4  # the tape is written, but some input is certainly missing
+# Problem kinds that mean a certain loss: texts for one and for several.
 LOSSES = {
     "foreign_file": ("file contains no event of the expected kind", "files contain no event of the expected kind"),
     "not_understood": ("place could not be parsed", "places could not be parsed"),
@@ -41,18 +41,21 @@ LOSSES = {
     "no_event": ("connection sent bytes but no MySQL event", "connections sent bytes but no MySQL event"),
     "x_protocol": ("connection uses the X protocol", "connections use the X protocol"),
 }
-# Kinds at which nothing is missing, but times are not certain.
+# Problem kinds without missing data but with uncertain times.
 UNSURE = {
     "ambiguous_time": (
         "clock change in local times is ambiguous: use --log-timezone with the name of a zone",
         "clock changes in local times are ambiguous: use --log-timezone with the name of a zone",
     ),
 }
-UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
+UNREAD = "unread_"  # prefix of kinds for unreadable values; the column's name follows
 
 
 def show_problems(tape: "Folder") -> None:
-    """Print every problem of a tape as `file, line N: expected ..., found ...`; packets have a number in its place."""
+    """Print every problem of a tape as `file, line N: expected ..., found ...`.
+
+    Problems of packets have the packet number instead of a line.
+    """
     found = problems(tape, f'true ORDER BY file, line, "offset" LIMIT {MAX_PROBLEMS_SHOWN + 1}')
     for line in found[:MAX_PROBLEMS_SHOWN]:
         click.echo(line)
@@ -64,7 +67,7 @@ def show_problems(tape: "Folder") -> None:
 
 
 def problems(tape: "Folder", where: str) -> list[str]:
-    """Return problems of a tape as text; `where`: SQL that chooses and orders them."""
+    """Return problems of a tape as text. `where`: SQL that selects and orders the problems."""
     from ..common.duck import small_database
     from ..schemas import file_name
 
@@ -80,12 +83,12 @@ def problems(tape: "Folder", where: str) -> list[str]:
 
 
 def is_loss(kind: str) -> bool:
-    """Return whether a kind of problem is a certain loss."""
+    """Return whether a kind of problem means a certain loss."""
     return kind in LOSSES or kind.startswith(UNREAD)
 
 
 def describe(kind: str, count: int) -> str:
-    """Return what so many problems of a kind that is_loss() or UNSURE has mean for the tape."""
+    """Return the effect of `count` problems of a kind on the tape. The kind must be in UNSURE or pass is_loss()."""
     more = " or more" * (count >= MAX_OF_A_KIND)
     if named := {**LOSSES, **UNSURE}.get(kind):
         return f"{count:,}{more} {named[count != 1]}"
@@ -93,7 +96,7 @@ def describe(kind: str, count: int) -> str:
 
 
 def lost_sentence(info: dict[str, Any]) -> str:
-    """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
+    """Return a text about input that is certainly missing or incomplete on a tape. Empty if no loss is known."""
     parts = [describe(kind, n) for kind, n in info["problems"].items() if is_loss(kind)]
     if parts and (skipped := info.get("not_understood_bytes", 0)):
         parts.append(f"{plural(skipped, 'byte')} {'was' if skipped == 1 else 'were'} skipped")
@@ -101,17 +104,17 @@ def lost_sentence(info: dict[str, Any]) -> str:
 
 
 def unsure_sentence(info: dict[str, Any]) -> str:
-    """Return which times on a tape are not certain; empty where all are."""
+    """Return a text about uncertain times on a tape. Empty if all times are certain."""
     return "; ".join(describe(kind, n) for kind, n in info["problems"].items() if kind in UNSURE)
 
 
 def exit_code(info: dict[str, Any]) -> int:
-    """Return the exit code of a capture: EXIT_LOST where something is not on its tape, or a time on it not certain."""
+    """Return the exit code of a capture: EXIT_LOST if input is missing on the tape or times are uncertain, else 0."""
     return EXIT_LOST if lost_sentence(info) or unsure_sentence(info) else 0
 
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:
-    """Print what is on a new tape, and what is missing from it."""
+    """Print the contents of a new tape and its missing input."""
     from ..capture.finish import position_sentence
     from ..schemas import Folder
 
@@ -143,9 +146,9 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
 
 
 def readable_tape(path: Path) -> Path:
-    """Complete a tape as complete_tape does; of one whose capture is under way, return a snapshot.
+    """Complete a tape like complete_tape, or return a snapshot if its capture is still running.
 
-    The snapshot goes with the command.
+    The snapshot is removed at the end of the command.
     """
     if not is_held(path):
         complete_tape(path)
@@ -157,9 +160,9 @@ def readable_tape(path: Path) -> Path:
 
 
 def complete_tape(path: Path) -> None:
-    """Complete a tape whose capture was killed, and print that; a finished tape is left as it is.
+    """Complete a tape whose capture was killed, and print a message. A finished tape is not changed.
 
-    Raises InputError where the capture is under way.
+    Raises InputError if the capture is still running.
     """
     from ..capture import recover
     from ..schemas import open_folder
@@ -177,7 +180,10 @@ def complete_tape(path: Path) -> None:
 
 
 def console(err: bool = False) -> "Console":
-    """Return the console of reports: as wide as the terminal; 80 columns in a pipe or file. `err`: on stderr."""
+    """Return the console of reports. `err`: use stderr.
+
+    The console is as wide as the terminal, or has 80 columns in a pipe or file.
+    """
     from rich.console import Console
 
     return Console(width=None if Console(stderr=err).is_terminal else COLUMNS, highlight=False, stderr=err)

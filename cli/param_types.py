@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of options and arguments: each is a parser of common/units.py or of a stage, with click's way to say no."""
+"""Types of options and arguments.
+
+Each type wraps a parser of common/units.py or of a stage, with errors in click's style.
+"""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,13 +20,16 @@ T = TypeVar("T")
 
 
 class Parsed(click.ParamType[T]):
-    """A text that `_parse` reads, or refuses with a ValueError. A value that is none (a default) stays what it is."""
+    """A type whose texts `_parse` parses or rejects with a ValueError.
+
+    Values that are not text (defaults) stay unchanged.
+    """
 
     def _parse(self, text: str) -> T:
         raise NotImplementedError
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """Return the value."""
+        """Return the parsed value."""
         if not isinstance(value, str):
             converted: T = value
             return converted
@@ -34,7 +40,7 @@ class Parsed(click.ParamType[T]):
 
 
 class Duration(Parsed[int]):
-    """`500ms`, `60s`, `2m` or `1h`, as nanoseconds; a bare number is seconds."""
+    """`500ms`, `60s`, `2m` or `1h`, as nanoseconds. A plain number means seconds."""
 
     name = "duration"
 
@@ -43,7 +49,7 @@ class Duration(Parsed[int]):
 
 
 class Share(Parsed["Fraction"]):
-    """`10%` or `0.1`, as an exact fraction."""
+    """A share, `10%` or `0.1`, as an exact fraction."""
 
     name = "share"
 
@@ -52,7 +58,7 @@ class Share(Parsed["Fraction"]):
 
 
 class Part(Parsed["int | Fraction"]):
-    """How much of a whole: a share, `10%` or `0.1`, as an exact fraction, or a number, `500`."""
+    """A part of a whole: a share (`10%` or `0.1`) as an exact fraction, or a number (`500`)."""
 
     name = "share or number"
 
@@ -65,7 +71,7 @@ class Part(Parsed["int | Fraction"]):
 
 
 class Size(Parsed[int]):
-    """`256M` or `1G`, as bytes."""
+    """A size, `256M` or `1G`, as bytes."""
 
     name = "size"
 
@@ -74,7 +80,7 @@ class Size(Parsed[int]):
 
 
 class PerSecond(Parsed[float]):
-    """`5/s` or `30/m`, as a number a second; a bare number is a second's. More than nothing."""
+    """A rate above 0, `5/s` or `30/m`, as a number per second. A plain number is per second."""
 
     name = "rate"
 
@@ -83,7 +89,7 @@ class PerSecond(Parsed[float]):
 
 
 class TimeZone(Parsed[Zone]):
-    """`+02:00`, `-0330`, `UTC` or `Europe/Berlin`, as a Zone."""
+    """A time zone, `+02:00`, `-0330`, `UTC` or `Europe/Berlin`, as a Zone."""
 
     name = "zone"
 
@@ -92,9 +98,9 @@ class TimeZone(Parsed[Zone]):
 
 
 class Moment(Parsed[int | tuple[bool, int]]):
-    """A time in UTC, `2026-11-20 15:21:05` or with a fraction or an offset, as nanoseconds since 1970.
+    """A time in UTC, optionally with a fraction or an offset, as nanoseconds since 1970: `2026-11-20 15:21:05`.
 
-    Where it may be relative, `+10m` as well, and a value is (whether it is, nanoseconds).
+    If relative times are allowed, `+10m` is also valid, and the value is a pair (is relative, nanoseconds).
     """
 
     name = "time"
@@ -110,7 +116,7 @@ class Moment(Parsed[int | tuple[bool, int]]):
 
 
 class Speed(Parsed["Fraction"]):
-    """A factor of the tape's speed as an exact fraction, `2` or `3/2`."""
+    """A factor of the tape's speed, `2` or `3/2`, as an exact fraction."""
 
     name = "factor"
 
@@ -125,7 +131,7 @@ class Speed(Parsed["Fraction"]):
 
 
 class Pair(Parsed[tuple[str, str]]):
-    """`a=b`, as both names."""
+    """Two names, `a=b`, as a pair."""
 
     name = "a=b"
 
@@ -137,7 +143,10 @@ class Pair(Parsed[tuple[str, str]]):
 
 
 class Levels(Parsed[tuple[int, ...]]):
-    """`1,2,4,...,64`: the dots continue by the factor before them. `growing`: each number exceeds the one before."""
+    """Numbers, `1,2,4,...,64`.
+
+    The dots repeat the factor before them. `growing`: each number must exceed the previous one.
+    """
 
     name = "n,n,..."
 
@@ -158,7 +167,7 @@ class Levels(Parsed[tuple[int, ...]]):
 
 
 class Address(Parsed[tuple[str, int]]):
-    """`HOST:PORT` or `:PORT`, as host and port."""
+    """An address, `HOST:PORT` or `:PORT`, as host and port."""
 
     name = "address"
 

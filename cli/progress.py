@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a capture is: a bar on a terminal, a line a second anywhere else. On stderr."""
+"""Shows the progress of a capture on stderr: a bar on a terminal, else one line per second."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ MEGABYTE = 1_000_000
 
 
 class CaptureProgress:
-    """Shows bytes, MB/s, events and the time left; a context manager."""
+    """Shows bytes, MB/s, events and the time left. A context manager."""
 
     def __init__(self, line_every_s: float = 1) -> None:
         self._line_every_s = line_every_s
@@ -38,7 +38,7 @@ class CaptureProgress:
             self._bar.stop()
 
     def update(self, stats: Any, total: int | None) -> None:
-        """Take a parser's counters; `total` is the bytes to read, None where unknown."""
+        """Take the counters of a parser. `total`: the number of bytes to read, or None if unknown."""
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("capture", total=total, events="0")
@@ -51,7 +51,7 @@ class CaptureProgress:
 
 
 def progress_bar() -> "Progress":
-    """Return the bar that is shown on a terminal."""
+    """Return the progress bar for a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -68,7 +68,7 @@ def progress_bar() -> "Progress":
 
 
 def line(done: int, total: int | None, events: int, elapsed_s: float) -> str:
-    """Return the plain progress line: megabytes, speed, events, time left. At most 80 columns."""
+    """Return the plain progress line, at most 80 columns: megabytes, speed, events, time left."""
     speed = done / elapsed_s if elapsed_s > 0 else 0.0
     of = f" of {total / MEGABYTE:,.0f}" if total else ""
     left = f"  ETA {(total - done) / speed:,.0f} s" if total and speed > 0 else ""

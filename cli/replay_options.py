@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape replay`, in sections; replay_settings.py makes ReplayOptions of their values."""
+"""Declares the options of `querytape replay`, in sections. replay_settings.py makes ReplayOptions of the values."""
 
 from collections.abc import Callable
 from functools import update_wrapper
@@ -18,7 +18,7 @@ from .watchers import LIVE
 
 
 def filter_options(verb: str) -> tuple[OptionSpec, ...]:
-    """Return the options that set the lists of an EventFilter; `verb`: what the command does with those events."""
+    """Return the options that set the lists of an EventFilter. `verb`: the command's action on the matching events."""
     return (
         option(
             "--user",
@@ -268,14 +268,14 @@ SECTIONS = (TARGET, PACE, SELECTION, FIDELITY, SAFETY, FAILURES, OBSERVATION, TA
 
 
 def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command every section's options."""
+    """Add the options of every section to a command."""
     for section in reversed(SECTIONS):
         command = section.add(command)
     return command
 
 
 def sweep_sections(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the sections that make sense without a pace; the other options have their defaults."""
+    """Add the sections that make sense without a pace to a command. All other options keep their defaults."""
     shown = (TARGET, FIDELITY, SAFETY, FAILURES, OBSERVATION)
     hidden: dict[str, Any] = {}
     for section in (PACE, SELECTION):

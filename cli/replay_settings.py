@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the options of one replay (ReplayOptions) from those of the command line; `options` is what click parsed."""
+"""Makes the ReplayOptions of one replay from the command line. `options` are the values parsed by click."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -24,11 +24,11 @@ from .server_options import server_of
 @click.command("replay", cls=SectionedCommand)
 @all_sections
 def _options_alone(**options: Any) -> None:
-    """Parse the options of `querytape replay` for commands that are given them as words."""
+    """Parse `querytape replay` options for other commands that receive them as a list of words."""
 
 
 def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
-    """Return what click makes of options of `querytape replay`. Raises click.UsageError for one that is wrong."""
+    """Return the parsed options of `querytape replay`. Raises click.UsageError for an invalid option."""
     params = _options_alone.make_context("replay", list(words)).params
     if params["follow"]:
         raise click.UsageError(
@@ -42,7 +42,7 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
 
 
 def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
-    """Return the target; a sandbox is started, and ended with the stack."""
+    """Return the target. A sandbox is started, and is stopped when the stack ends."""
     target = options["target"]
     if not isinstance(target, Sandbox):
         return server_of(target, options)
@@ -51,12 +51,12 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
 
 
 def first_ns(tape: Path) -> int:
-    """Return when the tape begins."""
+    """Return the time of the tape's first event, in ns since 1970."""
     return int(open_folder("tape", tape).info.get("first_ns") or 0)
 
 
 def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:
-    """Return the options of one replay from those of the command line."""
+    """Return the ReplayOptions of one replay from the options of the command line."""
     made = {
         "target": target,
         "reads_to": server_of(options["reads_to"], options) if options["reads_to"] else None,
@@ -72,7 +72,7 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
 
 
 def pace_of(options: dict[str, Any]) -> Pace:
-    """Return the pace that was asked for."""
+    """Return the requested pace."""
     scaled = taken(Pace, options)
     if options["pace"] == "none":
         del scaled["speed"]
@@ -86,7 +86,7 @@ def pace_of(options: dict[str, Any]) -> Pace:
 
 
 def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
-    """Return the selection; times that are relative are so to the tape's first event."""
+    """Return the selection of events. Relative times count from the tape's first event."""
 
     def at(moment: tuple[bool, int] | None) -> int | None:
         return None if moment is None else moment[1] + (first_ns if moment[0] else 0)
@@ -102,7 +102,7 @@ def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
 
 
 def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:
-    """Return what is forced; users that are only renamed have the run's own password."""
+    """Return the overrides of the replay. Users that are only renamed get the password of the run."""
     accounts = read_accounts(options["accounts_file"]) if options["accounts_file"] else {}
     for name, there in options["map_user"]:
         accounts[name] = Account(there, accounts[name].password if name in accounts else password)

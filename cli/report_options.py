@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options that `report` and `compare` share, and writes a report where they say."""
+"""Declares the common options of `report` and `compare`, and writes the report to the requested places."""
 
 import webbrowser
 from pathlib import Path
@@ -32,7 +32,7 @@ from .param_types import Duration, Share
 FILE = click.Path(path_type=Path)
 FILE_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
 
-output_options = untitled(  # a decorator
+output_options = untitled(
     option("--html", type=FILE, metavar="FILE", help="Write the report as one self-contained HTML file."),
     option(
         "--json",
@@ -106,7 +106,7 @@ output_options = untitled(  # a decorator
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
-    """Return how the report is to be made. Raises UsageError for a gate that can't be understood."""
+    """Return the settings of the report. Raises UsageError for an invalid gate."""
     if options["fail_on"]:
         try:
             check_gate(options["fail_on"])
@@ -130,7 +130,7 @@ def settings_of(options: dict[str, Any]) -> Settings:
 
 
 def give(report: Report, options: dict[str, Any]) -> int:
-    """Show and write a report; return the exit code."""
+    """Show and write a report, and return the exit code."""
     quiet = is_printed(options)
     if not quiet:
         show_report(report, console(), options["top"])
@@ -155,12 +155,12 @@ def give(report: Report, options: dict[str, Any]) -> int:
 
 
 def is_printed(options: dict[str, Any]) -> bool:
-    """Whether JSON or Markdown is written to standard output, which has nothing else then."""
+    """Return whether JSON or Markdown is written to standard output, which then gets no other output."""
     return any(str(options[name]) == "-" for name in ("json_file", "markdown"))
 
 
 def write_or_print(path: Path, text: str) -> None:
-    """Write a text to a file, or to standard output for -."""
+    """Write a text to a file, or to standard output if the path is `-`."""
     if str(path) == "-":
         click.echo(text, nl=False)
     else:
@@ -168,9 +168,9 @@ def write_or_print(path: Path, text: str) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a report whole or not at all, readable by its owner alone from its first byte. Raises InputError.
+    """Write a report atomically. Only the owner can read the file from its first byte. Raises InputError.
 
-    A link of that name is replaced, what it leads to is not touched. A pipe or device is written to as it is.
+    A symbolic link of this name is replaced, and its target is not touched. A pipe or device is written directly.
     """
     try:
         if path.exists() and not path.is_symlink() and not path.is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options that say how to log in to a server, once for all commands: password, option file, TLS, keys."""
+"""Declares the login options of a server for all commands: password, option file, TLS and keys."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,16 +68,16 @@ LOGIN = (ASK_PASSWORD, *OPTION_FILE)
 
 
 def take_login(options: dict[str, Any]) -> dict[str, Any]:
-    """Take what login_options gave a command out of its options, and return it for server_of."""
+    """Remove the login options from a command's options and return them, for server_of."""
     names = [words[0].removeprefix("--").replace("-", "_") for words, _ in (*LOGIN, *TLS)]
     return {name: options.pop(name) for name in names}
 
 
-login_options = untitled(*LOGIN, *TLS)  # a decorator
+login_options = untitled(*LOGIN, *TLS)
 
 
 def server_of(url: str, options: dict[str, Any], what: str = "--target") -> "Target":
-    """Return a server by its URL and the options that say how to log in; `what`: how the command calls the URL."""
+    """Return a server by its URL and its login options. `what`: the command's name for the URL."""
     from ..servers.target import Login, parse_target
     from ..servers.tls import Tls
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows runs on the page of metrics: of one replay, of a comparison's sides, of a sweep's levels."""
+"""Shows runs on the metrics page: one replay, the sides of a comparison, or the levels of a sweep."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -12,37 +12,37 @@ if TYPE_CHECKING:
 
 
 def values_of(live: LiveRun) -> Iterable["Value"]:
-    """Return what a run says of itself now."""
+    """Return the current metrics of a run."""
     from ..metrics.names import run_values
 
     return run_values(live)
 
 
 class ShownLevels(Watcher):
-    """Shows the level of a sweep that is under way; its label says how many sessions it has at once."""
+    """Shows the current level of a sweep. The label is the number of concurrent sessions."""
 
     def __init__(self, metrics: MetricsPage) -> None:
         self._metrics = metrics
 
     def running(self, live: LiveRun) -> None:
-        """Show this level in place of the one before."""
+        """Show this level in place of the previous level."""
         self._metrics.put(lambda: values_of(live), {"sessions": live.name.removesuffix(".run")})
 
 
 def show_round(metrics: MetricsPage, live: LiveRun) -> None:
-    """Show a run of a comparison in place of the one of its side before."""
+    """Show a run of a comparison in place of the previous run of the same side."""
     side, number = round_of(live.name)
     metrics.put(lambda: values_of(live), {"side": side, "round": number}, side)
 
 
 def round_of(name: str) -> tuple[str, str]:
-    """Return side and round of a comparison's run by its folder's name: `a2.run` is a, 2; `warm-a1.run` a, warm-1."""
+    """Return side and round of a comparison's run by its folder: `a2.run` is (a, 2), `warm-a1.run` is (a, warm-1)."""
     warm, _, place = name.removesuffix(".run").rpartition("-")
     return place[:1], f"{warm}-" * bool(warm) + place[1:]
 
 
 def round_heading(name: str, rounds: int, warmups: int) -> str:
-    """Return which round and side of a comparison a run is, as a heading."""
+    """Return the heading of a comparison's run: its round and side."""
     side, number = round_of(name)
     warm = number.startswith("warm-")
     which = f"warm-up {number.removeprefix('warm-')} of {warmups}" if warm else f"round {number} of {rounds}"
@@ -50,5 +50,5 @@ def round_heading(name: str, rounds: int, warmups: int) -> str:
 
 
 def quick_heading(name: str) -> str:
-    """Return what a run of `compare --quick` is, as a heading."""
+    """Return the heading of a run of `compare --quick`."""
     return f"one run of each statement on side {round_of(name)[0]}"

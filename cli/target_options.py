@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape replay` that say where it goes, a private server included."""
+"""Declares the `querytape replay` options that select the target, including a private server."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 class TargetUrl(Parsed[str | Sandbox]):
-    """A server's URL as it is, or the description of a private server as a Sandbox."""
+    """A target: the URL of a server as text, or a private server as a Sandbox."""
 
     name = "url"
 

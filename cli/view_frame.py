@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lays out what is known of a run under way as lines of a terminal of any size; no line is wider, none is too many."""
+"""Lays out the state of a running replay for a terminal of any size. The layout never exceeds the columns or rows."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,12 +10,12 @@ from rich.text import Text
 from ..common.text import printable
 from ..common.units import clock, megabytes, plural, short_count, short_duration
 
-SECONDS = 60  # of a sparkline
+SECONDS = 60  # length of a sparkline
 MOST_DIGESTS, FEW_DIGESTS = 10, 2
 MOST_WARNINGS = 3
 BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 FULL, EMPTY = "━", "─"
-LABELS = 19  # columns beside a sparkline: its name, the newest value, the highest one, blanks
+LABELS = 19  # columns next to a sparkline: name, newest value, maximum, blanks
 
 
 def _history() -> deque[int | None]:
@@ -24,7 +24,10 @@ def _history() -> deque[int | None]:
 
 @dataclass
 class Digest:
-    """One of the slowest digests: text, answers, mean and total service time; `at_least`: it may be more."""
+    """One of the slowest digests: text, number of answers, mean and total service time.
+
+    `at_least`: values are lower bounds.
+    """
 
     text: str
     count: int
@@ -35,11 +38,11 @@ class Digest:
 
 @dataclass
 class Seen:
-    """What is known of a run. Rates are per second, times in nanoseconds; the histories have a value a second.
+    """The known state of a run. Rates are per second, times in nanoseconds. The histories have one value per second.
 
-    `heading` says which run against which target; `state` what it does just now, if not simply running. `share`: of
-    the run that is done; `due`: events whose time has come, None where none has a time; `order`: waits a second and
-    broken waits so far, under the order of commits.
+    `heading` names the run and the target. `state` is the current state, empty while the run simply replays. `share` is
+    the finished share of the run. `due` is the number of events whose time has come, None without a schedule. `order`,
+    with commit order, has the waits per second and the broken waits so far.
     """
 
     heading: str
@@ -65,7 +68,7 @@ class Seen:
 
 
 def frame(seen: Seen, columns: int, rows: int, ascii_only: bool = False) -> list[Text]:
-    """Return at most `rows` lines of at most `columns`: what matters least is left out first."""
+    """Return at most `rows` lines of at most `columns` columns. The least important lines are omitted first."""
     lines = [
         Text(printable(seen.heading), style="bold"),
         _time_line(seen, columns, ascii_only),
@@ -93,7 +96,7 @@ def _time_line(seen: Seen, columns: int, ascii_only: bool) -> Text:
 
 
 def _counts_line(seen: Seen, columns: int) -> Text:
-    """Return the counts, of which those that have no room are left out."""
+    """Return the line of counts. Counts that do not fit are omitted."""
     parts = [
         (f"sent {seen.sent:,} of {seen.planned:,}", ""),
         ("", "") if seen.due is None else (f"due {seen.due:,}", ""),
@@ -141,7 +144,7 @@ def _order_line(waits: int, broken: int) -> Text:
 
 
 def _slowest(digests: Sequence[Digest], columns: int, room: int, ascii_only: bool) -> list[Text]:
-    """Return a head and up to `room` digests; none where there is no room for FEW_DIGESTS of them."""
+    """Return a heading and up to `room` digests. Returns nothing if FEW_DIGESTS digests do not fit."""
     if not digests or room < min(FEW_DIGESTS, len(digests)):
         return []
     width = max(columns - 20, 10)
@@ -156,7 +159,7 @@ def _slowest(digests: Sequence[Digest], columns: int, room: int, ascii_only: boo
 
 
 def _warnings(texts: Sequence[str], room: int) -> list[Text]:
-    """Return up to `room` lines, the newest last; how many more there are is said."""
+    """Return up to `room` lines, the newest last. The number of omitted warnings is shown."""
     if room < 1 or not texts:
         return []
     if len(texts) <= room:
@@ -166,9 +169,11 @@ def _warnings(texts: Sequence[str], room: int) -> list[Text]:
 
 
 def sparkline(values: Sequence[int | None], width: int, ascii_only: bool = False) -> str:
-    """Return the last `width` values, the newest at the right end; the highest of them has the highest block.
+    """Return a sparkline of the last `width` values.
 
-    Nothing is a blank, zero the lowest block, and what is more than zero is higher than that.
+    The newest is at the right end. The maximum gets the highest block.
+
+    None is a blank. Zero is the lowest block. Values above zero get a higher block.
     """
     levels = PLAIN if ascii_only else BLOCKS
     shown = list(values)[-width:] if width > 0 else []
@@ -185,7 +190,7 @@ def _level(value: int, most: int, highest: int) -> int:
 
 
 def bar(share: float, width: int, ascii_only: bool = False) -> tuple[str, str]:
-    """Return what is done of a bar, and what is not."""
+    """Return the finished part and the open part of a bar."""
     done = int(min(max(share, 0.0), 1.0) * width)
     full, empty = ("#", "-") if ascii_only else (FULL, EMPTY)
     return full * done, empty * (width - done)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares `--live/--no-live`, and makes what shows a run: the view on a terminal, lines anywhere else."""
+"""Declares `--live/--no-live`, and makes the display of a run: the view on a terminal, else lines."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ LIVE: OptionSpec = option(
 
 
 def may_draw(wanted: bool) -> bool:
-    """Whether a view is wanted, and stderr is a terminal that can show it."""
+    """Return whether a view is requested and stderr is a terminal that can show the view."""
     if not wanted or not sys.stderr.isatty() or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     from .live_view import has_room
@@ -28,7 +28,7 @@ def may_draw(wanted: bool) -> bool:
 
 
 def run_watcher(wanted: bool, running: Callable[[LiveRun], None] | None = None, **view: Any) -> LiveLines:
-    """Return what shows a run. `view`: what else LiveView is given."""
+    """Return the display of a run. `view`: further arguments of LiveView."""
     if not may_draw(wanted):
         return LiveLines(running)
     from .live_view import LiveView
@@ -37,7 +37,7 @@ def run_watcher(wanted: bool, running: Callable[[LiveRun], None] | None = None, 
 
 
 def level_watcher(wanted: bool, levels: tuple[int, ...], otherwise: Watcher) -> Watcher:
-    """Return what shows the levels of a sweep, one after the other; `otherwise` where nothing is drawn."""
+    """Return the display of a sweep's levels, one after another. Returns `otherwise` if the view cannot be shown."""
     if not may_draw(wanted):
         return otherwise
     from .live_view import LiveView

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground of all parts: errors, signals, files, DuckDB, units, text. Imports nothing else of this package."""
+"""Shared foundations of all packages: errors, signals, files, DuckDB, units and text. Imports no other querytape
+package.
+"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB as every stage uses it: databases with bounded memory, SQL from files, tables written whole or not at all."""
+"""Helpers for DuckDB: databases with bounded memory, SQL loaded from files, and atomic writes of tables."""
 
 import functools
 import os
@@ -13,15 +13,17 @@ import duckdb
 from .errors import InputError
 from .files import is_utf8, publish
 
-# DuckDB takes these in a file's name for a pattern; a backslash for the separator of another system.
+# DuckDB treats these characters in a file name as a glob pattern. It treats a backslash as the path separator of
+# another system.
 _PATTERN = re.compile(r"[*?\[\\]")
-_handles: dict[str, int] = {}  # folders and files whose names are patterns, opened until the process ends
+_handles: dict[str, int] = {}  # open until the process ends: folders and files whose names look like patterns
 
 
 def sql_text(value: str | Path) -> str:
-    """Return a text, or a file's path as DuckDB can open it, quoted as an SQL string literal.
+    """Return a string or a file path as a quoted SQL string literal.
 
-    Raises InputError where it is not UTF-8, as a file's name may be: DuckDB takes no other text.
+    A path is rewritten if DuckDB would treat its name as a pattern. Raises InputError if the value is not UTF-8,
+    because DuckDB accepts only UTF-8.
     """
     if not is_utf8(str(value)):
         raise InputError(f"{ascii(str(value))[1:-1]}: the path is not valid UTF-8: rename the file or folder")
@@ -35,9 +37,10 @@ def sql_files(files: Iterable[Path]) -> str:
 
 
 def duck_path(path: Path) -> str:
-    """Return a name under which DuckDB opens exactly this file: its path, unless that would be taken for a pattern.
+    """Return a name under which DuckDB opens exactly this file.
 
-    The last folder (or file) whose name is a pattern is then named by a handle, /proc/self/fd/N, kept for the process.
+    This is the path itself, unless DuckDB would treat it as a pattern. In that case `/proc/self/fd/N` replaces the path
+    up to the last pattern-like name. The descriptor stays open until the process ends.
     """
     text = str(path)
     if not _PATTERN.search(text):
@@ -48,7 +51,7 @@ def duck_path(path: Path) -> str:
 
 
 def _handle_of(path: Path) -> str:
-    """Return /proc/self/fd/N of a folder or file that exists."""
+    """Return the path `/proc/self/fd/N` of an existing folder or file."""
     key = str(path.absolute())
     handle = _handles.get(key)
     try:
@@ -63,7 +66,7 @@ def _handle_of(path: Path) -> str:
 
 
 def plain_reason(error: Exception) -> str:
-    """Return why DuckDB failed, in words of ours; its own text speaks of what a user has never seen."""
+    """Return a plain message for a DuckDB error. DuckDB's own text mentions internals that a user does not know."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "not enough memory or disk space"
     if isinstance(error, duckdb.IOException) and "No space left" in str(error):
@@ -74,7 +77,7 @@ def plain_reason(error: Exception) -> str:
 
 
 def load_sql(package: str, name: str) -> str:
-    """Return the text of one file of a package's folder `sql`, by its path inside that folder."""
+    """Return the text of an SQL file. `name` is the path inside the package's folder `sql`."""
     return (files(package) / "sql" / name).read_text(encoding="utf-8")
 
 
@@ -87,11 +90,13 @@ def open_database(
     keep_order: bool = True,
     large_arrow: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection that takes at most `memory` and spills into the folder `spill` (None: nowhere).
+    """Return a DuckDB connection that uses at most `memory`. It spills into the folder `spill`; None disables spilling.
 
-    `memory`: None = DuckDB's own bound, four fifths of the machine's. `file`: where tables are kept (None: in memory).
-    `threads`: None = one for each core. `keep_order`: results come in the order of their input. `large_arrow`: Arrow
-    streams have 64-bit offsets, as long statements need.
+    - `memory`: None means DuckDB's default limit, 80 % of the machine's memory.
+    - `file`: the database file; None means in memory.
+    - `threads`: None means one thread per core.
+    - `keep_order`: results keep the order of their input.
+    - `large_arrow`: Arrow streams use 64-bit offsets, which long statements need.
     """
     con = duckdb.connect(str(file) if file else ":memory:")
     con.execute(
@@ -108,9 +113,10 @@ def open_database(
 
 
 def small_database() -> duckdb.DuckDBPyConnection:
-    """Return a connection to this process's own small database: to read footers and a few rows. No tables, no settings.
+    """Return a connection to the process's shared small database, which reads footers and a few rows.
 
-    A database takes some 15 ms of processor to open, a connection to one that is open next to none. It spills nowhere.
+    Callers must not create tables or change settings in it. It never spills to disk. Opening a database takes about 15
+    ms of CPU time; a connection to an open database costs almost nothing.
     """
     return _small().cursor()
 
@@ -123,9 +129,9 @@ def _small() -> duckdb.DuckDBPyConnection:
 def write_table(
     con: duckdb.DuckDBPyConnection, query: str, final: Path, options: str, values: Sequence[object] = ()
 ) -> int:
-    """Write a query's rows as one file, whole or not at all; return how many.
+    """Write the rows of a query to one file atomically. Return the number of rows.
 
-    `options` are those of DuckDB's COPY, `values` those of the query's question marks.
+    `options` are options of DuckDB's COPY. `values` replace the question marks of the query.
     """
     with publish(final) as temporary:
         copy = f"COPY ({query}) TO {sql_text(temporary)} ({options}, USE_TMP_FILE false)"
@@ -141,9 +147,9 @@ def write_parquet(
     *,
     keep_empty: bool = False,
 ) -> int:
-    """Write a query's rows as one Parquet file, whole or not at all; return how many.
+    """Write the rows of a query to one Parquet file atomically. Return the number of rows.
 
-    No rows leave no file, unless `keep_empty`.
+    An empty result leaves no file, unless `keep_empty` is set.
     """
     rows = write_table(con, query, final, f"FORMAT parquet, {options}")
     if rows == 0 and not keep_empty:
@@ -152,9 +158,9 @@ def write_parquet(
 
 
 def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
-    """Insert rows of texts and numbers into a table.
+    """Insert rows of strings and numbers into a table.
 
-    They go as one list a column: executemany takes 0.2 ms of processor for each row, this 2 us.
+    Each column is passed as one list. This takes 2 us of CPU time per row; executemany takes 0.2 ms.
     """
     if rows:
         types = [type_ for _, type_, *_ in con.execute(f"DESCRIBE {table}").fetchall()]
@@ -168,9 +174,10 @@ def write_rows(
     rows: Iterable[Sequence[object]],
     final: Path,
 ) -> int:
-    """Write rows of texts and numbers as one Parquet file with these (name, type) columns; return how many.
+    """Write rows of strings and numbers to one Parquet file. Return the number of rows.
 
-    They go to DuckDB as one list a column, as in `insert_rows`. No rows leave no file.
+    `columns` are (name, type) pairs. Each column is passed to DuckDB as one list, as in `insert_rows`. No file is
+    written if there are no rows.
     """
     values = [list(column) for column in zip(*rows, strict=True)]
     if not values:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few things that can go wrong and that a caller can do something about.
+"""Exceptions for errors that a caller can handle.
 
-The command line turns each into one line on stderr and exit code 1, or 2 for an option; anything else is a bug and
-shows its traceback.
+The command line prints each of them as one line on stderr. The exit code is 1, or 2 for an invalid option. Any other
+exception is a bug and prints its traceback.
 """
 
 
 class QuerytapeError(Exception):
-    """A sentence for the user: what was expected, what was found, what to do."""
+    """An error with a message for the user: the expected value, the actual value, and the next step."""
 
 
 class InputError(QuerytapeError):
-    """A log, tape, run or option is not what it is used as."""
+    """A log, tape, run or option cannot be used for its purpose."""
 
 
 class NoEventError(InputError):
@@ -19,23 +19,23 @@ class NoEventError(InputError):
 
 
 class OptionError(InputError):
-    """An option says what cannot be: wrong usage, exit code 2."""
+    """An option has an invalid value. The exit code is 2."""
 
 
 class TargetError(QuerytapeError):
-    """The target cannot be reached, or cannot carry this replay."""
+    """The target cannot be reached, or cannot run this replay."""
 
 
 class RefusedError(QuerytapeError):
-    """The safety rules forbid this; the message names the option that would allow it."""
+    """The safety rules forbid the action. The message names the option that allows it."""
 
 
 class FolderError(QuerytapeError):
-    """A folder is not the tape or run that it is used as."""
+    """A folder is not a valid tape or run."""
 
 
 class NativeFault(QuerytapeError):
-    """An error that the native part reported; `code` is one of enum qt_code (native/querytape.h)."""
+    """An error of the native library. `code` is a value of enum qt_code (native/querytape.h)."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

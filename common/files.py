@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make private folders, and write files whole or not at all: a kill leaves no half file."""
+"""Create private folders and write files atomically. A killed process leaves no incomplete file."""
 
 import fcntl
 import hashlib
@@ -17,29 +17,29 @@ from typing import Any, BinaryIO
 from .errors import InputError, QuerytapeError
 
 REMOVALS, REMOVAL_PAUSE_S = 5, 0.05
-# What Python makes of bytes in a file name that are not UTF-8.
+# Python represents bytes of a file name that are not UTF-8 as lone surrogates.
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_utf8(name: str) -> bool:
-    """Tell whether a file's name is UTF-8: Python keeps other bytes of it as lone surrogates."""
+    """Return whether a file name is UTF-8. Python represents invalid bytes of a name as lone surrogates."""
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def make_private(path: Path) -> None:
-    """Create a folder that only its owner can read (0700); parents must exist, the folder must not."""
+    """Create a folder that only its owner can read (mode 0700). The parent must exist and the folder must not."""
     path.mkdir(mode=0o700)
     path.chmod(0o700)
 
 
 def refuse_existing(path: Path, option: str = "-o") -> None:
-    """Raise InputError where something of that name is there; `option` is the one that named it."""
+    """Raise InputError if the path exists. The message names the option `option`."""
     if path.exists() or path.is_symlink():
         raise InputError(f"{path} already exists: choose another name with {option}, or remove it first")
 
 
 def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) -> None:
-    """Raise `kind` where a name is not UTF-8: neither JSON nor a terminal could show it."""
+    """Raise `kind` if the name is not UTF-8. Neither JSON nor a terminal can show such a name."""
     if not is_utf8(str(path.absolute())):
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise kind(f"{shown}: the path is not valid UTF-8: rename the file or folder")
@@ -47,9 +47,9 @@ def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) 
 
 @contextmanager
 def open_regular(path: Path, kind: type[QuerytapeError] = InputError) -> Iterator[BinaryIO]:
-    """Yield a file opened for reading. Raises `kind` where it is missing, unreadable, a link, a pipe or a folder.
+    """Yield a regular file opened for reading. Raises `kind` if it is missing, unreadable, a link, a pipe or a folder.
 
-    Nothing is waited for: a pipe would be opened without a writer.
+    The call never blocks: it opens a pipe without waiting for a writer.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -70,7 +70,9 @@ def sha256_of(path: Path) -> str:
 
 
 def size_now(path: Path) -> int:
-    """Return the bytes of a file, 0 where it is not there: it may be renamed at any moment. Raises OSError."""
+    """Return the size of a file in bytes, or 0 if it does not exist. Another process may rename the file at any moment.
+    Raises OSError.
+    """
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -78,7 +80,7 @@ def size_now(path: Path) -> int:
 
 
 def file_entry(folder: Path, file: Path, rows: int) -> dict[str, Any]:
-    """Return what the JSON of a tape or run says of one of its files: its path inside, rows, bytes, SHA-256."""
+    """Return the JSON entry of one file of a tape or run: relative path, rows, bytes and SHA-256."""
     return {
         "file": str(file.relative_to(folder)),
         "rows": rows,
@@ -88,7 +90,10 @@ def file_entry(folder: Path, file: Path, rows: int) -> dict[str, Any]:
 
 
 def new_folder(path: Path, *inner: str) -> None:
-    """Create an empty private folder, and private folders in it. Raises InputError where it exists or cannot be."""
+    """Create an empty private folder with the private subfolders `inner`.
+
+    Raises InputError if the folder exists or cannot be created.
+    """
     refuse_existing(path)
     if not is_utf8(str(path.absolute())):
         raise InputError(f"{ascii(str(path))[1:-1]}: the path is not valid UTF-8: choose another path with -o")
@@ -101,7 +106,9 @@ def new_folder(path: Path, *inner: str) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder of ours, as far as that can be done; again where something was still being written into it."""
+    """Remove a folder that querytape created, ignoring errors. Tries several times if a process still writes into the
+    folder.
+    """
     for _ in range(REMOVALS):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
@@ -111,9 +118,10 @@ def remove_folder(path: Path) -> None:
 
 @contextmanager
 def publish(final: Path) -> Iterator[Path]:
-    """Yield a temporary name next to `final`; on success make it 0600, sync it and rename it to `final`.
+    """Yield a temporary path next to `final`. On success, set its mode to 0600, sync it and rename it to `final`.
 
-    The temporary file exists, empty; where the block fails it is removed, and `final` is as it was before.
+    The temporary file already exists and is empty. If the block fails, the temporary file is removed and `final` stays
+    unchanged.
     """
     temporary = final.with_name(final.name + ".tmp")
     temporary.unlink(missing_ok=True)
@@ -135,29 +143,31 @@ def publish(final: Path) -> Iterator[Path]:
 
 
 def _as_escape(found: re.Match[str]) -> str:
-    """Return a byte of a file's name that is not UTF-8 as `\\xNN` in a JSON string."""
+    r"""Return the JSON escape `\xNN` of a byte in a file name that is not UTF-8."""
     return f"\\\\x{ord(found[0]) & 0xFF:02x}"
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON file whole or not at all, readable by its owner alone."""
+    """Write a JSON file atomically. Only its owner can read the file."""
     write_text(path, json_text(value))
 
 
 def json_text(value: dict[str, Any]) -> str:
-    """Return a JSON file's text."""
+    """Return a value as the text of a JSON file."""
     return LONE_SURROGATE.sub(_as_escape, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all, readable by its owner alone."""
+    """Write a text file atomically. Only its owner can read the file."""
     with publish(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Mark a folder as being written, as long as the block or its process lives (flock)."""
+    """Lock a folder with flock while the block runs. The lock shows that the folder is being written, and ends with the
+    process.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -167,7 +177,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Tell whether somebody writes a folder now: a killed writer does not. False where that cannot be asked."""
+    """Return whether a live process is writing a folder. Returns False if the lock cannot be checked."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -184,5 +194,5 @@ def is_held(folder: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """Return where this user's caches are (XDG Base Directory Specification); it may not exist yet."""
+    """Return querytape's cache folder of this user (XDG Base Directory Specification). The folder may not exist."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "querytape"

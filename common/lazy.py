@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a package's public names when they are first used, so that importing the package costs next to nothing."""
+"""Load the public names of a package on first use, so that importing the package is cheap."""
 
 import ast
 import sys
@@ -9,15 +9,15 @@ from importlib.abc import InspectLoader
 from types import ModuleType
 from typing import Any
 
-_OWN = frozenset({"TYPE_CHECKING", "lazy_names", "make_callable"})  # what packages import to have lazy names
+_OWN = frozenset({"TYPE_CHECKING", "lazy_names", "make_callable"})  # names that packages import to set up lazy loading
 
 
 def lazy_names(package: str, modules: Collection[str] = ()) -> tuple[Callable[[str], Any], list[str]]:
-    """Return a package's `__getattr__` and `__all__`: what it imports under `if TYPE_CHECKING:`, the one table of them.
+    """Return `__getattr__` and `__all__` for a package. Its imports under `if TYPE_CHECKING:` define the lazy names.
 
-    A name is looked up once and then kept in the package; an unknown one raises AttributeError. `modules`: names that
-    stand for the package's module of this name, not for what is imported. `__all__` has what the package has already
-    as well, if it begins with no underscore and is no module.
+    Each name is loaded once and then stored in the package. An unknown name raises AttributeError. A name in `modules`
+    refers to the package's module of that name, not to the imported attribute. `__all__` also contains the package's
+    existing public names, except modules.
     """
     places = _places_of(package)
     own = sys.modules[package]
@@ -36,7 +36,7 @@ def lazy_names(package: str, modules: Collection[str] = ()) -> tuple[Callable[[s
 
 
 def _places_of(package: str) -> dict[str, tuple[str, str]]:
-    """Return (module, attribute) of each name that a package's text imports under `if TYPE_CHECKING:`."""
+    """Return (module, attribute) of each name that the package source imports under `if TYPE_CHECKING:`."""
     spec = sys.modules[package].__spec__
     text = spec.loader.get_source(package) if spec and isinstance(spec.loader, InspectLoader) else None
     if text is None:
@@ -54,16 +54,17 @@ def _places_of(package: str) -> dict[str, tuple[str, str]]:
 
 
 class CallablePackage(ModuleType):
-    """A package that is also the function of its own name in it: `querytape.capture(...)` is `capture.capture(...)`.
+    """A package that can be called like its function of the same name.
 
-    The package stays a package: `import querytape.capture.record_source` works before and after a call.
+    `querytape.capture(...)` calls `capture.capture(...)`. Imports such as `import querytape.capture.record_source`
+    still work.
     """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function."""
+        """Call the function that has the name of the package."""
         return getattr(self, self.__name__.rpartition(".")[2])(*arguments, **options)
 
 
 def make_callable(package: str) -> None:
-    """Let a package be called as the function of its own name."""
+    """Make a package callable: a call runs its function of the same name."""
     sys.modules[package].__class__ = CallablePackage

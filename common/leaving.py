@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Begin and end a short program: fewer searches for garbage, and nothing is taken apart that the system frees.
+"""Start and end a short program quickly: fewer garbage collections, and no cleanup that the system does anyway.
 
-Loading and taking apart DuckDB and its Python modules costs more than recording a small log.
+Loading and unloading DuckDB and its Python modules costs more than recording a small log.
 """
 
 import atexit
@@ -10,20 +10,21 @@ import os
 import sys
 from collections.abc import Callable
 
-# Objects that are made before garbage in cycles is looked for: more than loading our libraries makes a generation of.
+# Number of allocated objects before Python first collects cyclic garbage. Loading our libraries allocates fewer objects
+# in one generation.
 OBJECTS_BEFORE_SEARCH = 50_000
 
 
 def search_less() -> None:
-    """Let Python look for garbage in cycles after so many objects; what is in no cycle is freed at once as before."""
+    """Let Python collect garbage cycles less often. Objects outside cycles are still freed at once."""
     gc.set_threshold(OBJECTS_BEFORE_SEARCH, 20, 20)
 
 
 def leave_at_once(program: Callable[[], None]) -> None:
-    """Run `program`, which raises SystemExit; then end the process when threads are joined and atexit has run.
+    """Run `program`, which raises SystemExit, and end the process quickly.
 
-    What comes after that is left out: freeing each object and each library. Where a debugger or a profiler looks on,
-    or what was printed cannot be written, the process ends in Python's own way.
+    Threads are joined and atexit handlers run. Python's later cleanup of objects and libraries is skipped. The process
+    ends normally if a debugger or profiler is attached, or if its output cannot be flushed.
     """
     status: list[int] = []
 
@@ -37,7 +38,7 @@ def leave_at_once(program: Callable[[], None]) -> None:
             return
         os._exit(status[0])
 
-    atexit.register(leave)  # the first one that is registered is the last one that is called
+    atexit.register(leave)  # atexit calls the first registered handler last
     try:
         program()
     except SystemExit as end:

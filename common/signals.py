@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, SIGTERM and SIGHUP as a request to end: what is being written is ended in order.
+"""Handle Ctrl-C, SIGTERM and SIGHUP as requests to end, so that open output is completed.
 
-A signal that was ignored when the program began (nohup, `&` in a script) stays ignored everywhere here.
+A signal that was ignored when the program began (nohup, `&` in a script) stays ignored.
 """
 
 import os
@@ -22,14 +22,16 @@ IMPORTING = "<frozen importlib."
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on each SIGINT, SIGTERM and SIGHUP, in the main thread; elsewhere nothing is changed."""
+    """Call `stop` on each SIGINT, SIGTERM and SIGHUP. Only the main thread installs the handlers; other threads change
+    nothing.
+    """
     with _handled(stop, ENDING):
         yield
 
 
 @contextmanager
 def unwind_on_signals() -> Iterator[None]:
-    """Let each SIGTERM and SIGHUP unwind as Ctrl-C does, so that what the block began is ended in order."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, so that the block cleans up."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -39,14 +41,16 @@ def unwind_on_signals() -> Iterator[None]:
 
 
 def hear(number: signal.Signals) -> None:
-    """Let a signal that was ignored when the program began unwind it: the program sends it to itself."""
+    """Let a signal raise KeyboardInterrupt even if it was ignored at program start. The program sends itself this
+    signal.
+    """
     if threading.current_thread() is threading.main_thread() and signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let a signal that has a handler here be heard at the block's end only: what it makes is known by then."""
+    """Delay handled signals until the block ends, so that they cannot interrupt the creation of a resource."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -64,10 +68,10 @@ def held() -> Iterator[None]:
 
 
 def wait_for(event: threading.Event, seconds: float) -> bool:
-    """Wait until an event is set, or so many seconds; return whether it is set.
+    """Wait until an event is set or `seconds` have passed. Return whether the event is set.
 
-    For the main thread, where a signal may unwind the wait: what Event.wait holds then is left neither locked nor
-    unlocked, and a RuntimeError comes of it.
+    Use this in the main thread, where a signal may interrupt the wait. Interrupting Event.wait can leave its lock in an
+    undefined state, which causes a RuntimeError.
     """
     until = time.monotonic() + seconds
     while not event.is_set():
@@ -79,19 +83,19 @@ def wait_for(event: threading.Event, seconds: float) -> bool:
 
 
 class Ending:
-    """What a program heard: `asked` is whether a signal wants it to end."""
+    """The state of a program that a signal may end. `asked` is True after such a signal."""
 
     def __init__(self) -> None:
         self.asked = False
 
     def interrupt(self) -> None:
-        """Unwind the program, once: a second signal must not break off what the first began to put in order."""
+        """Raise KeyboardInterrupt once. A second signal must not interrupt the cleanup that the first one began."""
         if not self.asked:
             self.asked = True
             raise KeyboardInterrupt
 
     def lost(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Ask again where the interrupt came in a callback, which can't be unwound, and was dropped there."""
+        """Send the signal again if its interrupt came in a callback. Python drops exceptions of such callbacks."""
         if not isinstance(unraisable.exc_value, KeyboardInterrupt):
             sys.__unraisablehook__(unraisable)
         else:
@@ -101,7 +105,7 @@ class Ending:
 
 @contextmanager
 def one_ending() -> Iterator[Ending]:
-    """Let the first signal unwind the block; later ones are not heard, nor any on the way out of the program."""
+    """Let the first signal unwind the block. Later signals are ignored, also while the program exits."""
     ending = Ending()
     hook, sys.unraisablehook = sys.unraisablehook, ending.lost
     try:
@@ -112,14 +116,17 @@ def one_ending() -> Iterator[Ending]:
 
 
 def _again(number: int) -> None:
-    """Send this process a signal in a moment."""
+    """Send this process a signal after a short delay."""
     timer = threading.Timer(RETRY_S, os.kill, [os.getpid(), number])
     timer.daemon = True
     timer.start()
 
 
 def _loading(frame: FrameType | None) -> int:
-    """Return how many frames load modules: a library in C++ that is unwound there ends the process (abort)."""
+    """Return how many frames on the stack import modules.
+
+    Interrupting the import of a C++ library aborts the process.
+    """
     found = 0
     while frame is not None:
         found += frame.f_code.co_filename.startswith(IMPORTING)
@@ -128,7 +135,9 @@ def _loading(frame: FrameType | None) -> int:
 
 
 def let_go_of_terminal() -> None:
-    """Let what is said go nowhere where it went to a terminal: it is gone, and writing to it would be an error."""
+    """Redirect stdout and stderr to /dev/null if they are a terminal. The terminal is closed, so writing to it would
+    fail.
+    """
     for descriptor in (1, 2):
         try:
             if stat.S_ISCHR(os.fstat(descriptor).st_mode):
@@ -143,12 +152,12 @@ def let_go_of_terminal() -> None:
 def _handled(
     act: Callable[[], None], numbers: Iterable[signal.Signals], after: signal.Handlers | None = None
 ) -> Iterator[None]:
-    """Call `act` on these signals. Afterwards they have their handlers of before, or `after`."""
+    """Call `act` on these signals inside the block. Afterwards restore the previous handlers, or set `after`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    loading = _loading(sys._getframe())  # a program may be run by an import of its own
+    loading = _loading(sys._getframe())  # a program may itself run inside an import
 
     def handle(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:

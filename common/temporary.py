@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary folders that are gone at the end, whatever moment a signal comes at."""
+"""Temporary folders that are always removed, even if a signal arrives at any moment."""
 
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ PREFIX = "querytape-"
 
 
 class TemporaryFolder:
-    """A folder of `name` until `remove`; no signal unwinds the program while it is made or removed."""
+    """A temporary folder. No signal interrupts its creation or removal. `name` is its path."""
 
     def __init__(self) -> None:
         with held():
@@ -19,14 +19,14 @@ class TemporaryFolder:
         self.name = self._folder.name
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder with all its contents."""
         with held():
             self._folder.cleanup()
 
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Yield the name of a folder that goes with the block."""
+    """Yield the path of a folder that is removed when the block ends."""
     folder = TemporaryFolder()
     try:
         yield folder.name

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show and parse durations, counts, sizes, shares and times. Durations and times are integer nanoseconds.
+"""Format and parse durations, counts, sizes, shares and times. Durations and times are integer nanoseconds.
 
-What cannot be parsed raises ValueError with a sentence for the user.
+Parsers raise ValueError with a message for the user.
 """
 
 import re
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fractions import Fraction  # loaded where a duration or share is parsed
+    from fractions import Fraction  # imported only to parse a duration or share
 
 NS_PER_SECOND = 1_000_000_000
-MICRO = "µs"  # how microseconds are shown; text.py has what stands for it where the sign is lacking
+MICRO = "µs"  # unit of microseconds; text.py replaces the sign if a stream lacks it
 _DURATIONS = {
     MICRO: 1_000,
     "us": 1_000,
@@ -34,7 +34,7 @@ _MAX_ZONE_HOURS = 15
 
 
 def duration(ns: float | None) -> str:
-    """Return a duration with three significant digits: `84.1µs`, `1.23ms`, `12.0s`; a dash for None."""
+    """Return a duration with three significant digits: `84.1µs`, `1.23ms`, `12.0s`. None gives a dash."""
     if ns is None:
         return "-"
     sign = "-" if ns < 0 else ""
@@ -48,12 +48,12 @@ def duration(ns: float | None) -> str:
 
 
 def plain_micro(text: str) -> str:
-    """Return a sentence with microseconds as in `85us`: for JSON and tables, which programs read."""
+    """Return a text with `us` instead of the micro sign, for JSON and tables that programs read."""
     return _MICROSECONDS.sub(r"\1us", text)
 
 
 def short_duration(ns: int | None) -> str:
-    """Return a duration in at most five characters: 85µs, 1.2ms, 340ms, 12s, 3.4h; a dash for None."""
+    """Return a duration in at most five characters: 85µs, 1.2ms, 340ms, 12s, 3.4h. None gives a dash."""
     if ns is None:
         return "-"
     value = max(ns, 0) / 1000
@@ -72,14 +72,16 @@ def seconds(ns: float, digits: int = 1) -> str:
 
 
 def clock(ns: int) -> str:
-    """Return a time since a beginning as 0:12, 12:34 or 1:02:03."""
+    """Return an elapsed time as 0:12, 12:34 or 1:02:03."""
     whole = max(ns, 0) // NS_PER_SECOND
     minutes, hours = whole // 60 % 60, whole // 3600
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
 def utc_time(ns: int) -> str:
-    """Return a time since the epoch as `2024-06-10 06:13:20.123`, UTC; one no calendar has, as its number."""
+    """Return a UTC time since the epoch as `2024-06-10 06:13:20.123`. A time outside the calendar gives its plain
+    number.
+    """
     try:
         when = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC)
     except (ValueError, OverflowError, OSError):
@@ -88,12 +90,12 @@ def utc_time(ns: int) -> str:
 
 
 def count(value: float | None) -> str:
-    """Return a whole number with thousands separated; a dash for None."""
+    """Return a whole number with thousands separators. None gives a dash."""
     return "-" if value is None else f"{value:,.0f}"
 
 
 def plural(n: int, noun: str) -> str:
-    """Return a number of things: `1 digest`, `4,340 events`."""
+    """Return a number with its noun: `1 digest`, `4,340 events`."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
@@ -112,22 +114,22 @@ def short_count(value: int) -> str:
 
 
 def megabytes(size: float, digits: int = 0) -> str:
-    """Return a number of bytes as `1,204 MB` (10^6 bytes)."""
+    """Return a size in bytes as `1,204 MB` (10^6 bytes)."""
     return f"{size / _BYTES_PER_MEGABYTE:,.{digits}f} MB"
 
 
 def ratio(value: float | None) -> str:
-    """Return `x1.23`; a dash for None."""
+    """Return a ratio as `x1.23`. None gives a dash."""
     return "-" if value is None else f"x{value:.2f}" if value < 100 else f"x{value:,.0f}"
 
 
 def percent(part: float, whole: float) -> str:
-    """Return `part` as a share of `whole`: `12.3%`; a dash where the whole is nothing."""
+    """Return `part` as a percentage of `whole`: `12.3%`. A `whole` of 0 gives a dash."""
     return "-" if not whole else f"{100 * part / whole:.1f}%"
 
 
 def whole_percents(parts: Sequence[int]) -> list[str]:
-    """Return each part as a share of all; the shares, as they are shown, add up to 100.0%."""
+    """Return each part as a percentage of the sum. The rounded percentages add up to 100.0%."""
     total = sum(parts)
     if not total:
         return ["-"] * len(parts)
@@ -139,7 +141,10 @@ def whole_percents(parts: Sequence[int]) -> list[str]:
 
 
 def average(value: float | None, digits: int) -> str:
-    """Return a mean or a ratio: `1.25`; `less than 0.01` where it would be shown as none, `unknown` for None."""
+    """Return a mean or a ratio: `1.25`.
+
+    Returns `less than 0.01` if the value would be rounded to 0, and `unknown` for None.
+    """
     if value is None:
         return "unknown"
     least = 10**-digits
@@ -147,7 +152,7 @@ def average(value: float | None, digits: int) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Return nanoseconds of `500ms`, `60s`, `2m` or `1h`; a bare number is seconds. Raises ValueError."""
+    """Return the nanoseconds of `500ms`, `60s`, `2m` or `1h`. A bare number means seconds. Raises ValueError."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r}: expected a duration such as 500ms, 60s or 2m")
@@ -157,7 +162,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_size(text: str) -> int:
-    """Return bytes of `256M` or `1G` (powers of 1024). Raises ValueError, for none at all as well."""
+    """Return the bytes of `256M` or `1G` (powers of 1024). Raises ValueError, also for 0."""
     match = _SIZE.fullmatch(text.strip().lower())
     if match is None or int(match[1]) == 0:
         raise ValueError(f"{text!r}: expected a size such as 256M or 1G")
@@ -165,7 +170,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_share(text: str) -> "Fraction":
-    """Return the exact fraction of `10%` or `0.1`. Raises ValueError where it is none, or negative."""
+    """Return the exact fraction of `10%` or `0.1`. Raises ValueError if the text is not a share, or is negative."""
     from fractions import Fraction
 
     bare = text.strip()
@@ -179,7 +184,7 @@ def parse_share(text: str) -> "Fraction":
 
 
 def parse_rate(text: str) -> float:
-    """Return how many a second `5/s`, `30/m`, `100/h` or `5` is. Raises ValueError, for none at all as well."""
+    """Return the number per second of `5/s`, `30/m`, `100/h` or `5`. Raises ValueError, also for 0."""
     match = _RATE.fullmatch(text.strip())
     if match is None or float(match[1]) == 0:
         raise ValueError(f"{text!r}: expected a rate such as 5/s or 30/m")
@@ -187,7 +192,7 @@ def parse_rate(text: str) -> float:
 
 
 def parse_zone(text: str) -> int:
-    """Return nanoseconds to add to UTC of `+02:00`, `-0330`, `UTC` or `Z`. Raises ValueError."""
+    """Return the UTC offset in nanoseconds of `+02:00`, `-0330`, `UTC` or `Z`. Raises ValueError."""
     if text.upper() in ("UTC", "Z"):
         return 0
     match = _ZONE.fullmatch(text)
@@ -198,7 +203,9 @@ def parse_zone(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Return nanoseconds since the epoch of `2026-11-20 15:21:05`, UTC unless it has an offset. Raises ValueError."""
+    """Return the nanoseconds since the epoch of `2026-11-20 15:21:05`. The time is UTC unless it has an offset. Raises
+    ValueError.
+    """
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
@@ -208,7 +215,7 @@ def parse_time(text: str) -> int:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT`, `[IPV6]:PORT`, `:PORT` or `PORT`; without a host it is 127.0.0.1."""
+    """Return host and port of `HOST:PORT`, `[IPV6]:PORT`, `:PORT` or `PORT`. The default host is 127.0.0.1."""
     host, _, port = text.strip().rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -220,5 +227,5 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def address_text(host: str, port: int) -> str:
-    """Return host and port as one text that parse_address takes."""
+    """Return host and port as one string in the format of parse_address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time zones by name: the offsets of a zone with daylight saving time, from when on each counts."""
+"""Time zones by name. A zone with daylight saving time is a list of offsets with their start times."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 from .units import NS_PER_SECOND, parse_zone
 
 FIRST, LAST = datetime(1995, 1, 1, tzinfo=UTC), datetime(2046, 1, 1, tzinfo=UTC)
-# A fixed offset in nanoseconds, or (time since 1970, offset) for each offset of a zone, in their order.
+# A fixed offset in nanoseconds, or the changes of a zone in time order: (nanoseconds since 1970, offset).
 Zone = int | tuple[tuple[int, int], ...]
 
 
 def read_zone(text: str) -> Zone:
-    """Return the zone of `+02:00`, `UTC`, or `Europe/Berlin`. Raises ValueError."""
+    """Return the zone of a text such as `+02:00`, `UTC` or `Europe/Berlin`. Raises ValueError."""
     try:
         return parse_zone(text)
     except ValueError:
@@ -25,7 +25,7 @@ def read_zone(text: str) -> Zone:
 
 
 def offsets(zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
-    """Return (time, offset from UTC), both in nanoseconds, for each change of a zone's offset between 1995 and 2045."""
+    """Return each change of a zone's offset between 1995 and 2045 as (time, offset from UTC), both in nanoseconds."""
     found, at = [(0, _offset(zone, FIRST))], FIRST
     while at < LAST:
         following = at + timedelta(days=1)
@@ -37,7 +37,7 @@ def offsets(zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
 
 
 def _change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
-    """Return the first second of the offset of `after`, which differs from that of `before`."""
+    """Return the first second with the offset of `after`. The offset at `before` is different."""
     while after - before > timedelta(seconds=1):
         middle = (before + (after - before) / 2).replace(microsecond=0)
         if _offset(zone, middle) == _offset(zone, before):
@@ -48,6 +48,6 @@ def _change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
 
 
 def _offset(zone: ZoneInfo, at: datetime) -> int:
-    """Return a zone's offset at a time, in nanoseconds."""
+    """Return the offset of a zone at a given time, in nanoseconds."""
     offset = at.astimezone(zone).utcoffset() or timedelta()
     return int(offset.total_seconds()) * NS_PER_SECOND

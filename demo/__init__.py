@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the whole way once on private servers: a small shop, its customers, and the steps of the demo."""
+"""A demo of capture, replay and report on private servers: a small shop, its customers, and the steps of the demo."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the demo: records a small shop's traffic, replays it on a copy and on a worse server, compares the two runs.
+"""Runs the demo: records the traffic of a shop, replays it on a copy and on a worse server, compares the runs.
 
-It runs commands of the command line and shows each, so that they can be repeated on other servers.
+The demo runs querytape commands and prints each command, so that a user can repeat them on other servers.
 """
 
 import os
@@ -32,7 +32,7 @@ ENDS_WITHIN_S = 60
 
 PRODUCTION = {"innodb-buffer-pool-size": "128M"}
 LOG_ON = "SET GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0"
-# What a careless migration may look like: one index forgotten, and memory as in the box it was tried on.
+# A careless migration: one index is missing, and the memory settings are those of a small test machine.
 CANDIDATE = {
     "innodb-buffer-pool-size": "128M",
     "sort-buffer-size": "1K",
@@ -48,10 +48,10 @@ Show = Callable[[str, Style], None]
 
 
 def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
-    """Run the whole demo and return its folder: log, tape, two runs, report.html. No server is left at the end.
+    """Run the whole demo and return its folder: log, tape, two runs, report.html. All servers are stopped at the end.
 
-    `show` prints one text, flushed; `seconds` is the length of the workload; `keep` the folder (None: a temporary one).
-    Raises TargetError, with the line that installs one, where this machine has no MariaDB.
+    `show` prints one text and flushes. `seconds` is the length of the workload. `keep` is the folder, or None for a
+    temporary folder. Raises TargetError with the install command if this machine has no MariaDB.
     """
     needs_mariadb()
     folder = keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))
@@ -70,9 +70,9 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
 
 
 def record_demo(show: Show, seconds: float, folder: Path) -> None:
-    """Do the demo's first step alone: its slow log, and `data`, the data folder of before the traffic, for other steps.
+    """Run only the first step of the demo. Keeps the slow log, and the data folder before the traffic as `data`.
 
-    Raises QuerytapeError where `data` is there already: it may be somebody's; TargetError as run_demo does.
+    Raises QuerytapeError if `data` already exists, because it may belong to a user. Raises TargetError like run_demo.
     """
     needs_mariadb()
     if (folder / "data").exists():
@@ -85,14 +85,14 @@ def record_demo(show: Show, seconds: float, folder: Path) -> None:
 
 
 def needs_mariadb() -> None:
-    """Raise TargetError, with the line that installs one, where this machine has no MariaDB."""
+    """Raise TargetError with the install command if this machine has no MariaDB."""
     if find_program("mariadb") is None:
         raise TargetError(f"{missing_sentence('mariadb')}\nThen run `querytape demo` again.")
 
 
 @contextmanager
 def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
-    """Make the folders of a demo; its servers' folder is gone afterwards."""
+    """Make the folders of a demo. The folder of its servers is removed afterwards."""
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with unwind_on_signals(), ExitStack() as stack:
@@ -103,14 +103,17 @@ def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
 
 @dataclass(frozen=True)
 class _Demo:
-    """The steps of the demo; `servers` is the folder of its private servers, `folder` that of its results."""
+    """The steps of the demo. `servers` is the folder of its private servers, and `folder` that of its results."""
 
     show: Show
     servers: Path
     folder: Path
 
     def record(self, seconds: float, data: Path) -> Path:
-        """Drive the workload on production, keep its slow log; copy its data from before to `data`, and return that."""
+        """Run the workload on the production server and keep its slow log.
+
+        The data before the workload is copied to `data`. Returns the path of this copy.
+        """
         self.title(1, "Production")
         with start_server("mariadb", self.servers / "production", PRODUCTION) as production:
             self.say(
@@ -141,13 +144,13 @@ class _Demo:
         return data
 
     def capture(self) -> None:
-        """Make a tape of the slow log."""
+        """Capture the slow log into a tape."""
         self.title(2, "Record the slow log on a tape")
         self.show(f"\n$ cd {self.folder}", "command")
         self.querytape("capture slowlog slow.log", "-o shop.tape")
 
     def replay(self, data: Path, name: str, config: dict[str, str]) -> None:
-        """Restore production's data on a new server of this configuration and replay the tape there."""
+        """Restore the production data on a new server with this configuration, and replay the tape there."""
         self.title(3 if name == "copy" else 4, f"Replay the tape on the {name}")
         with start_server("mariadb", self.servers / name, config, template=data) as server:
             if name == "candidate":
@@ -168,15 +171,15 @@ class _Demo:
             )
 
     def report(self) -> None:
-        """Compare both runs."""
+        """Compare the two runs."""
         self.title(5, "Compare the two runs")
-        # Exit code 3 says that the second run is worse: here that is the point.
+        # Exit code 3 means that the second run is worse, which the demo expects.
         self.querytape("report shop.tape copy.run candidate.run", "--html report.html", accepted=(0, 3))
 
     def querytape(self, *parts: str, accepted: tuple[int, ...] = (0,)) -> None:
-        """Show a command of ours, in lines of at most the terminal's width, and run it in the folder as a user would.
+        """Print a querytape command, wrapped to the terminal's width, and run it in the folder as a user would.
 
-        Raises QuerytapeError where its exit code is not among `accepted`.
+        Raises QuerytapeError if its exit code is not in `accepted`.
         """
         lines = ["$ querytape"]
         for part in parts:
@@ -191,18 +194,19 @@ class _Demo:
             raise QuerytapeError(f"`querytape {arguments[0]}` in the demo ended with exit code {code}")
 
     def title(self, number: int, text: str) -> None:
-        """Show the title of a step."""
+        """Print the title of a step."""
         self.show(f"\n{number}. {text}", "title")
 
     def say(self, text: str) -> None:
-        """Show a text, wrapped to the terminal's width."""
+        """Print a text, wrapped to the terminal's width."""
         self.show(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), "text")
 
 
 def run_to_its_end(words: list[str], folder: Path) -> int:
-    """Run a program in a folder and return its exit code; who is interrupted meanwhile asks it to end, and waits.
+    """Run a program in a folder and return its exit code. An interrupt terminates the program and waits for its end.
 
-    Passwords of the caller's own servers stay out of its environment: those of the demo have none.
+    Password variables of the caller's own servers are removed from the environment. The demo's servers have no
+    passwords.
     """
     environ = {name: value for name, value in os.environ.items() if name not in PASSWORD_VARIABLES}
     with subprocess.Popen(words, cwd=folder, env=environ) as child:
@@ -218,6 +222,6 @@ def run_to_its_end(words: list[str], folder: Path) -> int:
 
 
 def _warm_up(server: Server) -> None:
-    """Read every table once, so that no replay pays for the first reading."""
+    """Read every table once, so that no replay pays for cold caches."""
     for table in ("customers", "products", "orders", "order_lines"):
         server.execute(f"SELECT COUNT(*) FROM {table}", "shop")

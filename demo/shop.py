@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates and fills the demo's shop: four tables with about 100,000 rows, the same ones every time."""
+"""Creates and fills the shop of the demo: four tables with about 100,000 rows, identical on every run."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ SCHEMA = (
 
 
 def create_shop(connection: "Connection[Any]", seed: int = 1) -> int:
-    """Create and fill the shop; return how many rows it has."""
+    """Create and fill the shop. Return its number of rows."""
     rng = random.Random(seed)
     loaded = 0
     with connection.cursor() as cursor:
@@ -56,7 +56,7 @@ def create_shop(connection: "Connection[Any]", seed: int = 1) -> int:
 
 
 def order_time(order: int) -> datetime:
-    """Return when an order of the loaded ones was placed: one every ten minutes."""
+    """Return the time of a loaded order. There is one order every ten minutes."""
     return OPENED + timedelta(minutes=10 * order)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the demo's workload: several dozen connections that think, read, buy, err and come back.
+"""Runs the workload of the demo: several dozen connections that wait, read, buy, cause errors and reconnect.
 
-What a session does, and when it wants to, follows from the seed; the server only decides how long it takes.
+The seed determines the statements and planned times of each session. The server only determines their duration.
 """
 
 import random
@@ -14,15 +14,15 @@ import pymysql
 
 from .shop import CATEGORIES, CUSTOMERS, ORDERS, PRODUCTS, WORDS, order_time
 
-THINK_S = 0.35  # mean time between what a customer does
-KEYS_PER_SESSION = 100_000  # new orders' ids: each session has its own range
+THINK_S = 0.35  # mean time between a customer's steps
+KEYS_PER_SESSION = 100_000  # range of ids for the new orders of a session
 
 Connect = Callable[[], "pymysql.connections.Connection[pymysql.cursors.Cursor]"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a session does at one moment, one statement after another; reconnecting first where it says so."""
+    """The statements that a session sends one after another from one point in time, after an optional reconnect."""
 
     at_s: float
     statements: tuple[str, ...]
@@ -31,7 +31,7 @@ class Step:
 
 @dataclass
 class Tally:
-    """What was sent in all, and what failed."""
+    """Totals of all sessions: statements, errors and connects."""
 
     statements: int = 0
     errors: int = 0
@@ -47,7 +47,7 @@ class Tally:
 
 
 class Customer:
-    """Makes up what one session does; the same seed makes the same session."""
+    """Generates the steps of one session. The same seed gives the same session."""
 
     def __init__(self, seed: int, session: int) -> None:
         self._rng = random.Random(seed * 1_000_003 + session)
@@ -75,13 +75,13 @@ class Customer:
             (self._search, 3),
             (self._mistake, 2),
         ]
-        if self._session % 16 == 0:  # a few work in the office
+        if self._session % 16 == 0:  # a few sessions are office staff
             kinds.append((self._month_report, 8))
             kinds.append((self._best_customers, 8))
         return kinds
 
     def _skewed(self, top: int) -> int:
-        """Return 1..top, small numbers far more often: a few things are popular."""
+        """Return a random number in 1..top. Small numbers are far more frequent, so a few items are popular."""
         return 1 + int(top * self._rng.random() ** 3)
 
     def _product(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class Customer:
 
 
 def drive(connect: Connect, seconds: float, sessions: int, seed: int = 1) -> Tally:
-    """Run all sessions, each in a thread with a connection of its own, and wait for them."""
+    """Run all sessions, each in its own thread with its own connection, and wait for their end."""
     tally = Tally()
     start = time.monotonic()
     stop = threading.Event()
@@ -183,7 +183,10 @@ def drive(connect: Connect, seconds: float, sessions: int, seed: int = 1) -> Tal
 
 
 def _session(connect: Connect, steps: list[Step], start: float, stop: threading.Event, tally: Tally) -> None:
-    """Do one session's steps until it is stopped: then its server may be gone at any moment."""
+    """Run the steps of one session.
+
+    Connection errors after `stop` is set are ignored, because the server may be gone.
+    """
     try:
         _steps(connect, steps, start, stop, tally)
     except (pymysql.MySQLError, OSError):
@@ -192,7 +195,7 @@ def _session(connect: Connect, steps: list[Step], start: float, stop: threading.
 
 
 def _steps(connect: Connect, steps: list[Step], start: float, stop: threading.Event, tally: Tally) -> None:
-    """Do the steps, none before its time; a late one is not dropped."""
+    """Run the steps, each at its time or later. Late steps are not dropped."""
     statements = errors = 0
     connects = 1
     connection = connect()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of Sphinx: the pages of docs/ as a site (make site). GitHub shows the same files: links are as there."""
+"""Settings of Sphinx for the website of docs/ (make site). GitHub shows the same files, and links work on both."""
 
 import os
 import re
@@ -17,10 +17,11 @@ version = release = re.findall(r'__version__ = "(.+)"', (CHECKOUT / "common" / "
 
 extensions = ["myst_parser"]
 root_doc = "index"
-# README.md is the index that GitHub shows; index.md includes it. What other people read of the checkout is in project/.
+# GitHub shows README.md as the index, and index.md includes it. Pages about the other files of the checkout are in
+# project/.
 exclude_patterns = ["README.md"]
-myst_heading_anchors = 6  # links to headings as on GitHub: (capture.md#which-source)
-highlight_language = "none"  # blocks mix commands and what they print
+myst_heading_anchors = 6  # make links to headings work as on GitHub: (capture.md#which-source)
+highlight_language = "none"  # blocks mix commands with their output
 nitpicky = True
 
 html_theme = "furo"
@@ -31,11 +32,11 @@ html_css_files = ["site.css"]
 html_use_index = html_copy_source = html_show_sourcelink = False
 html_theme_options = {"light_logo": "tape.svg", "dark_logo": "tape.svg"}
 
-# `sphinx-build -b linkcheck` asks other people's servers. It is no test: tests need no network beyond package
-# registries. Addresses of examples are nobody's.
+# `sphinx-build -b linkcheck` connects to external servers. It is not a test, because tests use no network except
+# package registries. Example addresses do not exist.
 linkcheck_ignore = [r"https?://(localhost|127\.0\.0\.1|.*\.example\.(com|org))"]
 
-# Pages elsewhere in the checkout, and where the site has them.
+# Files of the checkout outside docs/, and their pages on the site.
 ELSEWHERE = {
     "CHANGELOG.md": "project/changes.md",
     "CODE_OF_CONDUCT.md": "project/conduct.md",
@@ -48,28 +49,29 @@ ELSEWHERE = {
 
 
 def lead_inside(text: str, folder: Path) -> str:
-    """Return a page with its links to pages elsewhere led to the site's own; `folder` is where its links begin."""
+    """Return a page whose links to files of the checkout point to the site's pages. Links are relative to `folder`."""
 
     def led(link: re.Match[str]) -> str:
         place = (folder / link[1]).resolve()
         found = [page for name, page in ELSEWHERE.items() if place == CHECKOUT / name]
         return f"]({os.path.relpath(DOCS / found[0], folder)}" if found else link[0]
 
-    # Files' names as a link's text are for those who read the files: the site shows the page's or the part's title.
+    # File names as link texts help readers of the files. On the site, an empty text gives the title of the linked page
+    # or section.
     return re.sub(r"\[[\w-]+\.md\](?=\([\w./-]+\.md)", "[]", re.sub(r"\]\(([\w./-]+)", led, text))
 
 
 def read_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Lead a page's links inside the site."""
+    """Rewrite the links of a page for the site."""
     source[0] = lead_inside(source[0], (DOCS / docname).parent)
 
 
 def read_included(app: Sphinx, path: Path, docname: str, content: list[str]) -> None:
-    """Lead the links of a page inside that another one includes: they begin where it is itself."""
+    """Rewrite the links of an included page. They are relative to the folder of the included page."""
     content[0] = lead_inside(content[0], (DOCS / docname).parent.joinpath(path).resolve().parent)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the above."""
+    """Register the handlers of this file with Sphinx."""
     app.connect("source-read", read_page)
     app.connect("include-read", read_included)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the import table and the layers of docs/architecture.md from tests/test_architecture.py: `make docs`."""
+"""Writes the import table and the layers of docs/architecture.md from tests/test_architecture.py: `make docs`."""
 
 import re
 import sys
@@ -11,14 +11,14 @@ PAGE = CHECKOUT / "docs" / "architecture.md"
 
 
 def import_table(may_import: Mapping[str, Iterable[str]]) -> str:
-    """Return the table of parts and what each may import, from the ground up."""
+    """Return the table of parts and their allowed imports, from the lowest part upwards."""
     ordered = sorted(may_import, key=lambda part: (len(list(may_import[part])), list(may_import).index(part)))
     rows = [f"| `{part}/` | {_listed(sorted(may_import[part], key=ordered.index))} |" for part in ordered]
     return "\n".join(["| part | may import, besides itself |", "|---|---|", *rows])
 
 
 def layer_table(layers: Mapping[str, Iterable[Iterable[str]]]) -> str:
-    """Return the table of layers inside the parts that have them, from the ground up; "" is the package itself."""
+    """Return the table of the layers inside parts, from the lowest upwards. "" is the package itself."""
     rows = [
         f"| `{part}/` | {' < '.join(_listed(name or '__init__' for name in floor) for floor in floors)} |"
         for part, floors in sorted(layers.items())
@@ -31,7 +31,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def replaced(page: str, name: str, text: str) -> str:
-    """Return the page with the text between the two marks of this name. Raises ValueError where they are missing."""
+    """Return the page with new text between the two marks of this name. Raises ValueError if the marks are missing."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if len(pattern.findall(page)) != 1:
@@ -40,7 +40,7 @@ def replaced(page: str, name: str, text: str) -> str:
 
 
 def page() -> str:
-    """Return the page as it should be."""
+    """Return the up-to-date page."""
     sys.path.insert(0, str(CHECKOUT))
     from tests.test_architecture import LAYERS, MAY_IMPORT
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/cli.md from the commands' own help: `make docs`. A test holds the two equal."""
+"""Writes docs/cli.md from the help of the commands: `make docs`. A test checks that the two agree."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Made by `make docs` from the help of each command (`--help-all` where there is o
 
 
 def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    """Yield (full name, command) for a command and all below it."""
+    """Yield (full name, command) for a command and all its subcommands."""
     yield name, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -31,7 +31,7 @@ def page() -> str:
     """Return the whole page."""
     parts = [HEAD]
     for name, command in commands(group, "querytape"):
-        # As below `querytape`, whose settings all commands inherit.
+        # The settings that all commands inherit from `querytape`.
         given: dict[str, Any] = {"max_content_width": 80, "terminal_width": 80, "help_option_names": ["-h", "--help"]}
         context = click.Context(command, info_name=name, **given)
         context.meta[ALL] = True

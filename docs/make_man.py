@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/man/*.1 from the commands' own help: `make docs`. A test holds them equal; the wheel installs them.
+"""Writes docs/man/*.1 from the help of the commands: `make docs`.
 
-One page for `querytape` and one for each of its commands, with what is below it (`capture slowlog`).
-Click writes its help through a formatter; this one writes man's macros. Words and order are those of --help-all.
+A test checks that they agree. The wheel installs them.
+
+There is one page for `querytape` and one for each command, including its subcommands (`capture slowlog`). Click writes
+its help through a formatter. The formatter of this file writes man macros. Texts and order are those of --help-all.
 """
 
 import sys
@@ -21,7 +23,7 @@ GIVEN: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def plain(text: str) -> str:
-    """Return a text as roff takes it literally, each line of it."""
+    """Return a text escaped for roff, so that each line is literal."""
     text = (
         text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
     )
@@ -29,7 +31,7 @@ def plain(text: str) -> str:
 
 
 class ManFormatter(click.HelpFormatter):
-    """Writes what click has to say as a part of a man page; `heading` is the macro of a command's own sections."""
+    """Writes click's help as a part of a man page. `heading` is the macro for the sections of a command."""
 
     def __init__(self, heading: str) -> None:
         super().__init__()
@@ -44,7 +46,7 @@ class ManFormatter(click.HelpFormatter):
             self.write(".SH DESCRIPTION\n")
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs; a part that click is told not to wrap (backspace) stays in its lines."""
+        """Write paragraphs. A part that click must not wrap (marked by backspace) keeps its line breaks."""
         for part in text.replace("\b\n", "\n\b").split("\n\n"):
             lines = part.strip("\n")
             if "\b" in lines:
@@ -54,27 +56,27 @@ class ManFormatter(click.HelpFormatter):
                 self.write(f".PP\n{plain(' '.join(lines.split()))}\n")
 
     def write_paragraph(self) -> None:
-        """Nothing: each paragraph begins with a macro of its own."""
+        """Write nothing, because each paragraph begins with its own macro."""
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write options, or commands, each with its text."""
+        """Write options or commands, each with its text."""
         for term, text in rows:
             self.write(f".TP\n.B {plain(term)}\n{plain(' '.join(text.split())) or chr(92) + '&'}\n")
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
-        """Write the heading of a section, and what is done within."""
+        """Write the heading of a section before the block."""
         self.write(f"{self.heading} {plain(name)}\n")
         yield
 
     @contextmanager
     def indentation(self) -> Iterator[None]:
-        """Do what is done within as it is: the macros indent."""
+        """Do nothing, because the macros indent."""
         yield
 
 
 def part(name: str, command: click.Command, heading: str) -> str:
-    """Return what a command's help says, as a part of a man page."""
+    """Return the help of a command as a part of a man page."""
     formatter = ManFormatter(heading)
     context = click.Context(command, info_name=name, **GIVEN)
     context.meta[ALL] = True
@@ -83,7 +85,7 @@ def part(name: str, command: click.Command, heading: str) -> str:
 
 
 def page(name: str, command: click.Command, short: str) -> str:
-    """Return the page of a command, with all commands below it."""
+    """Return the page of a command and all its subcommands."""
     hyphened = name.replace(" ", "-")
     head = f'.TH {plain(hyphened.upper())} 1 "" querytape "querytape\\(aqs commands"\n.nh\n.ad l\n'
     text = f"{head}.SH NAME\n{plain(hyphened)} \\- {plain(short.rstrip('.'))}\n" + part(name, command, ".SH")
@@ -95,7 +97,7 @@ def page(name: str, command: click.Command, short: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return each page by its file's name."""
+    """Return the pages by file name."""
     context = click.Context(group)
     found = {"querytape.1": page("querytape", group, "record MySQL traffic, replay it on other servers, compare")}
     for word in group.list_commands(context):

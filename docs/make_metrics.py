@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tables of docs/metrics.md from the names of metrics: `make docs`."""
+"""Writes the tables of docs/metrics.md from the declared names of metrics: `make docs`."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parent / "metrics.md"
 
 
 def table(listed: Iterable[names.Name]) -> str:
-    """Return the table of some metrics."""
+    """Return the table of these metrics."""
     rows = [
         f"| `{each.shown}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels) or '-'} | {each.help} |"
         for each in listed
@@ -21,7 +21,7 @@ def table(listed: Iterable[names.Name]) -> str:
 
 
 def page() -> str:
-    """Return the page as it should be. Raises ValueError where a pair of marks is missing."""
+    """Return the up-to-date page. Raises ValueError if a pair of marks is missing."""
     text = PAGE.read_text(encoding="utf-8")
     for mark in ("replay", "target", "capture"):
         begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes every text that a user reads into one page, with its place: `make texts`, build/texts.md.
+"""Writes every text for users into one page, with its location: `make texts` writes build/texts.md.
 
-The page is for reviewers and for the prose linter. Texts are edited where they are, not in it.
+The page is for reviewers and for the prose linter. Edit a text at its location, not in the page.
 """
 
 import ast
@@ -25,10 +25,10 @@ HEAD = """# Texts of querytape
 Made by `make texts` from the code. Each line is a text that a user can read, and its place.
 """
 HELP, MESSAGES, REPORT, NAMES, RULES = "Help", "Messages", "Reports and pages", "Declared names", "Rules of lint"
-# Folders whose texts are on reports and pages. Those of the others are messages.
+# Folders whose texts appear in reports and pages. Texts of the other folders are messages.
 OF_REPORTS = ("analyze", "serve", "metrics")
 
-# Made from other files, or lists of words of a server.
+# Files that are generated, or that only list a server's words.
 NOT_READ = [
     "analyze/lint/reserved_words.tsv",
     "analyze/make_rows.py",
@@ -39,7 +39,7 @@ NOT_READ = [
     "schemas/result_names.py",
 ]
 
-# Text of a program, not of a person.
+# Patterns of code, as opposed to prose.
 CODE = re.compile(
     r"^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|SET|SHOW|FROM|AND|ON|JOIN|LEFT JOIN|WHERE|COPY|PRAGMA"
     r"|ATTACH|EXPLAIN|GRANT|CALL|LOCK|FLUSH|ORDER BY|GROUP BY|UNION|PREPARE|START TRANSACTION|PURGE|BEGIN)\b"
@@ -51,12 +51,12 @@ MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>|{#.*?#}|{%.*?%}", re.DOT
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a text has at least four words and reads as a sentence or phrase."""
+    """Return whether a text has at least four words and looks like a sentence or phrase."""
     return len(re.findall(r"(?:^|[\s(])[A-Za-z][a-z']*(?=[\s.,:;)]|$)", text)) >= 4 and not CODE.search(text)
 
 
 def of_help() -> Iterator[tuple[str, str]]:
-    """Yield (place, text) for the paragraphs of each command's help and for each option's help."""
+    """Yield (place, text) for each paragraph of a command's help and for each option's help."""
     for name, command in commands(group, "querytape"):
         context = click.Context(command, info_name=name)
         context.meta[ALL] = True
@@ -68,7 +68,7 @@ def of_help() -> Iterator[tuple[str, str]]:
 
 
 def of_python(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for each string of a module that is no docstring; a value in it is shown as code."""
+    """Yield (line, text) for each string of a module except docstrings. Inserted values are shown as code."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside: set[int] = set()
     for node in ast.walk(tree):
@@ -86,7 +86,7 @@ def of_python(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def of_literals(path: Path, quote: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for each literal of a file of C or SQL; literals next to each other are one."""
+    """Yield (line, text) for each string literal of a C or SQL file. Adjacent literals are joined."""
     comments = r"-- [^\n]*" if path.suffix == ".sql" else r"/\*.*?\*/"
     source = re.sub(comments, lambda comment: "\n" * comment[0].count("\n"), path.read_text("utf-8"), flags=re.S)
     one = rf"{quote}((?:[^{quote}\\\n]|\\.)*){quote}"
@@ -104,7 +104,7 @@ def of_template(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def of_toml(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for each text that a declaration has."""
+    """Yield (line, text) for each text of a declaration."""
     lines = path.read_text(encoding="utf-8").splitlines()
 
     def texts(value: object) -> Iterator[str]:
@@ -126,7 +126,7 @@ def of_table(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for the texts of a file, by its kind."""
+    """Yield (line, text) for the texts of a file. The file type selects the parser."""
     match path.suffix:
         case ".py":
             yield from of_python(path)
@@ -143,19 +143,19 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def kind_of(path: Path) -> str:
-    """Return the section of a file's texts."""
+    """Return the section of the page for a file's texts."""
     if path.suffix in (".toml", ".tsv"):
         return NAMES if path.suffix == ".toml" else RULES
     return REPORT if path.parts[0] in OF_REPORTS else MESSAGES
 
 
 def page() -> str:
-    """Return the whole page: each text once, under its kind."""
+    """Return the whole page. Each text appears once, in its section."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     seen: set[str] = set()
 
     def add(kind: str, place: str, text: str) -> None:
-        if len(re.findall(r"^ {2,}\S.*? {2,}\S", text, re.M)) > 2:  # a table in columns
+        if len(re.findall(r"^ {2,}\S.*? {2,}\S", text, re.M)) > 2:  # a table with columns
             return
         text = ADDRESS.sub(r"`\g<0>`", " ".join(text.split()))
         if text not in seen and is_prose(text):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of docs/tutorial.md in their order, and holds what the page shows against what they print.
+"""Runs the commands of docs/tutorial.md in order, and compares their output with the page.
 
     python docs/run_tutorial.py [FOLDER]              run and compare; a test does this
-    python docs/run_tutorial.py --pictures [FOLDER]   make the page's pictures again, too (Chromium)
+    python docs/run_tutorial.py --pictures [FOLDER]   also make the page's pictures again (Chromium)
 
-Numbers, times and addresses are of the day and not compared; words, statements and verdicts are. A line `...` of the
-page stands for any lines. A verdict by times needs a machine that does nothing else, which no test can promise: below
-the words `<!-- if quiet:` the page lists the lines that may be missing. The exit code is 1 where another shown line was
-not printed, or a command failed. Pictures are made only of a run in which none was missing.
+Numbers, times and addresses change daily and are not compared. Words, statements and verdicts are compared. A line
+`...` of the page matches any number of lines. A verdict by times needs an idle machine, which a test cannot guarantee.
+The page therefore lists the lines that may be missing below `<!-- if quiet:`. The exit code is 1 if another shown line
+was not printed, or a command failed. Pictures are made only if no line was missing.
 """
 
 import argparse
@@ -24,13 +24,13 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "tutorial.md"
 PICTURES = DOCS / "pictures"
-AT_MOST_S = 600  # for one command, on a busy machine
+AT_MOST_S = 600  # limit per command, on a busy machine
 NUMBER = re.compile(r"-?[\d.,:+]*\d ?%?(?:ns|µs|us|ms|s|h|MB|kB|GB|min)?\b|(?<=[\s(])-(?=\s)")
 
 
 @dataclass
 class Step:
-    """A command of the page, its number of line, and the lines that the page shows below it."""
+    """A command of the page, its line number, and the output lines below it."""
 
     line: int
     command: str
@@ -38,7 +38,7 @@ class Step:
 
 
 def steps(page: str) -> Iterator[Step]:
-    """Yield the commands of a page's blocks of the kind `console`."""
+    """Yield the commands of all `console` blocks of a page."""
     step, inside = None, False
     for number, line in enumerate(page.splitlines(), 1):
         if line.startswith("```"):
@@ -56,12 +56,12 @@ def steps(page: str) -> Iterator[Step]:
 
 
 def skeleton(line: str) -> str:
-    """Return a line without what differs from day to day: numbers with their units, and the blanks that they take."""
+    """Return a line without the changing parts: numbers with their units, and the blanks around them."""
     return " ".join(NUMBER.sub("#", re.sub(r"[\w/.-]*/(?=[\w.-]+)", "", line)).split())
 
 
 def not_printed(shown: list[str], printed: str) -> list[str]:
-    """Return the lines of a page that were not printed in this order. What is wrapped in two ways is the same."""
+    """Return the lines of a page that were not printed in this order. Differences in line wrapping are ignored."""
     flow = " ".join(skeleton(line) for line in printed.splitlines())
     missing, at = [], 0
     for line in shown:
@@ -77,7 +77,7 @@ def not_printed(shown: list[str], printed: str) -> list[str]:
 
 
 def run(step: Step, folder: Path) -> tuple[int, str]:
-    """Run a command as a shell does, with this Python's querytape; return its exit code and all that it printed."""
+    """Run a command in a shell with the querytape of this Python. Return its exit code and all its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {**os.environ, "PATH": path, "COLUMNS": "80", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
@@ -94,7 +94,7 @@ def run(step: Step, folder: Path) -> tuple[int, str]:
 
 
 def take_pictures(folder: Path) -> None:
-    """Keep the pictures that the page shows: a chart of the run, and the first screen of its report in Chromium."""
+    """Make the pictures of the page: a chart of the run, and the first screen of its report in Chromium."""
     PICTURES.mkdir(exist_ok=True)
     shutil.copyfile(folder / "charts" / "digests.svg", PICTURES / "tutorial-digests.svg")
     chromium = shutil.which("chromium") or shutil.which("google-chrome") or "chromium"
@@ -110,7 +110,7 @@ def take_pictures(folder: Path) -> None:
 
 
 def main() -> int:
-    """Run the page; return the exit code."""
+    """Run the page and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="an empty folder to work in; without one, a temporary one")
     parser.add_argument("--pictures", action="store_true", help="make the page's pictures again")

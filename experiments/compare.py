@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares two targets: replays one tape against each in turn, A B A B ..., with a reset and a pause before each run.
 
-The folder of a comparison holds its plan (`plan.toml`) and the runs `a1.run`, `b1.run`, `a2.run`, ... Rounds can be
-added later; a comparison that was interrupted continues where it was.
+The folder of a comparison contains its plan (`plan.toml`) and the runs `a1.run`, `b1.run`, `a2.run`, ... Rounds can be
+added later. An interrupted comparison continues at the first missing run.
 """
 
 import os
@@ -25,21 +25,24 @@ from ..servers.target import Target
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
 
-PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
+PLANS = "plans"  # subfolder: query plans fetched after the last round
 
-# (side, folder of the run) -> the options of that replay, valid inside the block: a private server ends with it.
+# Arguments: side, folder of the run. The block gets the options of the replay. A private server stops with the block.
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
 
 
 def complete_rounds(folder: Path) -> dict[str, list[Path]]:
-    """Return the runs of each side of a comparison's folder: of the rounds that are complete on both, in order."""
+    """Return the runs of each side in a comparison's folder.
+
+    Includes only rounds that are complete on both sides, in order.
+    """
     numbers = sorted(int(path.stem[1:]) for path in folder.glob("a[0-9]*.run") if path.stem[1:].isdigit())
     rounds = [number for number in numbers if all(is_complete(folder / f"{side}{number}.run") for side in SIDES)]
     return {side: [folder / f"{side}{number}.run" for number in rounds] for side in SIDES}
 
 
 def is_complete(path: Path) -> bool:
-    """Whether a run is there and came to its end; one that was killed or stopped has to be run again."""
+    """Whether a run exists and is complete. A killed or stopped run must be repeated."""
     if not (path / "run.json").exists():
         return False
     info = open_folder("run", path).run_info
@@ -48,7 +51,7 @@ def is_complete(path: Path) -> bool:
 
 
 def is_comparison(path: Path) -> bool:
-    """Whether a folder is a comparison's."""
+    """Whether a folder contains a comparison."""
     return (path / PLAN_FILE).is_file()
 
 
@@ -61,19 +64,19 @@ def run_comparison(
 ) -> None:
     """Run the steps of the plan that are missing in its folder.
 
-    `say` gets a line before each run, `make_watcher` gives each run its watcher. Raises QuerytapeError where a reset
-    fails, or a run is refused or partial, and before the first run where a server does not let us in.
+    `say` gets a line before each run. `make_watcher` makes the watcher of each run. Raises QuerytapeError if a reset
+    fails, or a run is refused or partial. Also raises before the first run if a server refuses the login.
     """
     if not folder.exists():
         make_private(folder)
     plan.write(folder / PLAN_FILE)
-    if not plan.reset:  # which may start them
+    if not plan.reset:  # a reset may start the servers
         check_servers(plan, folder, make_options)
     for side, name in plan.steps():
         path = folder / name
         if is_complete(path):
             continue
-        shutil.rmtree(path, ignore_errors=True)  # interrupted: it is run again
+        shutil.rmtree(path, ignore_errors=True)  # repeat the interrupted run
         say(f"{name}: {plan.targets[side]}")
         reset_targets(plan, side, path.stem)
         time.sleep(plan.pause_ns / 1e9)
@@ -87,7 +90,10 @@ def run_comparison(
 
 
 def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) -> None:
-    """Connect to each server that has a run to come: a whole run of A is lost where B is away. Raises TargetError."""
+    """Connect to each server that has a run to come, because an unavailable B would waste a whole run of A.
+
+    Raises TargetError.
+    """
     for side in sorted({side for side, name in plan.steps() if not is_complete(folder / name)}):
         if parse_sandbox(plan.targets[side]) is None:
             with make_options(side, folder / "check.run") as options, closing(options.target.connect()):
@@ -95,7 +101,7 @@ def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) ->
 
 
 def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
-    """Run the plan's `reset`, which restores the targets' data. Raises QuerytapeError where it fails."""
+    """Run the plan's `reset` command, which restores the targets' data. Raises QuerytapeError if it fails."""
     if not plan.reset:
         return
     variables = {"QUERYTAPE_SIDE": side, "QUERYTAPE_TARGET": plan.targets[side], "QUERYTAPE_RUN": name}
@@ -107,11 +113,11 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
 def ask_for_plans(
     plan: ComparePlan, folder: Path, make_options: MakeOptions, digests: Collection[str], count: Collection[str] = ()
 ) -> Path | None:
-    """Ask both servers for the plans of these digests, and return their folder; None where there is nothing to ask.
+    """Fetch the query plans of these digests from both servers. Return their folder, or None if `digests` is empty.
 
-    `count`: the digests among them whose reads are run once more where their plans agree, to compare what they count.
-    Plans that were asked before are replaced. Raises TargetError where a server can't be asked. A sandbox is started
-    again, with the data that each run began with.
+    `count`: digests whose reads are executed once more if their plans agree, to compare their counters. Earlier plans
+    are replaced. Raises TargetError if a server is not available. A sandbox is restarted with the initial data of each
+    run.
     """
     if not digests:
         return None
@@ -127,11 +133,11 @@ def ask_for_plans(
 
 
 def without_query_cache(options: ReplayOptions) -> ReplayOptions:
-    """Return options with a first statement that switches the query cache off for each session.
+    """Return options with an initial statement that disables the query cache in each session.
 
-    The options are returned unchanged if no server uses a query cache. The statement needs no right, and changes
-    nothing on the server. Raises TargetError if only one of target and read target has a query cache: both get the
-    same first statements.
+    The options are returned unchanged if no server uses a query cache. The statement needs no privilege, and changes
+    nothing on the server. Raises TargetError if only one of target and read target has a query cache, because both get
+    the same initial statements.
     """
     targets = [target for target in (options.target, options.reads_to) if target is not None]
     uses = [_uses_cache(target) for target in targets]
@@ -144,7 +150,10 @@ def without_query_cache(options: ReplayOptions) -> ReplayOptions:
 
 
 def _uses_cache(target: Target) -> bool | None:
-    """Return whether the server's query cache is on and has memory; None if the server has no query cache."""
+    """Return whether the server's query cache is enabled and has memory.
+
+    None means that the server has no query cache.
+    """
     with closing(target.connect()) as con:
         rows = query_or_none(
             con, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_type', 'query_cache_size')", 2

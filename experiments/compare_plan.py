@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a comparison, and its file `plan.toml`: one tape, two targets, and how often each is run."""
+"""The plan of a comparison and its file `plan.toml`: one tape, two targets, and the number of rounds."""
 
 import tomllib
 from collections.abc import Iterator
@@ -21,12 +21,16 @@ PLAN_FILE = "plan.toml"
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """Everything that a plan file says: side a is the reference, side b is judged.
+    """The contents of a plan file. Side a is the reference, side b is judged.
 
-    `warmup`: rounds that are run first and not compared. `pause_ns`: before each run. `reset`: a shell command that is
-    run before each run. `replay`: options of `querytape replay`, as words, the same for both sides. `kind`: what made
-    it: compare, quick (compare --quick), or try, whose side b has had the statements of `ddl`. `query_cache`:
-    False = replay without the servers' query caches.
+    `warmup`: number of first rounds that are not compared. `pause_ns`: pause before each run. `reset`: a shell command
+    that
+    is run before each run. `replay`: options of `querytape replay` as words, the same for both sides. `query_cache`:
+    False
+    = replay without the servers' query caches.
+
+    `kind`: the command that made the plan: compare, quick (compare --quick), or try. In a plan of try, side b is the
+    data after the statements of `ddl`.
     """
 
     tape: Path
@@ -42,7 +46,7 @@ class ComparePlan:
 
     @classmethod
     def read(cls, path: Path) -> "ComparePlan":
-        """Return what a plan file says. Raises InputError for one that can't be understood."""
+        """Return the plan of a plan file. Raises InputError for an invalid file."""
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
             unknown = sorted(values.keys() - KEYS)
@@ -67,7 +71,7 @@ class ComparePlan:
 
     @classmethod
     def checked(cls, plan: "ComparePlan") -> "ComparePlan":
-        """Return it. Raises InputError where it makes no sense."""
+        """Return the plan unchanged if it is valid. Raises InputError otherwise."""
         if set(plan.targets) != set(SIDES):
             raise InputError("a comparison needs --target a=URL and --target b=URL; a is the reference")
         if plan.kind not in KINDS:
@@ -79,7 +83,7 @@ class ComparePlan:
         return plan
 
     def write(self, path: Path) -> None:
-        """Write it as a plan file."""
+        """Write the plan as a plan file."""
         values: dict[str, Any] = {
             "tape": str(self.tape),
             "rounds": self.rounds,
@@ -98,7 +102,7 @@ class ComparePlan:
             temporary.write_text(tomli_w.dumps(values), encoding="utf-8")
 
     def steps(self) -> Iterator[tuple[str, str]]:
-        """Yield (side, name of the run) in order: the warm-up first, then A B A B ..."""
+        """Yield (side, name of the run) in order: first the warm-up rounds, then A B A B ..."""
         for prefix, rounds in (("warm-", self.warmup), ("", self.rounds)):
             for number in range(1, rounds + 1):
                 for side in SIDES:

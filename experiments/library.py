@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons for Python programs: two targets replayed in turn, and the report about them."""
+"""Comparisons for Python programs: replay against two targets in turn, and report on them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -18,10 +18,10 @@ AnyPath = str | PathLike[str]
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How often both sides are run. `warmup`: rounds before that are not compared. `pause_ns`: before each run.
+    """The number of rounds and the conditions of a comparison.
 
-    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: False = replay
-    without the servers' query caches.
+    `warmup`: number of first rounds that are not compared. `pause_ns`: pause before each run. `reset`: a shell command
+    that restores the targets' data before each run. `query_cache`: False = replay without the servers' query caches.
     """
 
     rounds: int = 5
@@ -33,7 +33,7 @@ class CompareOptions:
 
 @dataclass(frozen=True)
 class CompareResult:
-    """A comparison: its folder, its tape, and the runs of both sides in the order of their rounds."""
+    """A comparison: its folder, its tape, and the runs of both sides by round."""
 
     path: Path
     tape: Path
@@ -41,7 +41,7 @@ class CompareResult:
     b: tuple[Path, ...]
 
     def report(self, options: Settings | None = None) -> ReportResult:
-        """Return the report about all rounds."""
+        """Return the report on all rounds."""
         return report(self.tape, self.a, self.b, options)
 
 
@@ -57,9 +57,9 @@ def compare(
 ) -> CompareResult:
     """Replay a tape against two targets in turn, A B A B ..., into the folder `output`, and return the runs.
 
-    `a` (the reference) and `b` say how each side is replayed; their `output` is not used. Runs that `output` has
-    already are kept: a comparison that was interrupted continues. `say` gets a line before each run. Raises
-    QuerytapeError where a reset fails, or a run is refused or partial.
+    `a` (the reference) and `b` are the replay options of the sides. Their `output` is not used. Existing runs in
+    `output` are kept, so an interrupted comparison continues. `say` gets a line before each run. Raises QuerytapeError
+    if a reset fails, or a run is refused or partial.
     """
     options = options or CompareOptions()
     sides = {"a": a, "b": b}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the comparisons of many nights in one folder, each by its date; removes old ones, never because a night failed.
+"""Keeps nightly comparisons in one folder, each named by its date. Removes old comparisons only after a good night.
 
-A night is good once its last file, `night.json`, is there: all its rounds ran and its report was written, whatever the
-report says. A night that failed leaves its folder and removes nothing.
+A night is good when its last file `night.json` exists: all its rounds ran and its report was written. The verdicts do
+not matter. A failed night keeps its folder and removes nothing.
 """
 
 import fcntl
@@ -24,9 +24,11 @@ NIGHT_FILE, LOCK_FILE = "night.json", ".lock"
 
 @contextmanager
 def one_night(folder: Path, now: datetime | None = None) -> Iterator[Path]:
-    """Yield the path of this night's comparison in `folder`, named by the UTC date and time; nobody else's meanwhile.
+    """Yield the path of this night's comparison in `folder`, named by the UTC date and time.
 
-    Raises InputError where another night is still running there, or the folder can't be used.
+    Locks `folder` during the block.
+
+    Raises InputError if another night is still running in the folder, or the folder is not usable.
     """
     try:
         if not folder.exists():
@@ -47,7 +49,7 @@ def one_night(folder: Path, now: datetime | None = None) -> Iterator[Path]:
 
 
 def _new_name(folder: Path, now: datetime) -> Path:
-    """Return a name that is not taken: 2026-11-22T0200, then 2026-11-22T0200-2."""
+    """Return an unused name: 2026-11-22T0200, then 2026-11-22T0200-2."""
     first = folder / f"{now:%Y-%m-%dT%H%M}"
     path, number = first, 1
     while path.exists() or path.is_symlink():
@@ -57,7 +59,7 @@ def _new_name(folder: Path, now: datetime) -> Path:
 
 
 def nights(folder: Path) -> list[Path]:
-    """Return the nights of a folder, oldest first: folders of comparisons; links and all else are left alone."""
+    """Return the folders of nightly comparisons, oldest first. Symbolic links and all other entries are ignored."""
     found = [path for path in folder.iterdir() if NAME.fullmatch(path.name) and not path.is_symlink()]
     return sorted((path for path in found if (path / PLAN_FILE).is_file()), key=_order)
 
@@ -68,20 +70,20 @@ def _order(path: Path) -> tuple[str, int]:
 
 
 def is_good(night: Path) -> bool:
-    """Whether a night came to its end."""
+    """Whether a night is complete."""
     return (night / NIGHT_FILE).is_file()
 
 
 def finish_night(night: Path, exit_code: int) -> None:
-    """Say in the folder that the night is good, and what its gates said."""
+    """Mark the night as good in its folder, with the exit code of its gates."""
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     write_json(night / NIGHT_FILE, {"finished": finished, "exit_code": exit_code})
 
 
 def prune(folder: Path, keep: int) -> list[Path]:
-    """Remove all but the newest `keep` good nights, and failed nights that are older than those; return what went.
+    """Remove old nights and return them. Keeps the newest `keep` good nights and all later nights.
 
-    Nothing goes unless so many good nights stay.
+    Removes nothing if the folder has fewer than `keep` good nights.
     """
     all_of_them = nights(folder)
     good = [night for night in all_of_them if is_good(night)]
@@ -90,6 +92,6 @@ def prune(folder: Path, keep: int) -> list[Path]:
     oldest = _order(good[-keep])
     gone = [night for night in all_of_them if _order(night) < oldest]
     for night in gone:
-        (night / NIGHT_FILE).unlink(missing_ok=True)  # cut off half-way it counts as no good night
+        (night / NIGHT_FILE).unlink(missing_ok=True)  # if removal is interrupted, the rest is not a good night
         shutil.rmtree(night)
     return gone

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks two servers for the query plans of a tape's digests, and what its schemas are there: no load, nothing written.
+"""Fetches from two servers the query plans of a tape's digests and the schema properties. No load, no writes.
 
-A few statements of each digest, spread over their parameters; both servers at once, a connection or two each. The
-folder is a contract (`schemas/plans.sql`) that reports read.
+A few statements of each digest, with various parameters, are explained. Both servers are queried at once, with one or
+two connections each. Reports read the resulting folder. `schemas/plans.sql` defines its format.
 """
 
 import json
@@ -36,12 +36,15 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is asked: `per_digest` samples of each digest, each answer within `each_s`, all within `all_s`.
+    """The extent of the questions.
 
-    `analyze_s`: reads are run as well (ANALYZE), each for at most so long; None = nothing is run. `digests`: these
-    alone. `schemas`: for each side, a schema of the tape -> the server's. `count`: digests whose reads are run where
-    their plans agree, to see what an execution counts on each server (None = all), each for at most `count_s`, all
-    within `count_all_s`.
+    `per_digest` samples of each digest are explained. An answer may take `each_s`, all answers `all_s`.
+
+    `analyze_s`: reads are also executed (ANALYZE), each for at most this time. None = nothing is executed. `digests`:
+    only these digests. `schemas`: for each side, the server's schema for a schema of the tape.
+
+    `count`: digests whose reads are executed if their plans agree, to compare the counters of both servers (None =
+    all). Each execution takes at most `count_s`, all together at most `count_all_s`.
     """
 
     per_digest: int = 5
@@ -51,13 +54,13 @@ class PlanOptions:
     digests: Collection[str] | None = None
     schemas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     count: Collection[str] | None = ()
-    count_s: float = 10.0  # or analyze_s
+    count_s: float = 10.0  # analyze_s replaces it
     count_all_s: float = 120.0
 
 
 @dataclass
 class _Asked:
-    """What one server answered."""
+    """The answers of one server."""
 
     info: dict[str, Any] = field(default_factory=dict)
     facts: list[Row] = field(default_factory=list)
@@ -74,9 +77,9 @@ def ask_plans(
     options: PlanOptions | None = None,
     tell: Callable[[int, int], None] = lambda done, of: None,
 ) -> Folder:
-    """Ask the servers `a` and `b` for plans, into the new folder `output`, and return it.
+    """Fetch plans from the servers `a` and `b` into the new folder `output`, and return the folder.
 
-    `tell` gets how many of how many statements were asked. Raises TargetError where a server can't be asked at all.
+    `tell` is called with the number of finished statements and the total. Raises TargetError if a server is not usable.
     """
     options = options or PlanOptions()
     tape = open_folder("tape", tape_path)
@@ -91,7 +94,7 @@ def ask_plans(
 def _asked_into(
     output: Path, tape: Folder, targets: Mapping[str, Target], options: PlanOptions, tell: Callable[[int, int], None]
 ) -> Folder:
-    """Ask, and write the folder's files."""
+    """Fetch the plans and write the files of the folder."""
     with temporary_folder() as spill, open_database(Path(spill), MEMORY) as con:
         samples = plan_samples(con, tape, options.per_digest, options.digests)
         schemas = {side: tape_schemas(con, tape, target.db) for side, target in targets.items()}
@@ -141,7 +144,10 @@ def _ask_all(
     options: PlanOptions,
     tell: Callable[[int, int], None],
 ) -> dict[str, _Asked]:
-    """Ask the servers at once, each in a thread. Raises what ended one of them, TargetError with the server's name."""
+    """Query all servers at once, each in a thread.
+
+    Raises the error of a thread. A TargetError includes the server's name.
+    """
     asked = {side: _Asked() for side in targets}
     done = dict.fromkeys(targets, 0)
 
@@ -173,7 +179,7 @@ def _ask_all(
 def _count(
     targets: Mapping[str, Target], samples: list[Sample], options: PlanOptions, asked: Mapping[str, _Asked]
 ) -> None:
-    """Run the reads whose plans agree, on one server after the other: what they count joins the plans."""
+    """Execute the reads whose plans agree, on one server after another. The counters are added to the plans."""
     wanted = [each for each in samples if each.number == 1 and (options.count is None or each.digest in options.count)]
     agree = agreeing(*(_json_plans(asked[side]) for side in sorted(asked)))
     chosen = [sample for sample in wanted if sample.digest in agree]
@@ -197,14 +203,14 @@ def _count(
 
 
 def _json_plans(asked: _Asked) -> dict[tuple[str, int], str]:
-    """Return the plans of one server by digest and sample."""
+    """Return the plans of one server by (digest, sample)."""
     return {(str(row[0]), int(str(row[1]))): str(row[3]) for row in asked.plans if row[2] == "json" and row[3]}
 
 
 def _ask(
     target: Target, samples: list[Sample], schemas: Mapping[str, str], options: PlanOptions, asked: _Asked
 ) -> Iterator[int]:
-    """Ask one server, and yield how many statements were asked so far. Raises TargetError where it can't be asked."""
+    """Query one server. Yield the number of finished statements. Raises TargetError if the server is not usable."""
     until = time.monotonic() + options.all_s
     with closing(target.connect()) as server:
         facts = gather(server)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two servers without a load: samples of each digest that reads, serially, A B B A, until it can tell.
+"""Compares two servers without a load: sends sample reads serially, A B B A, until the verdicts are certain.
 
-First all samples are sent once (warm-a1.run, warm-b1.run): caches are warm then, and it is known what they cost. Then
-come rounds, of what the time allows. What is decided is left out of later rounds. The folder is a comparison's: its
-tape is `quick.tape`.
+First all samples are sent once (warm-a1.run, warm-b1.run). This warms the caches and measures the cost of each sample.
+Then rounds follow, as many as the time allows. Digests with a certain verdict are left out of later rounds. The folder
+has the format of a comparison. Its tape is `quick.tape`.
 """
 
 import time
@@ -32,21 +32,21 @@ from .quick_selection import WITHOUT_TIME, Questions, choose
 from .quick_tape import write_quick_tape
 
 QUICK_TAPE = "quick.tape"
-FEW_ROUNDS, ROUNDS, MAX_ROUNDS = 2, 6, 96  # where statements fail; before the verdicts are looked at; at most
-LOOKS = (2, 6, 12, 24, 48, 96)  # so few that looking again and again finds no more than chance
-PROBE_SHARE, ROUNDS_SHARE, MIN_SHARE = 0.25, 0.6, 0.1  # of the time
+FEW_ROUNDS, ROUNDS, MAX_ROUNDS = 2, 6, 96  # rounds for failing digests; before the first verdict; maximum
+LOOKS = (2, 6, 12, 24, 48, 96)  # rounds with a check of verdicts; few, to limit false positives
+PROBE_SHARE, ROUNDS_SHARE, MIN_SHARE = 0.25, 0.6, 0.1  # shares of the total time
 MAX_LAPS = 40
-CHEAP_NS = 100_000_000  # of a round: a digest is sent again and again within it
-LONG_NS, MAX_LOOPS = 1_000_000_000, 20  # a run that lasts; how often a tape is repeated for that
-SAMPLE_NS = 200_000_000  # runs are short
+CHEAP_NS = 100_000_000  # time per round in which a cheap digest is repeated
+LONG_NS, MAX_LOOPS = 1_000_000_000, 20  # wanted length of a run; limit of loops of the tape to reach it
+SAMPLE_NS = 200_000_000  # sampling interval; the runs are short
 UNDECIDED = ("unstable", "inconclusive")
 
 
 @dataclass(frozen=True)
 class QuickOptions:
-    """`within_s`: how long all of it may take. `each_ns`: a statement that takes longer is killed.
+    """`within_s`: limit of the total time. `each_ns`: time after which a statement is killed.
 
-    `say` gets a line before each step; `make_watcher` watches the first run of each side.
+    `say` gets a line before each step. `make_watcher` makes the watcher of each side's first run.
     """
 
     within_s: float = 300.0
@@ -58,7 +58,7 @@ class QuickOptions:
 
 @dataclass(frozen=True)
 class QuickResult:
-    """The new tape, the runs of both sides, and what is not decided although the time is up."""
+    """The new tape, the runs of both sides, and the number of digests that were undecided when the time was up."""
 
     tape: Path
     runs: dict[str, list[Path]]
@@ -71,11 +71,11 @@ def compare_quickly(
     sides: Mapping[str, ReplayOptions],
     options: QuickOptions,
 ) -> QuickResult:
-    """Compare two servers by samples of a tape's reads, into the new folder.
+    """Compare two servers by samples of a tape's reads. Writes the new folder.
 
-    `sides`: targets, TLS, accounts and renamed schemas of each replay. Raises InputError where the tape has no read
-    that is asked, TargetError where a server can't be asked in a session that is surely read-only, QuerytapeError where
-    a run is cut off.
+    `sides`: the replay options of each side: target, TLS, accounts and renamed schemas. Raises InputError if the tape
+    has no suitable read. Raises TargetError if a server has no session that is surely read-only. Raises QuerytapeError
+    if a run is interrupted.
     """
     until = time.monotonic() + options.within_s
     tape = open_folder("tape", plan.tape)
@@ -86,7 +86,7 @@ def compare_quickly(
         )
     make_private(folder)
     plan = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=ROUNDS, pause_ns=0)
-    plan.write(folder / PLAN_FILE)  # a report of what is stopped from here on says what there is
+    plan.write(folder / PLAN_FILE)  # from here on, an interrupted comparison can be reported
     sender = _Sender(folder, sides, options, until)
     by_tape = {digest: 2 * ns / events for digest, (events, ns) in questions.sizes.items()}
     once = allocate(questions, by_tape, (), PROBE_SHARE * options.within_s * 1e9, max_laps=1, rounds=1)
@@ -99,7 +99,7 @@ def compare_quickly(
     costs, failing = probed(folder)
     overhead_s = (time.monotonic() - began - sent_ns / 1e9) / 2
     left_s = ROUNDS_SHARE * (until - time.monotonic()) - 2 * ROUNDS * overhead_s
-    left_s = max(left_s, MIN_SHARE * options.within_s)  # rather fewer rounds than digests
+    left_s = max(left_s, MIN_SHARE * options.within_s)  # prefer fewer rounds to fewer digests
     laps = allocate(questions, costs, failing, left_s * 1e9)
     write_quick_tape(tape, questions, laps, folder / QUICK_TAPE, costs)
     undecided = _rounds(sender, questions)
@@ -109,7 +109,7 @@ def compare_quickly(
 
 
 def _rounds(sender: "_Sender", questions: Questions) -> int:
-    """Run rounds until all is decided or the time is up; return how many digests are not decided."""
+    """Run rounds until every digest is decided or the time is up. Return the number of undecided digests."""
     folder, options = sender.folder, sender.options
     asked: list[str] = questions.digests
     number, loops, look_s = 0, 1, 0.0
@@ -123,7 +123,7 @@ def _rounds(sender: "_Sender", questions: Questions) -> int:
                 folder / QUICK_TAPE, f"{side}{number}.run", side, Watcher(), digests=only, loops=loops
             )
             sent_ns = max(sent_ns, int(summary.info["elapsed_ns"]))
-        if number >= ROUNDS:  # a run takes a second or so whatever it sends: few digests are sent more often
+        if number >= ROUNDS:  # a run takes about 1 s in any case: repeat few digests more often
             loops = min(max(int(LONG_NS * loops / max(sent_ns, 1)), 1), MAX_LOOPS)
         look = time.monotonic()
         no_time = look + (look - began) + look_s > sender.until
@@ -133,20 +133,20 @@ def _rounds(sender: "_Sender", questions: Questions) -> int:
             words = {entry["digest"]: entry["verdict"] for entry in report.digests if entry["pair"]}
             failing = {entry["digest"] for entry in report.digests if entry["new_errors"]}
             asked = [digest for digest in asked if digest not in failing and still_open(words.get(digest), number)]
-            look_s = 2 * (time.monotonic() - look)  # and once more for the report
+            look_s = 2 * (time.monotonic() - look)  # twice: the final report takes the same time
         if no_time:
             break
     return len(asked)
 
 
 def still_open(word: str | None, rounds: int) -> bool:
-    """Whether a digest that does not fail anew is sent again; None: it fails on both sides."""
+    """Return whether a digest without new errors is sent again. `word`: its verdict, None if it fails on both sides."""
     return word is not None if rounds < ROUNDS else word in UNDECIDED
 
 
 @dataclass
 class _Sender:
-    """Replays a tape of samples: serially, reads only, with checksums."""
+    """Replays a tape of samples: serially, only reads, with checksums."""
 
     folder: Path
     sides: Mapping[str, ReplayOptions]
@@ -163,7 +163,7 @@ class _Sender:
         digests: Sequence[str] | None = None,
         loops: int = 1,
     ) -> RunSummary:
-        """Replay into the folder. `digests`: None = all. Raises QuerytapeError for a run that was stopped."""
+        """Replay into the folder. `digests`: None = all. Raises QuerytapeError if the run was stopped."""
         given = self.sides[side]
         options = ReplayOptions(
             target=given.target,
@@ -198,11 +198,11 @@ def allocate(
     max_laps: int = MAX_LAPS,
     rounds: int = ROUNDS,
 ) -> dict[Place, int]:
-    """Return how often each sample is sent in a round, within a time of all rounds; the digests with most time first.
+    """Return the repetitions of each sample in a round, within a time limit for all rounds.
 
-    `costs`: of one statement, on both servers together; of those that failed, or were killed, only few rounds are
-    needed. First one statement of each digest, then the others, then more laps. Digests that do not fit are left out of
-    the questions: they are not asked for lack of time.
+    `costs`: time of one statement on both servers together. Digests that failed or were killed need only few rounds.
+    The digests with the most time come first. Each digest first gets one statement, then the other samples, then more
+    laps. Digests that do not fit are removed from the questions, with lack of time as the reason.
     """
     laps: dict[Place, int] = {}
     spent = 0.0
@@ -228,14 +228,14 @@ def allocate(
         if more > 0:
             laps.update(dict.fromkeys(sent, 1 + more))
             spent += more * lap
-    if not laps:  # whatever it costs: one statement of the digest that costs most on the tape
+    if not laps:  # always one statement of the costliest digest of the tape
         laps[questions.places[0]] = 1
     questions.leave(by_digest.keys() - {place.digest for place in laps}, WITHOUT_TIME)
     return laps
 
 
 def probed(folder: Path) -> tuple[dict[str, float], set[str]]:
-    """Return what a statement of each digest took on both servers together, and which digests failed on either."""
+    """Return the time of one statement of each digest on both servers together, and the digests that failed."""
     tape = open_folder("tape", folder / "probe.tape")
     runs = [open_folder("run", folder / f"warm-{side}1.run") for side in SIDES]
     parts = " UNION ALL ".join(f"FROM {run.source('outcomes')}" for run in runs)
@@ -249,9 +249,9 @@ def probed(folder: Path) -> tuple[dict[str, float], set[str]]:
 
 
 def stored_functions(targets: Sequence[Target]) -> frozenset[str]:
-    """Return the functions that the servers store, in lower case.
+    """Return the names of the servers' stored functions, in lower case.
 
-    Raises TargetError where a server does not say that a session is read-only, or can't list them.
+    Raises TargetError if a server does not report that a session is read-only, or cannot list its functions.
     """
     names: set[str] = set()
     for target in targets:

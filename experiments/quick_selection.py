@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses what quick mode asks: samples of the digests that only read, and counts all that it does not ask."""
+"""Selects the statements of quick mode: samples of digests that only read. Counts all digests that it omits."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from ..schemas.event_selection import define_macros
 
 MEMORY = "1GB"
 PER_DIGEST = 5
-# Functions that wait.
+# Functions that wait. Quick mode does not send them.
 WAITING = (
     "sleep",
     "benchmark",
@@ -27,21 +27,21 @@ WAITING = (
     "wait_for_executed_gtid_set",
     "wait_until_sql_thread_after_gtids",
 )
-SETTINGS = "BEGIN, COMMIT, SET and the like"  # as quick_digests.sql has it
+SETTINGS = "BEGIN, COMMIT, SET and the like"  # the same text as in quick_digests.sql
 WITHOUT_SAMPLE = "reads without a complete statement on the tape"
 WITHOUT_TIME = "reads skipped for lack of time"
 
 
 @dataclass
 class Share:
-    """Digests, their events, and the time of those on the tape."""
+    """A number of digests, their events, and their total time on the tape."""
 
     digests: int = 0
     events: int = 0
     tape_ns: int = 0
 
     def add(self, events: int, tape_ns: int) -> None:
-        """Count one digest more."""
+        """Add one digest with its events and its time."""
         self.digests += 1
         self.events += events
         self.tape_ns += tape_ns
@@ -49,9 +49,9 @@ class Share:
 
 @dataclass
 class Questions:
-    """What is asked: `places` of the tape, of the digests with most time first; `sizes` of every digest: events, ns.
+    """The selected samples: `places` on the tape, ordered by the time of their digests.
 
-    `left`: what is not asked, by reason.
+    `sizes`: events and ns of every digest. `left`: the digests that are not sent, by reason.
     """
 
     places: list[Place] = field(default_factory=list)
@@ -60,25 +60,28 @@ class Questions:
 
     @property
     def digests(self) -> list[str]:
-        """The digests that are asked, those with most time first."""
+        """The selected digests, those with the most time first."""
         return list(dict.fromkeys(place.digest for place in self.places))
 
     def leave(self, digests: Iterable[str], reason: str) -> None:
-        """Do not ask these digests."""
+        """Exclude these digests, for this reason."""
         gone = set(digests)
         for digest in gone:
             self.left.setdefault(reason, Share()).add(*self.sizes[digest])
         self.places = [place for place in self.places if place.digest not in gone]
 
     def asked(self) -> Share:
-        """Return how much of the tape is asked."""
+        """Return the selected share of the tape."""
         share = Share()
         for digest in self.digests:
             share.add(*self.sizes[digest])
         return share
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is asked and what is not, for tape.json; `share_not_asked`: of the time, SET and COMMIT aside."""
+        """Return the selected and excluded digests for tape.json.
+
+        `share_not_asked` is the excluded share of the time. SET, COMMIT and similar statements do not count.
+        """
         asked, missed = self.asked(), [share for reason, share in self.left.items() if reason != SETTINGS]
         missed_ns, missed_events = sum(share.tape_ns for share in missed), sum(share.events for share in missed)
         of_time = missed_ns / max(missed_ns + asked.tape_ns, 1)
@@ -90,7 +93,7 @@ class Questions:
 
 
 def choose(tape: Folder, stored: Collection[str]) -> Questions:
-    """Return what of a tape is asked; `stored`: names of the functions that the servers store, in lower case."""
+    """Return the selected samples of a tape. `stored`: names of the servers' stored functions, in lower case."""
     with temporary_folder() as spill, open_database(Path(spill), MEMORY) as con:
         return _choose(con, tape, stored)
 
@@ -114,7 +117,7 @@ def _choose(con: duckdb.DuckDBPyConnection, tape: Folder, stored: Collection[str
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:
-    """Return what was asked and what was not, in two lines; `found`: as_json()."""
+    """Return two lines: the selected and the excluded statements. `found`: the result of as_json()."""
     asked, rows = found["asked"], found["not_asked"]
     total_ns = asked["tape_ns"] + sum(row["tape_ns"] for row in rows.values())
     events = asked["events"] + sum(row["events"] for row in rows.values())

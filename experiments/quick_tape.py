@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tape that quick mode sends: samples of another tape, lap after lap, in the settings of their sessions."""
+"""Writes the tape of quick mode: samples of another tape, repeated in laps, with the settings of their sessions."""
 
 from collections.abc import Mapping
 from math import log10
@@ -23,20 +23,20 @@ from .quick_selection import Questions, sentences
 
 MEMORY = "1GB"
 STEP_NS = 1_000_000
-# SETs that are not whole, or that other means bring about.
+# Kinds of SET statements that are incomplete, or whose effect is produced differently.
 NO_SETTING = ("use", "truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
 
 
 def write_quick_tape(
     tape: Folder, questions: Questions, laps: Mapping[Place, int], out: Path, costs: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
-    """Write the new tape `out`, and return its JSON. `laps`: how often each sample is sent.
+    """Write the new tape `out` and return its JSON. `laps`: repetitions of each sample.
 
-    `costs`: what a statement of each digest takes in ns; those of one order of magnitude are sent together, light ones
-    first.
+    `costs`: the ns per statement of each digest. Digests with costs of one order of magnitude are sent together, cheap
+    ones first.
 
-    Its events are those of the samples, with what their tape knew of them; their times are their order. It says that it
-    is partial, and what is not asked.
+    The events are those of the samples with their original properties. Their times only give the order. The tape is
+    marked as partial and lists the excluded statements.
     """
     new_tape(out)
     info = {**start_info([tape]), "quick": {**questions.as_json(), "of_events": tape.tape_info["counts"]["events"]}}
@@ -48,7 +48,7 @@ def write_quick_tape(
     notes: list[TapeWarning] = [{"kind": "quick", "text": text} for text in sentences(info["quick"])]
     with open_storage(out, largest=info["largest_event"]) as con:
         info = finish(con, out, info, [])
-    info["warnings"] = [*inherited_warnings([tape]), *notes]  # not those of its own times, which are made up
+    info["warnings"] = [*inherited_warnings([tape]), *notes]  # omits warnings about the new tape's artificial times
     write_json(out / "tape.json", info)
     return info
 
@@ -56,7 +56,7 @@ def write_quick_tape(
 def _write_events(
     con: duckdb.DuckDBPyConnection, tape: Folder, laps: Mapping[Place, int], out: Path, costs: Mapping[str, float]
 ) -> None:
-    """Write the only part of events, and make table quick_sessions."""
+    """Write the only part of events, and create the table quick_sessions."""
     define_macros(con)
     for table in ("events", "sessions"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
@@ -78,7 +78,7 @@ def _write_events(
 
 
 def _events_sql(first_ns: int) -> str:
-    """Return the query of the tape's events: those of quick_placed, in that order from `first_ns` on."""
+    """Return the query for the tape's events: those of quick_placed, in this order, with times from `first_ns` on."""
     changed = {
         "session": "p.new_session",
         "seq": "p.new_seq",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows one statement of a digest as it was sent, with its values: the first that failed, and what each run said."""
+"""Shows one statement of a digest with its values and its results. Prefers the first failed execution."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ MAX_LISTED = 5
 
 @dataclass(frozen=True)
 class ShownStatement:
-    """One execution: why this one, what it said, and what came of it on the tape and in each run.
+    """One execution of a digest: why it was selected, its statement, and its results on the tape and in each run.
 
-    `event` has the columns of event_texts.sql; `outcomes` is {side or "tape": (errno, message, rows)}, without those
-    where it was not executed; a write's rows are those it changed. `counts`: executions of the digest on the tape, and
-    how many failed, by side; None = unknown.
+    `event` has the columns of event_texts.sql. `outcomes` is {side or "tape": (errno, message, rows)}, without sides
+    that did not execute the statement. The rows of a write are the changed rows. `counts`: executions of the digest on
+    the tape, and failures by side. None = unknown.
     """
 
     why: str
@@ -35,10 +35,10 @@ class ShownStatement:
 
 
 def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: str) -> ShownStatement:
-    """Return an execution of a digest, given by its first digits. Raises InputError where there is none, or several.
+    """Return an execution of a digest, given by the first characters of its id.
 
-    `runs`: the rounds of each side. First comes what failed only in B, then what failed in B, in A, on the
-    tape; where nothing failed, what took longest.
+    `runs`: the rounds of each side. Executions that failed only in B have priority, then failures in B, in A, and on
+    the tape. If none failed, the slowest execution is chosen. Raises InputError if no digest or several digests match.
     """
     tape = open_folder("tape", tape_path)
     folders = {side: [open_folder("run", path) for path in paths] for side, paths in runs.items()}
@@ -65,7 +65,7 @@ def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: 
 
 
 def _define(con: duckdb.DuckDBPyConnection, tape: Folder, folders: Mapping[str, Sequence[Folder]]) -> None:
-    """Make views tape_events, event_texts, and `said`: what the tape and each run say of each event."""
+    """Make views tape_events, event_texts, and `said`: the results of each event on the tape and in each run."""
     define_macros(con)
     con.execute(f"CREATE TEMP VIEW tape_events AS FROM {tape.source('events')}")
     define_texts(con)

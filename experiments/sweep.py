@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape's sessions at growing concurrency: one run a level, `sweep.json` and `sweep.html` from all of them."""
+"""Replays a tape's sessions at growing concurrency: one run per level.
+
+Writes `sweep.json` and `sweep.html` from all runs.
+"""
 
 import json
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from ..replay import ReplayOptions, Watcher, replay
 from ..replay.plan.pacing import MAX_CLONES, Amplification, Pace
 from ..schemas import open_folder
 
-MAX_STATEMENTS_PER_S = 20_000  # a level is given events for this rate
+MAX_STATEMENTS_PER_S = 20_000  # assumed rate; determines the number of events of a level
 
 
 def run_sweep(
@@ -22,10 +25,10 @@ def run_sweep(
     tell: Callable[[SweepLevel], None],
     watcher: Watcher | None = None,
 ) -> list[SweepLevel]:
-    """Replay `tape` once a level into `options.output`; return what the levels came to, in order.
+    """Replay `tape` once per level into `options.output`. Return the results of the levels in order.
 
-    `levels`: sessions at once, each for `options.stop_after_ns`. `tell` gets each level when it is over, `watcher` each
-    run. The runs are `{sessions}.run`. Raises what `replay` raises.
+    `levels`: numbers of concurrent sessions, each for `options.stop_after_ns`. `tell` gets each finished level.
+    `watcher` watches each run. The runs are `{sessions}.run`. Raises the errors of `replay`.
     """
     folder, each_ns = options.output, options.stop_after_ns
     assert each_ns is not None
@@ -46,7 +49,7 @@ def run_sweep(
 
 
 def rounds_for(tape: Path, sessions: int, each_ns: int) -> int:
-    """Return how often the tape is looped, so that `sessions` at once have something to do for `each_ns`."""
+    """Return the loops of the tape that keep `sessions` concurrent sessions busy for `each_ns`."""
     counts = open_folder("tape", tape).tape_info["counts"]
     by_sessions = 2 * sessions / max(counts["sessions"], 1)
     by_events = MAX_STATEMENTS_PER_S * each_ns / 1e9 / max(counts["events"], 1)
@@ -63,7 +66,7 @@ def write_results(tape: Path, folder: Path, target: str, levels: list[SweepLevel
 
 
 def expand_levels(text: str) -> tuple[int, ...]:
-    """Return the numbers of `1,2,4,...,64`: the dots continue by the factor before them. Raises ValueError."""
+    """Return the numbers of `1,2,4,...,64`. The dots repeat the factor before them. Raises ValueError."""
     numbers: list[int] = []
     parts = [part.strip() for part in text.split(",")]
     for place, part in enumerate(parts):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the target's own slow log of a replay as `RUN/target.tape`, so that server times can be compared.
+"""Captures the target's slow log during a replay as `RUN/target.tape`, to compare server times.
 
-Joins two stages: the capture stage switches the log on, restores the settings and makes a tape of it at the end.
+Joins two stages: the capture stage enables the log, restores the settings, and captures the log at the end.
 """
 
 import threading
@@ -29,7 +29,7 @@ from ..servers.target import Target
 MAX_S = 7 * 86_400.0
 MAX_RATE = 1 << 40
 BEGINS_WITHIN_S = 30.0
-# A replay ends its sessions: what is left then are other clients of a target, whose own log was on.
+# A replay ends its own sessions. Sessions that remain belong to other clients of the target, whose own log was enabled.
 AFTERWARDS = WatchOptions(watch_s=10.0, log_again=True)
 
 Result = tuple[Recorded, HandedBack] | BaseException
@@ -37,10 +37,10 @@ Result = tuple[Recorded, HandedBack] | BaseException
 
 @contextmanager
 def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Log everything the target does during the block; afterwards it is a tape in the run's folder.
+    """Log all statements of the target during the block. Afterwards the log becomes a tape in the run's folder.
 
-    Raises RefusedError where the server does not let the log be switched on. All settings are restored, whatever
-    happens in the block.
+    Raises RefusedError if the server does not permit enabling the log. All settings are restored, also after an error
+    in the block.
     """
     options = RecordOptions(duration_s=MAX_S, max_disk=max_disk, max_rate=MAX_RATE)
     with closing(target.connect()) as con:
@@ -65,7 +65,7 @@ def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str]
 
 
 def _keep(results: list[Result], run: Path, say: Callable[[str], None]) -> None:
-    """Make the log a tape in the run, where there is a run."""
+    """Capture the log into a tape in the run's folder, if the folder exists."""
     for result in results:
         assert not isinstance(result, BaseException)
         recorded, back = result
@@ -82,7 +82,7 @@ def _raise_error(results: list[Result]) -> None:
 
 
 def _record(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path, results: list[Result]) -> None:
-    """Append what was recorded, or the error: the body of the thread."""
+    """Record the log and append the result or the error to `results`. This is the body of the thread."""
     try:
         recorded = record_log(target, plan, options, work)
         results.append((recorded, settle_recorded(target, plan.restore_file, recorded, AFTERWARDS)))

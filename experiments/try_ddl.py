@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the two copies of a data folder that `querytape try` compares: as it is, and after the DDL that is tried.
+"""Makes the two copies of a data folder that `querytape try` compares: before and after the DDL.
 
-Both are made by a private server, and the tables that the DDL names are analyzed on both: fresh statistics are not
-taken for the index.
+A private server makes both copies. The tables named in the DDL are analyzed on both copies, so that fresh statistics
+are not mistaken for an effect of the index.
 """
 
 import shutil
@@ -27,14 +27,14 @@ from ..servers.sandbox import Server, copies_folder, private_folder
 from ..servers.sandbox_url import Sandbox
 from ..servers.target import fault_text
 
-COPIES = 3  # before, after, and that of the run
+COPIES = 3  # before the DDL, after the DDL, and the copy of a run
 TEXT_SHOWN = 60
 ALLOWED_DANGERS = {DANGERS["none"], DANGERS["table_maintenance"]}
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Data folders of the sides a and b; what each statement took, in nanoseconds; how many bytes b has more."""
+    """The data folders of sides a and b, the ns of each statement, and the additional bytes of b."""
 
     folders: dict[str, Path]
     took: list[tuple[str, int]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Copies:
 
 
 def check_ddl(statements: Sequence[str]) -> None:
-    """Raise InputError where one is no DDL."""
+    """Raise InputError if a statement is not DDL."""
     normalizer = Normalizer()
     for text in statements:
         seen = normalizer.normalize(text.encode())
@@ -53,7 +53,7 @@ def check_ddl(statements: Sequence[str]) -> None:
 
 
 def usual_schema(tape: Path) -> str | None:
-    """Return the schema in which most statements of a tape ran."""
+    """Return the most frequent schema of a tape's statements."""
     with open_database() as con:
         rows = con.execute(
             f"SELECT db FROM {open_folder('tape', tape).source('events')} WHERE db <> '' AND statement IS NOT NULL"
@@ -66,9 +66,10 @@ def usual_schema(tape: Path) -> str | None:
 def copies(
     sandbox: Sandbox, statements: Sequence[str], schema: str | None, say: Callable[[str], None]
 ) -> Iterator[Copies]:
-    """Yield the copies of the data folder of a sandbox; they are removed afterwards. `schema`: in which DDL runs.
+    """Yield copies of a sandbox's data folder and remove them afterwards. `schema`: the schema in which the DDL runs.
 
-    Raises InputError where a statement fails or there is no room for the copies, TargetError where no server starts.
+    Raises InputError if a statement fails or the disk has no room for the copies. Raises TargetError if no server
+    starts.
     """
     assert sandbox.data is not None
     check_room(sandbox.data)
@@ -87,7 +88,7 @@ def copies(
 
 
 def _run(server: Server, statement: str, schema: str | None, say: Callable[[str], None]) -> int:
-    """Run a statement; return how long it took. Raises InputError where it fails."""
+    """Run a statement and return its duration in ns. Raises InputError if it fails."""
     say(statement)
     began = time.monotonic_ns()
     try:
@@ -98,7 +99,7 @@ def _run(server: Server, statement: str, schema: str | None, say: Callable[[str]
 
 
 def analyze(server: Server, tables: Sequence[str], schema: str | None) -> None:
-    """Make fresh statistics of tables; of those that are not there, none. Raises TargetError where the server fails."""
+    """Update the statistics of tables. Missing tables are ignored. Raises TargetError if the server fails."""
     for table in tables:
         quoted = ".".join(f"`{part.strip('`').replace('`', '``')}`" for part in table.split("."))
         try:
@@ -108,12 +109,12 @@ def analyze(server: Server, tables: Sequence[str], schema: str | None) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of the files in a folder."""
+    """Return the total bytes of the files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
 def check_room(data: Path) -> None:
-    """Raise InputError where a data folder is none, or the copies would not fit."""
+    """Raise InputError if `data` is not a data folder, or the copies would not fit on the disk."""
     check_data(data)
     room = copies_folder()
     needed, free = COPIES * size_of(data), shutil.disk_usage(room).free
@@ -125,7 +126,7 @@ def check_room(data: Path) -> None:
 
 
 def sentences(report: Report, made: Copies) -> list[str]:
-    """Return what was tried and what came of it: reads and writes by verdict, and each write that got slower."""
+    """Return lines with the DDL and its results: reads and writes by verdict, and each write that became slower."""
     lines = [f"DDL: {printable(text)} (duration {duration(ns)})" for text, ns in made.took]
     lines[-1] += f"; data size increased by {megabytes(made.grown, 1)}"
     kinds = {"reads": [e for e in report.digests if e["class"] == "read"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of what is under way, for Prometheus: names, values read when somebody asks, and the page that serves them.
+"""Prometheus metrics of running replays and captures: their names, their current values, and the page that serves them.
 
-Imports go one way: names <- collector; page knows only a registry.
+Imports go one way: names <- collector. The module `page` knows only a registry.
 """

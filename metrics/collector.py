@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the client library's metrics of what sources say, when somebody asks; nothing is counted here."""
+"""Build Prometheus metrics from the values of registered sources at each scrape. This module counts nothing itself."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,25 +25,27 @@ Source = Callable[[], Iterable[Value]]
 
 
 class Sources(Collector):
-    """Sources, each with labels that all of its values have. All sources have the same names of labels."""
+    """A Prometheus collector over several sources. All values of a source share its labels. All sources have the same
+    label names.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sources: dict[str, tuple[Labels, Source]] = {}
 
     def put(self, source: Source, labels: Labels | None = None, slot: str = "") -> None:
-        """Add a source, in place of the one that is in the same slot."""
+        """Add a source. It replaces the source in the same slot."""
         with self._lock:
             self._sources[slot] = labels or {}, source
 
     def registry(self) -> CollectorRegistry:
-        """Return a registry with this alone."""
+        """Return a registry that contains only this collector."""
         registry = CollectorRegistry()
         registry.register(self)
         return registry
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what there is to say now, in the order of the names."""
+        """Yield the current metrics in the order of `NAMES`."""
         with self._lock:
             sources = list(self._sources.values())
         found: dict[str, list[tuple[Labels, Value]]] = {}
@@ -57,7 +59,7 @@ class Sources(Collector):
 
 
 def family(name: Name, values: list[tuple[Labels, Value]]) -> Metric:
-    """Return a metric with its values."""
+    """Return a metric family with the given values."""
     labels = (*values[0][0], *name.labels)
     if name.kind == HISTOGRAM:
         histogram = HistogramMetricFamily(name.name, name.help, labels=labels)
@@ -74,5 +76,5 @@ def family(name: Name, values: list[tuple[Labels, Value]]) -> Metric:
 
 
 def buckets(meter: Meter) -> list[tuple[str, float]]:
-    """Return the cumulative buckets of a histogram, the last one with everything."""
+    """Return the cumulative buckets of a histogram. The last bucket counts all values."""
     return [*zip(BOUNDS, map(float, meter.below), strict=True), ("+Inf", float(meter.count))]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names every metric, once: its kind, labels, help, and how its value is read from a run or a capture.
+"""Define every metric once: its kind, labels, help, and the function that reads its value from a run or capture.
 
-docs/metrics.md and the Grafana board are held to this table. Label values are few and known: classes, causes, error
-numbers, sides. None is a statement, digest, schema, user, host.
+Tests compare docs/metrics.md and the Grafana dashboard with this table. Label values come from small fixed sets:
+classes, causes, error numbers, sides. A label never contains a statement, digest, schema, user or host.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COUNTER, GAUGE, HISTOGRAM, INFO = "counter", "gauge", "histogram", "info"
 Found = float | Meter | Mapping[str, float] | Mapping[str, Meter] | None
 
-# Of SHOW GLOBAL STATUS: what grows, and what goes up and down. What a server does not have is left out.
+# Counters and gauges of SHOW GLOBAL STATUS. Variables that a server lacks are omitted.
 TARGET_COUNTERS = (
     "Aborted_clients", "Aborted_connects", "Bytes_received", "Bytes_sent", "Com_commit", "Com_delete", "Com_insert",
     "Com_rollback", "Com_select", "Com_update", "Connections", "Created_tmp_disk_tables", "Created_tmp_tables",
@@ -40,9 +40,9 @@ DROPPED_BY = ("kernel", "interface", "ring")
 
 @dataclass(frozen=True)
 class Name:
-    """A metric. `name` has no _total, _bucket or _info: the formats add those.
+    """A metric. `name` has no suffix _total, _bucket or _info, because the output format adds them.
 
-    `read` returns its value at a moment, a value for each value of its label, or None where it has none.
+    `read` returns the current value, one value per label value, or None if there is no value.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Name:
 
     @property
     def shown(self) -> str:
-        """The name as a query has it."""
+        """The metric name in queries."""
         return self.name + {COUNTER: "_total", INFO: "_info", HISTOGRAM: "_bucket"}.get(self.kind, "")
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value of a metric. `labels`: values of its own labels, in their order."""
+    """One value of a metric. `labels`: the values of the metric's own labels, in order."""
 
     name: str
     value: float | Meter
@@ -75,7 +75,7 @@ def _capture(name: str, kind: str, text: str, read: "Callable[[CaptureMoment], F
 
 
 def _status(names: Iterable[str]) -> "Callable[[Moment], Found]":
-    """Return what reads these variables of SHOW GLOBAL STATUS."""
+    """Return a function that reads these variables of SHOW GLOBAL STATUS."""
 
     def read(moment: "Moment") -> Found:
         status = {name: value for (source, name), value in moment.samples.items() if source == "status"}
@@ -245,12 +245,12 @@ NAMES = (BUILD, *REPLAY, *TARGET, *CAPTURE)
 
 
 def run_values(live: "LiveRun") -> Iterator[Value]:
-    """Yield what a run says of itself and of its target now."""
+    """Yield the current values of a run and of its target."""
     return _values((*REPLAY, *TARGET), live.read())
 
 
 def capture_values(live: "LiveCapture") -> Iterator[Value]:
-    """Yield what a capture says of itself now."""
+    """Yield the current values of a capture."""
     return _values(CAPTURE, live.read())
 
 
@@ -264,5 +264,5 @@ def _values(names: Iterable[Name], moment: "Moment | CaptureMoment") -> Iterator
 
 
 def coverage_value(share: float) -> Value:
-    """Return how much of what a server executed is in its log."""
+    """Return the coverage metric: the share of the executed statements that the log contains."""
     return Value(COVERAGE.name, share)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the metrics over HTTP, in threads that nobody waits for: whoever asks, and however, a run does not notice.
+"""Serve the metrics over HTTP in daemon threads. No client can slow down a replay.
 
-A request has to come within seconds, few are answered at once, and what goes wrong with one is forgotten.
+Requests have a time limit of seconds and only a few run at once. Failed connections are dropped silently.
 """
 
 import io
@@ -21,26 +21,26 @@ from prometheus_client.registry import CollectorRegistry
 from ..common.errors import InputError
 from ..common.units import address_text
 
-REQUEST_S = 5.0  # for a request to come, and for each piece of the answer to go
+REQUEST_S = 5.0  # time limit for a request and for each part of the answer
 AT_ONCE = 8
-LOOK_S = 0.2  # how long the end of a page takes at most
+LOOK_S = 0.2  # longest delay when the page is closed
 
 
 class _Handler(WSGIRequestHandler):
-    """One request; says nothing on standard error."""
+    """Handles one request without output on standard error."""
 
     timeout = REQUEST_S
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: garbage is no news."""
+        """Log nothing, because invalid requests are not worth a message."""
 
     def get_stderr(self) -> TextIO:
-        """Return where what went wrong is written to."""
+        """Return a buffer that discards error output."""
         return io.StringIO()
 
 
 class _Server(ThreadingWSGIServer):
-    """Few requests at once; those beyond are closed."""
+    """A server that answers a few requests at once and closes further connections."""
 
     def __init__(self, family: socket.AddressFamily, address: tuple[Any, ...], registry: CollectorRegistry) -> None:
         self.address_family = family
@@ -49,40 +49,41 @@ class _Server(ThreadingWSGIServer):
         self.set_app(make_wsgi_app(registry))
 
     def server_bind(self) -> None:
-        """Bind without asking a name server for a name."""
+        """Bind without a DNS lookup of the host name."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
         self.setup_environ()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread, or close what is too much."""
+        """Answer in a new thread. Close the connection if too many requests are already running."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:  # there is no thread for it
+        except BaseException:  # no thread was started
             self._free.release()
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, and make room."""
+        """Answer the request and release its slot."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget a connection that broke; what is our own fault is told."""
+        """Ignore a broken connection. Print any other error, because it is a bug in querytape."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             print(f"metrics: a request failed: {error!r}", file=sys.stderr)
 
 
 class Page:
-    """The page of a registry at an address, from the constructor to the end of the block. `url`: where it is.
+    """An HTTP page that serves a registry. It runs from the constructor until its `with` block ends. `url` is its
+    address.
 
-    Raises InputError where nothing can be served there.
+    Raises InputError if the address cannot be used.
     """
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry) -> None:
@@ -101,7 +102,7 @@ class Page:
         self._thread.start()
 
     def _serve(self) -> None:
-        with suppress(OSError, ValueError):  # its socket was closed
+        with suppress(OSError, ValueError):  # the socket was closed
             self._server.serve_forever(LOOK_S)
 
     def __enter__(self) -> Self:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native part: parsers, digests and the replay engine in C, reached through cffi."""
+"""The native part in C: parsers, digests and the replay engine. Python calls it through cffi."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds `querytape.native._querytape`: every `*/*.c` beside this file and the declarations of `querytape.h`.
+"""Build `querytape.native._querytape` from every `*/*.c` next to this file and the declarations of `querytape.h`.
 
-QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own
-builds do. QT_PCAP names a folder with a static libpcap, as scripts/build-libpcap makes it for wheels.
+QT_SANITIZE=address,undefined (or thread) builds with that sanitizer. QT_WERROR=1 turns warnings into errors, as in our
+own builds. QT_PCAP names a folder with a static libpcap, as built for wheels by scripts/build-libpcap.
 """
 
 import os
@@ -17,7 +17,7 @@ HEADERS = ("querytape_names.h", "querytape.h", "querytape_engine.h")
 
 
 def declarations() -> str:
-    """Return the parts of the public headers that cffi reads."""
+    """Return the parts of the public headers that cffi parses."""
     parts = []
     for name in HEADERS:
         found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", (HERE / name).read_text(encoding="utf-8"), re.S)
@@ -28,7 +28,7 @@ def declarations() -> str:
 
 
 def connector_flags(what: str) -> list[str]:
-    """Return MariaDB Connector/C's compiler or linker flags, from its own config program or pkg-config."""
+    """Return the compiler or linker flags of MariaDB Connector/C, from mariadb_config or pkg-config."""
     option = {"cflags": "--include", "libs": "--libs"}[what]
     pkg = {"cflags": "--cflags", "libs": "--libs"}[what]
     for command in (["mariadb_config", option], ["pkg-config", pkg, "libmariadb"]):
@@ -42,7 +42,10 @@ def connector_flags(what: str) -> list[str]:
 
 
 def pcap_flags() -> tuple[list[str], list[str]]:
-    """Return compiler and linker flags for libpcap: the system's, or that of the folder QT_PCAP, linked into ours."""
+    """Return the compiler and linker flags for libpcap.
+
+    Uses the static library in the folder QT_PCAP if it is set, else the library of the system.
+    """
     folder = os.environ.get("QT_PCAP")
     if not folder:
         return [], ["-lpcap"]
@@ -51,7 +54,7 @@ def pcap_flags() -> tuple[list[str], list[str]]:
 
 
 def compile_flags() -> list[str]:
-    """Return the flags for our C files."""
+    """Return the compiler flags for our C files."""
     flags = [
         "-std=c11",
         "-D_GNU_SOURCE",
@@ -62,7 +65,7 @@ def compile_flags() -> list[str]:
         "-pthread",
         f"-I{HERE}",
     ]
-    if "-O" not in os.environ.get("CFLAGS", ""):  # who builds it may ask for another level
+    if "-O" not in os.environ.get("CFLAGS", ""):  # a user may set another optimization level in CFLAGS
         flags.append("-O3")
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second half of the public header: the replay engine and the null server. The rules of querytape.h hold.
- * The compiler and cffi read the part between the marks. */
+/* The second half of the public header: the replay engine and the null server. The rules of querytape.h apply. Both the
+ * compiler and cffi read the part between the marks. */
 #ifndef QUERYTAPE_ENGINE_H
 #define QUERYTAPE_ENGINE_H
 
@@ -14,151 +14,157 @@ struct qt_engine;
 /* Why the engine stopped by itself. */
 enum qt_ended_by { QT_BY_NOTHING = 0, QT_BY_ERRORS = 1, QT_BY_LOSS = 2, QT_BY_OVERLOAD = 3 };
 
-/* Counters since the start, and what is now. Read from any thread. */
+/* Counters since the start, and current values. Any thread may read them. */
 struct qt_engine_stats {
-    struct qt_engine_counts counts; /* schemas/names.toml says what each counts */
+    struct qt_engine_counts counts; /* explained in schemas/names.toml */
     uint64_t sessions_open, queued_bytes;
-    int64_t now_ns;        /* since the run's zero; negative before it */
-    int64_t engine_cpu_ns; /* CPU time of the engine's own threads, ended ones included */
-    /* Quantiles of what happened since the previous call of qt_engine_stats; -1 where nothing did. */
+    int64_t now_ns;        /* time since the run's zero; negative before zero */
+    int64_t engine_cpu_ns; /* CPU time of the engine's threads, including ended threads */
+    /* Quantiles since the previous call of qt_engine_stats; -1 without events. */
     int64_t p95_ns;      /* service time */
-    int64_t late_p99_ns; /* sent less due */
-    /* Whole run, from histograms with buckets of at most 2 %. */
-    int64_t tool_p50_ns, tool_p99_ns, tool_p999_ns;    /* sent less the latest of due, queued, free */
+    int64_t late_p99_ns; /* time sent minus time due */
+    /* Quantiles of the whole run, from histograms with buckets of at most 2 %. */
+    int64_t tool_p50_ns, tool_p99_ns, tool_p999_ns;    /* time sent minus the latest of due, queued, free */
     int64_t probe_p50_ns, probe_p99_ns, probe_p999_ns; /* -1 without timer probes */
     int64_t zero_real_ns;                              /* wall clock at the run's zero; 0 before it */
     int32_t state;                                     /* enum qt_engine_state */
     int32_t ended_by;                                  /* enum qt_ended_by */
 };
 
-/* Histograms of the whole run, for who asks while it goes on. Bounds are powers of two, from 2^13 ns (8 us) to 2^36 ns
- * (69 s): they are bounds of the engine's own buckets, so nothing is rounded. */
+/* Histograms of the whole run, for readers during the run. Bounds are powers of two, from 2^13 ns (8 us) to 2^36 ns (69
+ * s). They are also bounds of the engine's own buckets, so the counts are exact. */
 enum { QT_METER_FIRST = 13, QT_METER_BOUNDS = 24, QT_METER_ERRORS = 256 };
 
 struct qt_meter {
-    uint64_t below[QT_METER_BOUNDS]; /* those below 2^(QT_METER_FIRST + i) ns */
+    uint64_t below[QT_METER_BOUNDS]; /* values below 2^(QT_METER_FIRST + i) ns */
     uint64_t all;
     int64_t sum_ns;
 };
 
 enum qt_kind { QT_KIND_READ = 0, QT_KIND_WRITE = 1, QT_KIND_OTHER = 2, QT_KINDS = 3 };
 
-/* Why an event was sent later than due; the parts of one event add up to its lateness. */
+/* Why an event was sent later than due. The parts of one event add up to its lateness. */
 enum { QT_CAUSES = QT_LATE_TOOL + 1 };
 
 struct qt_engine_meters {
-    struct qt_meter service[QT_KINDS]; /* by enum qt_kind; those that were answered */
-    struct qt_meter late;              /* all that were sent, where they were due */
-    struct qt_meter delay[QT_CAUSES];  /* by enum qt_lateness; those that it held back */
-    int64_t last_due_ns;               /* of what was fed */
-    int32_t n_errors;                  /* numbers seen; more than QT_METER_ERRORS of them are counted together */
+    struct qt_meter service[QT_KINDS]; /* by enum qt_kind; only answered events */
+    struct qt_meter late;              /* all sent events that had a due time */
+    struct qt_meter delay[QT_CAUSES];  /* by enum qt_lateness; only events with this delay */
+    int64_t last_due_ns;               /* of the fed events */
+    int32_t n_errors;                  /* number of error numbers; beyond QT_METER_ERRORS they share one count */
     int32_t error_number[QT_METER_ERRORS];
     uint64_t error_count[QT_METER_ERRORS], errors_elsewhere;
 };
 
-/* What an open session is doing. */
+/* Current activity of an open session. */
 struct qt_doing {
     int64_t session;
-    int64_t seq;        /* of its last event that was begun; -1 = none */
-    int64_t connection; /* its id on the target; -1 = none */
-    int64_t table;      /* whose commits that event waits for; -1 = it waits for none */
-    int64_t commit;     /* the number of the first commit of the table that is not done; 0 without a table */
-    int32_t asleep;     /* 0 = the target is to answer */
+    int64_t seq;        /* seq of the last event begun; -1 = none */
+    int64_t connection; /* connection id on the target; -1 = none */
+    int64_t table;      /* table whose commits the event waits for; -1 = none */
+    int64_t commit;     /* number of the table's first unfinished commit; 0 without a table */
+    int32_t asleep;     /* 0 = waiting for the target's answer */
 };
 
-/* What one digest has cost so far: what was answered and read as an outcome. */
+/* Time of one digest so far. Includes answered events whose outcomes were read. */
 struct qt_digest_time {
-    uint64_t digest; /* its 16 hex digits as a number */
+    uint64_t digest; /* the 16 hex digits as a number */
     uint64_t count;
     int64_t sum_ns, max_ns; /* service time */
-    int64_t unsure_ns; /* 0; or, with thousands of digests, how much more it may be: it was out of memory for a while */
+    int64_t unsure_ns;      /* 0, or with thousands of digests: maximum time that was not counted */
 };
 
 enum qt_engine_state {
     QT_ENGINE_NEW = 0,
-    QT_ENGINE_OPENING = 1, /* connecting the sessions that are due at the start */
-    QT_ENGINE_READY = 2,   /* all is ready; with options.holds it waits for qt_engine_go */
+    QT_ENGINE_OPENING = 1, /* connecting the sessions that are open at the start */
+    QT_ENGINE_READY = 2,   /* ready; with options.holds it waits for qt_engine_go */
     QT_ENGINE_RUNNING = 3,
     QT_ENGINE_DRAINING = 4,
-    QT_ENGINE_DONE = 5 /* every outcome is in the outcome stream or was pulled */
+    QT_ENGINE_DONE = 5 /* all outcomes are in the outcome stream or were read */
 };
 
-/* Copies the options (texts too), which schemas/names.toml explains. */
+/* Creates an engine and copies the options with their texts. schemas/names.toml explains the options. */
 struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
-/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. With options.follows it may be
- * called again while the engine runs, by the thread that feeds: new sessions are added, those that are there have so
- * many more events. Columns, in this order:
- *   session BIGINT        its clone's number << QT_SHIFT_CLONE added
+/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. With options.follows
+ * the feeding thread may call it again while the engine runs. The call then adds new sessions, and increases
+ * the number of events of existing sessions. Columns, in this order:
+ *   session BIGINT        includes the clone's number << QT_SHIFT_CLONE
  *   open_due_ns BIGINT    when to connect, from the run's zero; negative or 0 = before the start
- *   events BIGINT         planned for it: it is closed after the last
+ *   events BIGINT         number of planned events: the session is closed after the last event
  *   db VARCHAR            schema to connect with; NULL = options.db
  *   opened_ahead BOOLEAN
- *   account INTEGER       among options.accounts; NULL = options.user
+ *   account INTEGER       index in options.accounts; NULL = options.user
  *   client_flags BIGINT   capabilities of the original client; NULL = unknown
- *   charset VARCHAR       to log in with; NULL = options.charset
+ *   charset VARCHAR       charset of the login; NULL = options.charset
  *   collation_id INTEGER  id of the original login's collation; NULL = unknown
- *   names VARCHAR         what SET NAMES takes for it on the target; NULL = the target doesn't know it */
+ *   names VARCHAR         argument of SET NAMES for that collation; NULL = the target does not know it */
 int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
-/* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
- * and the first events are fed (or the plan has ended). */
+/* Starts the engine's threads and returns at once. The run's zero is set when the first sessions are connected and the
+ * first events are fed (or the plan has ended). */
 int qt_engine_start(struct qt_engine *, struct qt_error *);
-/* With options.holds, at QT_ENGINE_READY: the run's zero is at zero_ns of CLOCK_MONOTONIC. Once; a zero that cannot be
- * kept any more, for it is past or all sessions can't be woken until then, is refused: QT_ESTATE. Any thread. */
+/* Sets the run's zero to zero_ns of CLOCK_MONOTONIC. Requires options.holds and state QT_ENGINE_READY, and works only
+ * once. Returns QT_ESTATE if zero_ns is in the past, or too soon to wake all sessions. Any thread may call it. */
 int qt_engine_go(struct qt_engine *, int64_t zero_ns, struct qt_error *);
-/* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again
+/* Takes planned events, sorted by due_ns, session, seq. Blocks while the budget is full. It may be called again
  * with the next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
  *   session BIGINT, seq BIGINT
  *   due_ns BIGINT      from the run's zero
- *   span_ns BIGINT     how long it took on the tape, at this speed
- *   command INTEGER    commands in schemas/names.toml; those the engine does not send are not_sent 'unsupported'
+ *   span_ns BIGINT     duration on the tape, at this speed
+ *   command INTEGER    commands in schemas/names.toml; unknown commands become not_sent 'unsupported'
  *   class INTEGER      classes in schemas/names.toml, or -1
- *   actions BIGINT     QT_ACTION_*; 0 where the command executes nothing
+ *   actions BIGINT     QT_ACTION_*; 0 if the command executes nothing
  *   flags BIGINT       flags in schemas/names.toml, QT_PLAN_FOR_READ_TARGET, QT_PLAN_FOR_BOTH, QT_PLAN_FAILED
- *   account INTEGER    change_user: to which; NULL = options.user
+ *   account INTEGER    change_user: the new account; NULL = options.user
  *   db VARCHAR         NULL = unknown
- *   stmt BIGINT        the prepared statement's number in its session, or NULL; process_kill: the session that is meant
- *   statement BLOB     NULL where the command has none
- *   params BLOB        schemas/params.md; an execute without is sent as text
- *   clock_us BIGINT    SET timestamp before it; NULL = not
- *   insert_id BIGINT   SET insert_id before it; NULL = not
+ *   stmt BIGINT        number of the prepared statement in its session, or NULL; process_kill: the session to kill
+ *   statement BLOB     NULL if the command has none
+ *   params BLOB        schemas/params.md; an execute without params is sent as text
+ *   clock_us BIGINT    SET timestamp before the event; NULL = not
+ *   insert_id BIGINT   SET insert_id before the event; NULL = not
  *   insert_ids VARCHAR "offset:id,...": SET insert_id before each of these statements of its text; NULL = not
- *   waits VARCHAR      NULL, or "3:17 5:2;3:18": not before the first 17 commits on table 3 and 2 on table 5; itself
- *                      commit 18 on table 3
- *   digest VARCHAR     16 hex digits, of which qt_engine_slowest tells; NULL = none
- * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U U. */
+ *   waits VARCHAR      NULL, or "3:17 5:2;3:18": wait for the first 17 commits on table 3 and 2 on table 5; the event
+ *                      itself is commit 18 on table 3
+ *   digest VARCHAR     16 hex digits, for qt_engine_slowest; NULL = none
+ * DuckDB produces these with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U U. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
-/* From now on due times come `factor` times as fast as the plan has them (1 = as planned); 0: nothing more is sent
- * until another factor comes, and nothing becomes late by that. Any thread. */
+/* Changes the speed: from now on the plan runs `factor` times as fast (1 = as planned). 0 pauses the plan: nothing is
+ * sent until the next change, and the pause makes no event late. Any thread may call it. */
 int qt_engine_set_speed(struct qt_engine *, double factor, struct qt_error *);
-/* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */
+/* Returns a stream of outcomes that ends after slice_ns, or at the end of the run. The columns are those of table
+ * `outcomes` in schemas/run.sql. */
 int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *);
-/* After QT_ENGINE_DONE: one row a session. Columns: sessions of schemas/run.sql. */
+/* Returns a stream with one row per session, after QT_ENGINE_DONE. The columns are those of table `sessions` in
+ * schemas/run.sql. */
 int qt_engine_session_results(struct qt_engine *, struct ArrowArrayStream *out, struct qt_error *);
 void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
-/* The same for others than who makes ticks: the quantiles since the previous call are -1, and that call stays. */
+/* Like qt_engine_stats, but for additional readers. The quantiles since the previous call are -1, and the period of
+ * qt_engine_stats is not reset. */
 void qt_engine_peek(struct qt_engine *, struct qt_engine_stats *out);
 void qt_engine_meters(struct qt_engine *, struct qt_engine_meters *out); /* any thread */
-/* How many of the events fed are due by now; -1 where they have no time of their own (QT_PACE_THINK, QT_PACE_NONE). Of
- * a long run to within a 2048th of its length. Any thread. */
+/* Returns how many of the fed events are due by now. Returns -1 if events have no due time of their own (QT_PACE_THINK,
+ * QT_PACE_NONE). For a long run the time is exact to a 2048th of its length. Any thread may call it. */
 int64_t qt_engine_due(struct qt_engine *);
-/* The digests with the most service time, the most first; `most` of them fit into `out`. Returns how many there are.
- * Any thread. */
+/* Fills `out` with the digests that have the most service time, in descending order. `most` is the size of `out`.
+ * Returns the number of digests in `out`. Any thread may call it. */
 int32_t qt_engine_slowest(struct qt_engine *, struct qt_digest_time *out, int32_t most);
-/* What each open session is doing; `most` of them fit into `out`. Returns how many there are. Any thread. */
+/* Fills `out` with the activity of each open session, up to `most` entries. Returns the number of open sessions. Any
+ * thread may call it. */
 int32_t qt_engine_doing(struct qt_engine *, struct qt_doing *out, int32_t most);
-/* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets. Any thread; signal-safe. */
+/* Stops the engine. how = 1: send nothing more, wait drain_ns for answers, then close. how = 2: shut down the sockets.
+ * Any thread or signal handler may call it. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
-void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */
+void qt_engine_free(struct qt_engine *); /* stops with 2 if it still runs, joins every thread */
 
 /* ---- the null server (null_server/) -------------------------------------------------------------------------- */
 
 struct qt_null_server;
-/* Listens on a free port of the loopback, or on a unix socket, and answers anything at once or after delay_ns. */
+/* Starts a server that listens on a free loopback port, or on a unix socket. It answers every command at once or after
+ * delay_ns. */
 struct qt_null_server *qt_null_start(const char *socket_path, int32_t threads, int64_t delay_ns, struct qt_error *);
-int32_t qt_null_port(const struct qt_null_server *); /* 0 on a unix socket */
-uint64_t qt_null_answers(struct qt_null_server *);   /* so far; any thread */
-void qt_null_stop(struct qt_null_server *);          /* ends connections as well, and frees; NULL does nothing */
+int32_t qt_null_port(const struct qt_null_server *); /* 0 for a unix socket */
+uint64_t qt_null_answers(struct qt_null_server *);   /* number of answers so far; any thread */
+void qt_null_stop(struct qt_null_server *);          /* closes all connections, frees the server; NULL is allowed */
 
 /* cffi: end */
 

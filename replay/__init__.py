@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape against a target: tape -> plan -> native engine -> run.
+"""Replay a tape against a target: tape -> plan -> native engine -> run.
 
-Imports go one way: run_folder, plan <- options <- checks, observe, engine_options <- watcher, follow <- task <- run
-<- summary <- replay_tape, calibrate <- drivers.
+Imports go one way: run_folder, plan <- options <- checks, observe, engine_options <- watcher, follow <- task <- run <-
+summary <- replay_tape, calibrate <- drivers.
 """
 
 from typing import TYPE_CHECKING

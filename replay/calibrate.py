@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what this machine can replay at most, by runs against the null server, which costs nearly nothing.
+"""Measure the maximum replay rate of this machine with runs against the null server, which costs almost nothing.
 
-The result is kept in the user's cache, so that every later run can say how near it came to these limits.
+The result is stored in the user's cache. Later runs compare themselves with these limits.
 """
 
 import os
@@ -32,19 +32,19 @@ from .replay_tape import run_task
 from .run_folder import new_run, open_storage
 from .task import ReplayTask
 
-LATENESS_RATE = 5_000  # events a second of the run that measures lateness
+LATENESS_RATE = 5_000  # events per second in the run that measures lateness
 BEGIN_NS = 1_700_000_000_000_000_000
 
 
 @dataclass(frozen=True)
 class CalibrationLevel:
-    """One run against the null server. Times in nanoseconds; None where nothing is due."""
+    """The result of one run against the null server. Times are in nanoseconds; None if the run has no schedule."""
 
     sessions: int
     pace: str
     queries_per_second: float
-    engine_cpu_ns: float  # a query
-    process_cpu_ns: float  # a query
+    engine_cpu_ns: float  # CPU time per query
+    process_cpu_ns: float  # CPU time per query
     late_p50_ns: int | None
     late_p99_ns: int | None
     probe_p50_ns: int | None
@@ -54,7 +54,7 @@ class CalibrationLevel:
 
 @contextmanager
 def null_server(delay_ns: int = 0) -> Iterator[int]:
-    """Run the null server in a process of its own, so that its CPU time is not ours; yield its port."""
+    """Run the null server in a separate process and yield its port. Its CPU time does not count as ours."""
     command = [sys.executable, "-m", "querytape", "null-server", "--delay", f"{delay_ns // 1_000_000}ms", "--until-eof"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -71,7 +71,7 @@ def null_server(delay_ns: int = 0) -> Iterator[int]:
 
 
 def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> CalibrationLevel:
-    """Replay a synthetic tape against the null server and return what it came to."""
+    """Replay a synthetic tape against the null server. Return the measurements."""
     name = f"{sessions}-{pace.kind}"
     tape = make_even_tape(work / f"{name}.tape", sessions, events, LATENESS_RATE)
     options = ReplayOptions(
@@ -108,7 +108,10 @@ def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> 
 
 
 def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
-    """Measure this machine with each of `sessions`; keep and return the result. `progress` gets each level."""
+    """Measure this machine with each number of sessions in `sessions`. Store and return the result.
+
+    `progress` is called with each level.
+    """
     levels: list[CalibrationLevel] = []
     measure()  # raises the limit of open files
     with temporary_folder() as folder, null_server() as port:
@@ -131,7 +134,10 @@ def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], 
 
 
 def make_even_tape(path: Path, sessions: int, events: int, per_second: int, statement: str = "SELECT 1") -> Folder:
-    """Write a tape of `events` events, `per_second` of them evenly spaced, the sessions in turn; return it."""
+    """Write a tape of `events` evenly spaced events, `per_second` of them per second, and return it.
+
+    The events go to the sessions in turn.
+    """
     new_folder(path, "events")
     step = 1_000_000_000 // per_second
     rows = (

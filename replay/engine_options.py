@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the native engine's options of a replay's."""
+"""Convert the options of a replay into the options of the native engine."""
 
 import time
 from typing import Any
@@ -15,8 +15,8 @@ from .plan.rules import Plan
 
 ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
 MIN_ROW_BYTES = 64 << 20
-MAX_CONNECTIONS = 151  # of servers as they come
-# PREFERRED is settled before.
+MAX_CONNECTIONS = 151  # default max_connections of the servers
+# TLS modes of the engine by the names of the mysql client. PREFERRED is resolved to another mode before.
 TLS: dict[str, TlsKind] = {
     "DISABLED": "disabled",
     "REQUIRED": "required",
@@ -34,12 +34,14 @@ def engine_options(
     read_facts: Facts | None = None,
     rest_ns: int | None = None,
 ) -> EngineOptions:
-    """Return the engine's options for a replay; without `plan` and `facts` (of the target) only for logins.
+    """Return the engine's options for a replay. Without `plan` and `facts` (of the target), the options are for logins
+    only.
 
-    `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
-    Sessions of such a tape make room sooner if the target takes few connections. Nobody knows what functions of the
-    servers' libraries do, and read-only sessions do not restrict them: so a replay of reads sends no statement that
-    calls one, or names what calls one.
+    `rest_ns`: for a followed tape, the silence after which a session is disconnected. None means that the tape is not
+    followed. A target with few connections shortens this silence.
+
+    The effects of library functions are unknown, and read-only sessions do not restrict them. A replay of reads
+    therefore sends no statement that calls such a function or names one of its callers.
     """
     target, facts = options.target, facts or Facts("")
     library = facts.library | (read_facts or facts).library
@@ -72,21 +74,25 @@ def engine_options(
 
 
 def row_bound(sessions: int, max_allowed_packet: int | None) -> int:
-    """Return the largest row that a session reads, in bytes: no more than the target says it sends.
+    """Return the largest row that a session may read, in bytes. The target's max_allowed_packet limits it.
 
-    All sessions together hold ROWS_BYTES of them, or MIN_ROW_BYTES each where that is more.
+    All sessions together may use ROWS_BYTES, but each session gets at least MIN_ROW_BYTES.
     """
     says = max(max_allowed_packet or MAX_ROW_BYTES, MIN_ROW_BYTES)
     return min(says, max(ROWS_BYTES // max(sessions, 1), MIN_ROW_BYTES), MAX_ROW_BYTES)
 
 
 def keeps_from_libraries(options: ReplayOptions) -> bool:
-    """Whether functions of the target's libraries are not called: only reads are sent, and none that acts on it."""
+    """Whether calls of library functions are excluded. This holds if writes and statements of the kind `instance` are
+    not allowed.
+    """
     return not options.allow_writes and "instance" not in options.allow_statements
 
 
 def permitted(options: ReplayOptions) -> dict[str, Any]:
-    """Return what the engine lets through, as bits: it reads each statement itself, whatever the tape says of it."""
+    """Return the statements that the engine permits, as bit masks. The engine classifies each statement again,
+    regardless of the tape.
+    """
     dangers = options.allow_statements | (IMPLIED_BY_WRITES if options.allow_writes else frozenset())
     classes = CLASSES if options.allow_writes else READING
     return {
@@ -109,5 +115,5 @@ def _address(target: Target) -> EngineAddress:
 
 
 def _monotonic(real_ns: int | None) -> int:
-    """Return a time of the wall clock on CLOCK_MONOTONIC; 0 = none."""
+    """Convert a wall clock time to CLOCK_MONOTONIC. None gives 0."""
     return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)

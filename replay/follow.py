@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape that a capture is still writing: each piece that it publishes is planned as it comes, and fed.
+"""Replays a tape that a capture is still writing. Each published piece is planned and fed when it arrives.
 
-piece 0 (what was published at the start) ─► plan ─► engine: zero
+piece 0 (published before the start) ─► plan ─► engine: zero
 piece 1, 2, ... ─► a plan each, with the first one's zero ─► engine: more sessions, more events
 """
 
@@ -22,39 +22,43 @@ from .plan.make_plan import PlanRequest, make_plan
 from .plan.rules import Plan
 from .run_folder import open_storage
 
-# An event is published this long after it ended, at latest: so much later than on the tape it has to be due.
+# The capture publishes an event at most this long after the end of the event. The replay must run at least this much
+# later than the tape.
 PUBLISHED_WITHIN_PARTS, SLACK_NS = 2, 3_000_000_000
-# A session whose source does not show that it quits is disconnected after this time of silence.
+# Silence after which a session is disconnected, if the tape's source does not show when sessions quit.
 REST_NS = 30_000_000_000
 SHOW_QUITS = ("packets", "general")
 
 
 class Growing(Protocol):
-    """A tape under way: pieces of it as small tapes, and at the end the whole of what was given."""
+    """A tape that is still being written.
+
+    It yields its pieces as small tapes, and finally the whole tape read so far.
+    """
 
     @property
     def part_every_ns(self) -> int:
-        """How often the capture publishes, at latest."""
+        """The longest time between two publications of the capture."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the capture has ended and all of it was given."""
+        """Whether the capture has ended and all its pieces were returned."""
 
     def more(self) -> Folder | None:
-        """Return what was published since the last call; None where there is nothing just now."""
+        """Return the events published since the last call as a tape, or None if there are none yet."""
 
     def done(self, tape: Folder) -> None:
-        """Take back a piece."""
+        """Release a piece that is no longer needed."""
 
     def finish(self) -> Folder:
-        """Return the tape of all that was given."""
+        """Return the tape that contains all returned pieces."""
 
     def story(self) -> dict[str, Any]:
-        """Return run.json's `follow`."""
+        """Return the field `follow` of run.json."""
 
 
 def check_follow(options: ReplayOptions) -> None:
-    """Raise InputError for what needs the whole tape before the first event is sent."""
+    """Raise InputError for options that need the whole tape before the first event is sent."""
     pace, selection = options.pace, options.selection
     wrong = {
         "--pace none": not pace.paced,
@@ -75,14 +79,14 @@ def check_follow(options: ReplayOptions) -> None:
 
 
 def first_piece(growing: Growing) -> Folder:
-    """Return what was published at the start."""
+    """Return the events published before the replay started."""
     while (tape := growing.more()) is None:
         pass
     return tape
 
 
 def late_start(options: ReplayOptions, plan: Plan, growing: Growing) -> ReplayOptions:
-    """Return the options with a start so late that the capture publishes each event before it is due."""
+    """Return the options with a later start time, so that the capture publishes each event before it is due."""
     lag = PUBLISHED_WITHIN_PARTS * growing.part_every_ns + SLACK_NS
     wait = min(max(lag - (time.time_ns() - plan.zero_ns), 0), lag)
     if options.start_at_ns is not None or wait == 0:
@@ -91,7 +95,10 @@ def late_start(options: ReplayOptions, plan: Plan, growing: Growing) -> ReplayOp
 
 
 def rest_ns(plan: Plan) -> int:
-    """Return after which silence sessions are disconnected; 0 where the tape shows when they quit."""
+    """Return the silence in nanoseconds after which sessions are disconnected.
+
+    0 if the tape shows when sessions quit.
+    """
     if plan.tape.info.get("source") in SHOW_QUITS:
         return 0
     with open_storage(plan.spill) as con:
@@ -100,7 +107,9 @@ def rest_ns(plan: Plan) -> int:
 
 
 class Pieces:
-    """Plans and feeds the pieces after the first, whose plan is `plan`; its counts grow with them."""
+    """Plans and feeds the pieces after the first one. `plan` is the plan of the first piece; its counts grow with each
+    piece.
+    """
 
     def __init__(self, growing: Growing, plan: Plan, outcomes: Path) -> None:
         self.growing = growing
@@ -108,7 +117,7 @@ class Pieces:
         self._outcomes = outcomes
 
     def feed(self, engine: Engine, is_stopped: Callable[[], bool]) -> None:
-        """Feed each piece as it comes, until the capture has ended or the run is stopped."""
+        """Feed each piece when it arrives, until the capture has ended or the run is stopped."""
         after = self._plan
         while not is_stopped() and not self.growing.is_over:
             if (tape := self.growing.more()) is None:
@@ -127,7 +136,7 @@ class Pieces:
             after.excluded_statements.replace(self._plan.excluded_statements)
 
     def _plan_of(self, tape: Folder, after: Plan) -> Plan:
-        """Return the plan of a piece, whose events count from now on."""
+        """Return the plan of a piece and add its events to the counts of the whole plan."""
         spill = self._plan.spill / f"piece-{after.piece + 1:06d}"
         spill.mkdir(mode=0o700)
         whole = self._plan
@@ -144,7 +153,7 @@ class Pieces:
 
 
 def settle(growing: Growing, plan: Plan) -> dict[str, Any]:
-    """Make the plan's tape the whole of what was given; return run.json's `follow`."""
+    """Replace the plan's tape by the whole followed tape. Return `follow` of run.json."""
     plan.tape = growing.finish()
     plan.files = plan.tape.files("events")
     plan.measured = {}
@@ -154,7 +163,7 @@ def settle(growing: Growing, plan: Plan) -> dict[str, Any]:
 
 
 def follow_lines(info: dict[str, Any]) -> list[str]:
-    """Return the first lines of a run that followed a tape: how far it was, how far it is, and what is lost."""
+    """Return the first report lines of a run that followed a tape: its progress and its lost events."""
     story = info.get("follow")
     if not story:
         return []
@@ -178,7 +187,7 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
 
 
 def follow_problem(story: dict[str, Any] | None) -> str | None:
-    """Return why a run that followed a tape is not whole, None where it is."""
+    """Return why a run that followed a tape is incomplete, or None if it is complete."""
     if story and story["lost"]:
         return f"the capture's --keep dropped {plural(story['lost'], 'event')} before the replay could read them"
     if story and story["ended"] == "killed":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the options of one replay. Times in nanoseconds."""
+"""Options of one replay. Times are in nanoseconds."""
 
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,16 +17,20 @@ READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 
 @dataclass(frozen=True)
 class ReplayOptions(EngineSettings):
-    """Everything that can be set; schemas/names.toml explains what the engine takes as it is.
+    """All options of a replay. Options that the engine uses directly are inherited; schemas/names.toml explains them.
 
-    `output`: the run's folder, which must not exist. `reads_to`: a second target, with the same data, that answers
-    reads outside transactions. `commit_order`: sessions wait for each other's commits, as on the tape.
-    `stop_after_ns`: nothing is sent after this time of the run. `start_at_ns`: when, since 1970, the first event is
-    due; None = as soon as all is ready. `init`: statements that every connection begins with. `slice_ns`: how often
-    outcomes are written. `sample_ns`: how often the target's counters are kept; 0 = never. `summaries`: keep what
-    Percona Toolkit says. `query_plans`: keep EXPLAIN of the costliest statements. `schema_facts`: keep what the tape's
-    schemas are on the target. `host_metrics`: the target's machine as ssh://user@host, where it is another; its
-    counters are kept as well.
+    - `output`: the run's folder, which must not exist.
+    - `reads_to`: a second target with the same data, which gets the reads outside transactions.
+    - `commit_order`: sessions wait for each other's commits, as on the tape.
+    - `stop_after_ns`: nothing is sent after this time of the run.
+    - `start_at_ns`: when the first event is due, since 1970; None means as soon as possible.
+    - `init`: statements at the start of every connection.
+    - `slice_ns`: how often outcomes are written.
+    - `sample_ns`: how often the target's counters are sampled; 0 means never.
+    - `summaries`: keep the reports of Percona Toolkit.
+    - `query_plans`: keep EXPLAIN of the costliest statements.
+    - `schema_facts`: keep properties of the tape's schemas on the target.
+    - `host_metrics`: the target's machine as ssh://user@host, if it is remote. Its counters are sampled as well.
     """
 
     target: Target
@@ -53,11 +57,11 @@ class ReplayOptions(EngineSettings):
 
     @property
     def engine_settings(self) -> dict[str, Any]:
-        """What the engine takes as it is, by its names."""
+        """The options that the engine uses directly, by their names in the engine."""
         return {setting.name: getattr(self, setting.name) for setting in fields(EngineSettings)}
 
     def rules(self) -> Rules:
-        """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""
+        """Return the options that affect the plan. Raises InputError for an unknown name in `allow_statements`."""
         return Rules(
             pace=self.pace,
             allow_writes=self.allow_writes,
@@ -73,14 +77,16 @@ class ReplayOptions(EngineSettings):
 
     @property
     def first_statements(self) -> str | None:
-        """Return what every connection begins with, a statement a line: reads only is told to the server first."""
+        """Return the statements at the start of every connection, one per line. Without writes, the first makes the
+        session read-only.
+        """
         parts = [*(() if self.allow_writes else (READ_ONLY,)), *(" ".join(text.split("\n")) for text in self.init)]
         return "\n".join(parts) or None
 
     def with_steps(self, source: tuple[int, int] | None, target: tuple[int, int] | None) -> "ReplayOptions":
-        """Return options whose sessions number the rows of an INSERT as the source does, where the target does not.
+        """Return options whose sessions generate ids with the source's steps, if the target's steps differ.
 
-        `source`, `target`: increment and offset of each; None = not known.
+        `source`, `target`: auto_increment_increment and auto_increment_offset of each. None means unknown.
         """
         if not self.overrides.ids or source is None or source == target:
             return self
@@ -88,7 +94,7 @@ class ReplayOptions(EngineSettings):
         return replace(self, init=(f"SET {steps}", *self.init))
 
     def as_json(self) -> dict[str, Any]:
-        """Return run.json's `parameters`."""
+        """Return `parameters` of run.json."""
         return {
             **self.pace.as_json(),
             "selection": self.selection.as_json(),

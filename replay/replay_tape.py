@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape: checks tape and target, plans, refuses what must not run, then runs the plan and sums it up."""
+"""Replay a tape: check tape and target, plan, refuse unsafe replays, run the plan, and complete the run."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -39,18 +39,23 @@ def replay(
     growing: Growing | None = None,
     group: ReplayGroup = ALONE,
 ) -> RunSummary:
-    """Replay a tape against a target into a new run folder and return the run.
+    """Replay a tape against a target into a new run folder. Return the run.
 
-    `growing`: the tape is under way, and is replayed as it grows, until its capture ends or the run is stopped.
-    `group`: the replays of parts of one tape that begin at the same moment.
-    In the main thread, Ctrl-C (or SIGTERM) once stops sending and ends the run as partial; twice ends it now.
-    Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
+    `growing`: a tape that is still being written. It is followed until its capture ends or the run is stopped. `group`:
+    the replays of parts of one tape that begin at the same moment.
+
+    In the main thread, the first Ctrl-C (or SIGTERM) stops sending and ends the run as partial. The second one ends it
+    at once.
+
+    - InputError: the tape or the options are invalid.
+    - TargetError: the target cannot be reached.
+    - RefusedError: the pre-flight refuses the replay.
     """
     watcher = watcher or Watcher()
     if growing is not None:
         check_follow(options)
     tape = opened(tape_path, growing)
-    options.rules()  # what is wrong with them is an error before the folder is made
+    options.rules()  # reports invalid options before the folder is made
     refuse(check_tape(tape.info, options.partial_ok))
     with new_run(options.output) as folder:
         task = checked(tape, options, folder, watcher, group)
@@ -63,7 +68,7 @@ def replay(
 def checked(
     tape: Folder, options: ReplayOptions, folder: RunFolder, watcher: Watcher, group: ReplayGroup
 ) -> ReplayTask:
-    """Ask the servers, plan the tape, and check all of it. Raises what `replay` raises."""
+    """Query the servers, plan the tape and check everything. Raises the exceptions of `replay`."""
     rules = options.rules()
     with closing(options.target.connect(options.connect_timeout_s)) as con:
         options = replace(options, target=options.target.settled(con))
@@ -101,9 +106,9 @@ def checked(
 
 
 def run_task(task: ReplayTask) -> RunSummary:
-    """Run a checked plan into its folder, and sum it up."""
+    """Run a checked plan into its folder and complete the run."""
     running = Replay(task)
-    with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
+    with stop_on_signals(running.stop):  # from the first to the last run.json: every started run is completed
         task.folder.write(running.info)
         return finish(running.run())
 
@@ -119,7 +124,10 @@ def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None) -
 
 
 def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
-    """Keep what the tape's schemas are on the target. Raises TargetError where it can't be reached any more."""
+    """Keep properties of the tape's schemas on the target.
+
+    Raises TargetError if the target cannot be reached any more.
+    """
     renamed = options.overrides.schemas
     with small_database() as con, closing(options.target.connect(options.connect_timeout_s)) as server:
         there = {name: renamed.get(name, name) for name in tape_schemas(con, plan.tape, options.target.db)}
@@ -127,7 +135,7 @@ def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
 
 
 def read_target_facts(options: ReplayOptions) -> Facts | None:
-    """Return what is known of the read target. Raises TargetError where it can't be reached."""
+    """Return the facts of the read target, or None if there is none. Raises TargetError if it cannot be reached."""
     if options.reads_to is None:
         return None
     with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
@@ -135,7 +143,7 @@ def read_target_facts(options: ReplayOptions) -> Facts | None:
 
 
 def common_collations(facts: Facts, read_target: Facts | None) -> dict[int, str]:
-    """Return the collations that every target knows by the same id and name."""
+    """Return the collations that have the same id and name on every target."""
     known = facts.collations or {}
     if read_target is None:
         return known
@@ -143,7 +151,7 @@ def common_collations(facts: Facts, read_target: Facts | None) -> dict[int, str]
 
 
 def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
-    """Return the target's machine, where it can be seen, and this one. Raises TargetError where ssh gets nowhere."""
+    """Return this machine and the target's machine, if it is visible. Raises TargetError if ssh cannot connect."""
     if not options.sample_ns:
         return ()
     if options.host_metrics:
@@ -154,7 +162,7 @@ def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Raise RefusedError with every finding that refuses the replay; return where there is none."""
+    """Raise RefusedError with the text of every refusing finding. Do nothing if there is none."""
     reasons = [finding.text for finding in findings if finding.severity == "refuse"]
     if reasons:
         raise RefusedError("refused: " + "\n           ".join(reasons))

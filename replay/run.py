@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a plan: three threads around the engine.
+"""Run a plan with three threads around the engine.
 
 feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
 writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
@@ -35,7 +35,7 @@ TICK_S = 1.0
 
 
 class RunLogs:
-    """What a run logs next to its outcomes: counters of each second, changes of speed, counters of the servers."""
+    """The logs of a run besides its outcomes: counters per second, speed changes, counters of the servers."""
 
     def __init__(self, task: ReplayTask) -> None:
         options, folder = task.options, task.folder
@@ -44,18 +44,22 @@ class RunLogs:
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, task.hosts)
 
     def gather(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Write the rest of them when the run has ended."""
+        """Write the remaining ticks and samples after the end of the run."""
         self.ticks.gather(con)
         self.sampler.flush(con)
 
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run whose outcomes are written and whose run.json (`info`) is not complete yet.
+    """A run whose outcomes are written, but whose run.json (`info`) is incomplete.
 
-    `stops`: how often the user stopped it; `timed_out`: it reached `stop_after_ns`; `rows_written`: outcomes of sent
-    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads; `standstill`:
-    who waited for whom where it went on only by broken waits. Of several drivers `drivers` is what they came to.
+    - `stops`: how many times the user stopped it.
+    - `timed_out`: it reached `stop_after_ns`.
+    - `rows_written`: number of outcomes of sent events.
+    - `feeder_error`: why the tape was not read to its end.
+    - `cpu_ns`: CPU time of this process, over all threads.
+    - `standstill`: the chain of waits, if the replay progressed only by broken waits.
+    - `drivers`: the combined result of several drivers.
     """
 
     task: ReplayTask
@@ -74,10 +78,12 @@ class EndedRun:
 
 @dataclass(frozen=True)
 class DriversEnd:
-    """What several drivers came to.
+    """The combined result of several drivers.
 
-    `partial`: why not all was sent, or None; `sent_unknown`: events of lost drivers of which nobody knows whether they
-    were sent; `warnings`: what the drivers warned of; `cores`: of all hosts.
+    - `partial`: why events were not sent, or None.
+    - `sent_unknown`: events of lost drivers that may or may not have been sent.
+    - `warnings`: warnings of the drivers.
+    - `cores`: number of cores of all hosts.
     """
 
     partial: str | None
@@ -87,7 +93,7 @@ class DriversEnd:
 
 
 class Replay:
-    """A replay that has passed its pre-flight. `run` is called once."""
+    """A replay that has passed its pre-flight. Call `run` once."""
 
     def __init__(self, task: ReplayTask) -> None:
         self.task = task
@@ -107,10 +113,10 @@ class Replay:
         self.threads_peak = 0
         self._cpu_before = process_cpu_ns()
         self._errors: dict[str, BaseException] = {}
-        self._news = threading.Event()  # the writer or feeder has something that the main thread has to look at
+        self._news = threading.Event()  # wakes the main thread when the writer or feeder ends
 
     def run(self) -> EndedRun:
-        """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
+        """Send all events and write their outcomes. Raises QuerytapeError if the outcomes cannot be written."""
         with closing(self.engine), self.live, ExitStack() as ending:
             ending.callback(self.task.watcher.ended)
             self.task.watcher.running(self.live)
@@ -162,7 +168,7 @@ class Replay:
         return threading.Thread(target=guarded, name=name, daemon=True)
 
     def _raise_writer_error(self) -> None:
-        """Raise what ended the writer early: without outcomes there is no run."""
+        """Raise the error that ended the writer early. A run needs its outcomes."""
         error = self._errors.get("writer")
         if isinstance(error, (OSError, duckdb.Error, NativeFault)):
             reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
@@ -171,19 +177,19 @@ class Replay:
             raise error
 
     def stop(self) -> None:
-        """Ctrl-C: the first sends nothing more, the second cuts the connections."""
-        if self._ended:  # the accounting is being closed: it is finished
+        """Handle Ctrl-C. The first Ctrl-C stops sending, the second cuts the connections."""
+        if self._ended:  # the run is completing its accounting
             return
         self.stops += 1
         if self._started:
             self.engine.stop(min(self.stops, 2))
-        with suppress(RuntimeError, OSError):  # the signal came while a line was being written, or ended its terminal
+        with suppress(RuntimeError, OSError):  # the signal interrupted an output line, or closed the terminal
             self.task.watcher.stopping(self.stops)
 
     # ---- the three threads ----
 
     def _feed(self, planner: duckdb.DuckDBPyConnection) -> None:
-        """Give the engine one window of the plan after the other."""
+        """Feed the engine one window of the plan after another."""
         with planner as con:
             for stream in feed_streams(con, self.task.plan):
                 if self._is_stopped():
@@ -197,7 +203,7 @@ class Replay:
         return bool(self.stops or self.timed_out or self.standstill or self.engine.peek().ended_by)
 
     def _write(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
+        """Write outcomes and ticks in time slices. A slice that ends early is the last one."""
         number = 0
         while True:
             until = time.monotonic_ns() + self.task.options.slice_ns
@@ -218,7 +224,7 @@ class Replay:
             stream.close()
 
     def _watch(self, writer: threading.Thread) -> EngineStats:
-        """Look at the counters once a second until the writer has everything; return the last ones."""
+        """Read the counters once a second until the writer has ended. Return the last counters."""
         due = time.monotonic() + TICK_S
         while True:
             self._news.wait(max(due - time.monotonic(), 0))
@@ -251,7 +257,7 @@ class Replay:
         self.task.watcher.tick(self.logs.ticks.take(stats), stats.executed + stats.not_sent, self.task.plan)
 
     def _write_sessions(self, storage: duckdb.DuckDBPyConnection) -> None:
-        """Write what is known at the end alone, and close the writer's database."""
+        """Write the results of the sessions, which are known only at the end. Close the writer's database."""
         stream = self.engine.session_results()
         with storage as con:
             con.register("results", stream)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the folder of a run, private and complete only at the end, and the databases that work in it."""
+"""Create the private folder of a run and the databases that work in it. The folder is complete only at the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class RunFolder:
         self.spill = path / "spill"
 
     def open(self) -> Folder:
-        """Return it as a folder that can be read."""
+        """Return the run as a readable folder."""
         return open_folder("run", self.path)
 
     def write(self, info: dict[str, Any]) -> None:
@@ -34,20 +34,21 @@ class RunFolder:
         write_json(self.path / "run.json", info)
 
     def clean(self) -> None:
-        """Remove the files that only the replay itself needed."""
+        """Remove the temporary files of the replay."""
         with held():
             remove_folder(self.spill)
 
 
 @contextmanager
 def new_run(path: Path) -> Iterator[RunFolder]:
-    """Make an empty run folder, held while the block lives; where that fails before run.json, the folder is removed.
+    """Create an empty run folder and lock it during the block. If the block fails before run.json is written, remove
+    the folder.
 
-    Raises InputError where something of that name is there.
+    Raises InputError if the path exists.
     """
     folder, made = RunFolder(path), False
     try:
-        with held():  # a signal finds it made or not made
+        with held():  # a signal waits until the folder is made
             new_folder(path, folder.outcomes.name, folder.spill.name)
             made = True
         with hold(path):
@@ -59,8 +60,9 @@ def new_run(path: Path) -> Iterator[RunFolder]:
 
 
 def open_storage(spill: Path, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
-    """Return a database of its own for one thread of ours.
+    """Return a separate database for one of our threads.
 
-    One DuckDB thread, so that sorting the plan does not disturb the timing; 64-bit offsets for statements in Arrow.
+    It uses one DuckDB thread, so that sorting the plan does not disturb the timing. Arrow uses 64-bit offsets for
+    statements.
     """
     return open_database(spill, memory_limit, threads=1, large_arrow=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums up a run that has ended: writes what was never sent, closes the accounting, completes run.json."""
+"""Complete a run that has ended: write outcomes of unsent events, the accounting and run.json."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -35,7 +35,7 @@ from .run_folder import open_storage
 from .task import tape_info
 
 IN_ACCOUNTING = tuple(name for name, counter in COUNTERS.items() if counter.in_accounting)
-# Variables of a server that change by themselves.
+# Variables of a server that change without user action.
 VOLATILE_VARIABLES = frozenset(
     {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "gtid_binlog_state", "rand_seed1"}
 )
@@ -44,13 +44,13 @@ ENDED_BY = {
     EndedBy.LOSS: "a connection was lost (--on-lost stop)",
     EndedBy.OVERLOAD: "the queue was full while events were overdue (--overload stop)",
 }
-CONNECTION_REASONS = ("connect_failed", "connection_lost", "transaction_lost")  # of events that were not sent
+CONNECTION_REASONS = ("connect_failed", "connection_lost", "transaction_lost")  # reasons for unsent events
 LATE_REASONS = ("drain_timeout", "stopped", "tape_unread")
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A finished run: its folder, what run.json says, and the errors by number. Times in nanoseconds."""
+    """A finished run: its folder, its run.json, and its errors by number. Times are in nanoseconds."""
 
     path: Path
     info: dict[str, Any]
@@ -60,12 +60,12 @@ class RunSummary:
 
     @property
     def complete(self) -> bool:
-        """Whether it ran to its end and the accounting balances."""
+        """Whether the run reached its end and its accounting is balanced."""
         return self.info["partial"] is None and bool(self.info["accounting"]["balanced"])
 
 
 def finish(run: EndedRun) -> RunSummary:
-    """Complete the run's folder and return what it came to. Raises QuerytapeError where its files can't be read."""
+    """Complete the run's folder and return the run. Raises QuerytapeError if its files cannot be read."""
     try:
         with open_storage(run.task.folder.spill) as con:
             return _finish(run, con)
@@ -73,7 +73,7 @@ def finish(run: EndedRun) -> RunSummary:
         raise QuerytapeError(
             f"{run.task.folder.path}: cannot complete the accounting: {plain_reason(error)}"
         ) from error
-    finally:  # whatever ended it: what only the replay needed goes
+    finally:  # always remove temporary files
         run.task.folder.clean()
         run.logs.speed.clean()
         forget_stop(run.task.folder.path)
@@ -119,7 +119,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         run.info["generator"]["cores"] = run.drivers.cores
     run.info["files"] = file_entries(folder, con)
     run.info["generator"]["warnings"] = run_warnings(run)
-    run.task.folder.write(run.info)  # whatever fails from here on, the run has its accounting
+    run.task.folder.write(run.info)  # later failures leave the accounting intact
     run.info["prepared"] = _try(run, "prepared", _end_prepared)
     run.info["generator"]["warnings"] += prepared_warnings(run.info["prepared"])
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
@@ -132,7 +132,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
 
 
 def run_warnings(run: EndedRun) -> list[str]:
-    """Return warnings about the run's times; each driver has looked at its own machine."""
+    """Return warnings about the run's times. With several drivers, each has checked its own machine."""
     if run.drivers is not None:
         return order_warnings(run.info) + run.drivers.warnings
     standstill = [] if run.standstill is None else [run.standstill.text]
@@ -140,7 +140,7 @@ def run_warnings(run: EndedRun) -> list[str]:
 
 
 def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
-    """Return what the target says once the run is over; where that fails, the reason is kept and nothing is lost."""
+    """Query the target after the run. A failure is recorded in run.json and does not affect the run."""
     try:
         return ask(run)
     except Exception as error:
@@ -151,9 +151,9 @@ def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
 
 
 def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -> list[dict[str, Any]]:
-    """Return what run.json says of the run's Parquet files. `folder`: as it was opened while the run went on.
+    """Return the entries of the run's Parquet files in run.json. `folder`: opened before the run was finished.
 
-    `con`: a database to ask; None = one of its own.
+    `con`: the database to use; None opens one.
     """
     return [
         file_entry(folder.path, file, rows)
@@ -163,7 +163,7 @@ def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -
 
 
 def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, int]) -> str | None:
-    """Return why the run did not come to its end, None where it did."""
+    """Return why the run is partial, or None if it reached its end."""
     at_s = max(run.stats.now_ns, 0) / 1e9
     not_sent = f"{plural(accounting['not_sent'], 'event')} not sent"
     cut = run.stats.drain_timeout
@@ -193,14 +193,14 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
 
 
 def _why_not_fed(error: BaseException) -> str:
-    """Return why the feeder ended; what DuckDB says, also through a stream, is put into our words."""
+    """Return why the feeder ended. Errors of DuckDB, also through a stream, get plain messages."""
     if isinstance(error, (duckdb.Error, NativeFault)):
         return plain_reason(error)
     return str(error)
 
 
 def _target_gone(run: EndedRun) -> str | None:
-    """Return the target's error where it takes no connection any more."""
+    """Return the target's error if it accepts no connection any more."""
     try:
         run.task.options.target.connect(run.task.options.connect_timeout_s).close()
     except TargetError as error:
@@ -209,7 +209,7 @@ def _target_gone(run: EndedRun) -> str | None:
 
 
 def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
-    """Return the target's variables that have changed: name -> [before, after]; None where it can't be asked."""
+    """Return the target's changed variables: name -> [before, after]. None if it cannot be queried."""
     before: dict[str, str] = run.info["target"]["variables"]
     try:
         with closing(run.task.options.target.connect(run.task.options.connect_timeout_s)) as con:
@@ -221,7 +221,10 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
 
 
 def _end_prepared(run: EndedRun) -> dict[str, Any] | None:
-    """End what the replay prepared and did not end; None where there is none. Of several drivers the lead does it."""
+    """Roll back the XA transactions that the replay prepared and did not end. None if there are none.
+
+    With several drivers, only the lead does this.
+    """
     before, options = run.info["target"].get("prepared"), run.task.options
     if "driver" in run.info or not options.allow_writes:
         return None
@@ -229,7 +232,7 @@ def _end_prepared(run: EndedRun) -> dict[str, Any] | None:
 
 
 def _query_cache(run: EndedRun) -> dict[str, Any] | None:
-    """Return the counters of the query cache before and after the run; None of a server that has none."""
+    """Return the counters of the query cache before and after the run. None if the server has no query cache."""
     before = (run.info["query_cache"] or {}).get("before")
     if before is None:
         return None
@@ -238,7 +241,7 @@ def _query_cache(run: EndedRun) -> dict[str, Any] | None:
 
 
 def _server_counters(run: EndedRun) -> dict[str, Any] | None:
-    """Return the server's counters of writes before and after the run; None of a run without writes."""
+    """Return the server's write counters before and after the run. None for a run without writes."""
     before = (run.info.get("server_counters") or {}).get("before")
     if before is None:
         return None
@@ -246,7 +249,7 @@ def _server_counters(run: EndedRun) -> dict[str, Any] | None:
 
 
 def _summaries(run: EndedRun) -> list[str]:
-    """Keep what Percona Toolkit says; return the names of its tools that ran."""
+    """Keep the reports of Percona Toolkit. Return the names of the tools that ran."""
     if not run.task.options.summaries:
         return []
     servers = {
@@ -278,5 +281,5 @@ def _first_error(run: EndedRun) -> str:
 
 
 def _drained(run: EndedRun, end_ns: int) -> int:
-    """Return how long answers were waited for after the last due time."""
+    """Return how long the run waited for answers after the last due time, in nanoseconds."""
     return max(end_ns - run.task.plan.last_due_ns, 0) if run.task.options.pace.paced else 0

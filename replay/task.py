@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One replay that may begin: what is sent, how, to which servers, into which folder; and its run.json at the start."""
+"""A replay that may begin: its plan, options, servers and folder. Also builds run.json at the start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,8 +23,11 @@ from .watcher import ALONE, ReplayGroup, Watcher
 class ReplayTask:
     """A replay that has passed its pre-flight.
 
-    `facts`: of the target; `read_facts`: of the read target, if there is one. `hosts`: the machines whose counters are
-    kept. `pieces`: the later pieces of a tape that is still being written. `group`: the replays that begin with it.
+    - `facts`: facts of the target.
+    - `read_facts`: facts of the read target, if there is one.
+    - `hosts`: the machines whose counters are sampled.
+    - `pieces`: the later pieces of a followed tape.
+    - `group`: the replays that begin at the same moment.
     """
 
     plan: Plan
@@ -39,7 +42,7 @@ class ReplayTask:
 
 
 def first_info(task: ReplayTask) -> dict[str, Any]:
-    """Return run.json as it is written before anything is sent."""
+    """Return run.json before anything is sent."""
     options, facts, reads = task.options, task.facts, task.read_facts
     return {
         "format_version": FORMAT_VERSION,
@@ -60,7 +63,10 @@ def first_info(task: ReplayTask) -> dict[str, Any]:
 
 
 def ask_counters(task: ReplayTask) -> dict[str, Any]:
-    """Return run.json's `query_cache` and `server_counters`: what the servers count now, if a change would matter."""
+    """Return `query_cache` and `server_counters` of run.json with the counters before the run.
+
+    Counters that the replay cannot affect are omitted.
+    """
     options, found = task.options, {}
     if "query_cache_type" in (task.read_facts or task.facts).variables:
         counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
@@ -72,7 +78,7 @@ def ask_counters(task: ReplayTask) -> dict[str, Any]:
 
 
 def tape_info(plan: Plan) -> dict[str, Any]:
-    """Return run.json's `tape`."""
+    """Return `tape` of run.json."""
     tape = plan.tape
     return {
         "path": str(tape.path.absolute()),

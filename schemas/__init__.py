@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract between the stages: columns, codes and folders of tapes and runs."""
+"""The shared definitions of all stages: columns, codes, and folders of tapes and runs."""
 
 from typing import TYPE_CHECKING
 

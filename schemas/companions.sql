@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which commands go with an EXECUTE, so that both are selected or neither? One row each: session, seq, and of its EXECUTE
--- lead_seq, lead_ns, lead_digest, lead_class, lead_db. Long data and RESET go with the next EXECUTE of their statement (RESET
--- with the one before where none follows), FETCH with the one before.
--- Input: view tape_events with session, seq, start_ns, command, stmt, digest, class, db.
--- By hand: CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet'; this text
+-- Which commands belong to an EXECUTE, so that a selection keeps both or neither? The result has one row for each
+-- command: session, seq, and lead_seq, lead_ns, lead_digest, lead_class and lead_db of its EXECUTE.
+--
+-- Long data and RESET belong to the next EXECUTE of their statement. If no EXECUTE follows, a RESET belongs to the
+-- previous one. A FETCH always belongs to the previous EXECUTE.
+--
+-- Input: the view tape_events with session, seq, start_ns, command, stmt, digest, class, db.
+--
+-- Run by hand: CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet'; this text
 WITH followers AS (
     SELECT session, stmt, seq, command FROM tape_events
     WHERE command IN ('long_data', 'reset_stmt', 'fetch') AND stmt IS NOT NULL

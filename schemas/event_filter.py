@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say which events of a tape are meant: by account, schema, digest, class, session and time."""
+"""Select events of a tape by account, schema, digest, class, session and time."""
 
 import re
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ from ..common.units import utc_time
 from .names import CLASSES
 
 DIGEST = re.compile(r"[0-9a-f]{16}")
-# What makes a session's state, next to SET, USE and temporary tables: kept wherever the session is kept.
+# Commands that set session state, besides SET, USE and temporary tables. They are kept if their session is kept.
 STATE = ("prepare", "close_stmt", "init_db", "change_user", "reset_connection", "set_option")
-# What a session has, but not what came of it: of no use before a stretch of time.
+# Commands of a session without lasting effect. They are omitted if they are older than the time range.
 OF_SESSION = ("ping", "quit", "connect")
 
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Conditions on events: each list gives alternatives, all lists that are not empty must hold.
+    """Conditions on events. The values of one list are alternatives. All non-empty lists must match.
 
-    `users` and `dbs` are names as on the tape, `digests` 16 hexadecimal digits, `classes` of names.CLASSES, `sessions`
-    numbers. Times are nanoseconds since the epoch: `from_ns` is the first kept, `to_ns` the first that is not.
-    Raises InputError for a class or digest that cannot be, or a window without time.
+    `users` and `dbs` are names on the tape. `digests` have 16 hexadecimal digits. `classes` are names from
+    names.CLASSES. `sessions` are numbers. `from_ns` and `to_ns` are nanoseconds since the epoch: `from_ns` is
+    inclusive, `to_ns` is exclusive. Raises InputError if a class or digest is invalid or the time range is empty.
     """
 
     users: tuple[str, ...] = ()
@@ -45,50 +45,56 @@ class EventFilter:
 
     @property
     def by_time(self) -> bool:
-        """Whether only a window of time is wanted."""
+        """Whether the filter has a time range."""
         return self.from_ns is not None or self.to_ns is not None
 
     @property
     def by_session(self) -> bool:
-        """Whether some sessions are excluded as a whole."""
+        """Whether the filter excludes whole sessions."""
         return bool(self.users or self.sessions)
 
     @property
     def by_event(self) -> bool:
-        """Whether events inside sessions are excluded: then transactions must be known."""
+        """Whether the filter excludes single events of a session. The transactions must then be known."""
         return bool(self.dbs or self.digests or self.classes) or self.by_time
 
     def session_sql(self) -> str:
-        """Return the conditions that hold for whole sessions, on columns `user` and `session`."""
+        """Return the SQL conditions on whole sessions, for the columns `user` and `session`."""
         parts = [among('"user"', self.users)] if self.users else []
         if self.sessions:
             parts.append(f"session IN ({', '.join(str(int(session)) for session in self.sessions)})")
         return " AND ".join(parts) or "true"
 
     def event_sql(self, prefix: str = "") -> str:
-        """Return the conditions on an event's own columns `db`, `digest` and `class`; never NULL."""
+        """Return the SQL conditions on the event columns `db`, `digest` and `class`. The result is never NULL."""
         named = (("db", self.dbs), ("digest", self.digests), ("class", self.classes))
         parts = [f"coalesce({among(prefix + name, values)}, false)" for name, values in named if values]
         return " AND ".join(parts) or "true"
 
     def time_sql(self, column: str = "start_ns") -> str:
-        """Return the condition on a time."""
+        """Return the SQL condition on the time in `column`."""
         parts = [f"{column} >= {self.from_ns}"] if self.from_ns is not None else []
         parts += [f"{column} < {self.to_ns}"] if self.to_ns is not None else []
         return " AND ".join(parts) or "true"
 
     def wanted_sql(self) -> str:
-        """Return a query of what is asked for among view tape_events: session, seq. Its transactions are kept whole."""
+        """Return a query for session and seq of the matching events in view `tape_events`.
+
+        The transactions of these events are kept whole.
+        """
         kinds = "class NOT IN ('transaction', 'session')"
         return f"SELECT session, seq FROM tape_events WHERE {kinds} AND {self.event_sql()}"
 
     def filtered_by_sql(self) -> str:
-        """Return which filter excludes an event, or NULL, in terms of what `event_selection.selection_sql` knows."""
+        """Return SQL for the name of the filter that excludes an event, or NULL.
+
+        The SQL uses the columns of `event_selection.selection_sql`.
+        """
         cases = self.exclusion_cases()
         return f"CASE {' '.join(cases)} END" if cases else "NULL"
 
     def exclusion_cases(self) -> list[str]:
-        """Return the cases of `filtered_by_sql`."""
+        """Return the CASE branches of `filtered_by_sql`."""
         cases = ["WHEN NOT is_selected THEN 'filter:session'"] if self.by_session else []
         if self.by_time:
             early = "false" if self.from_ns is None else f"{STATE_SQL} AND is_before AND is_needed"
@@ -101,7 +107,7 @@ class EventFilter:
         return cases
 
     def sentence(self) -> str:
-        """Return the conditions for people: `user app, batch; class read; from 2026-11-20 09:00:00.000`."""
+        """Return the conditions as text, such as `user app, batch; class read; from 2026-11-20 09:00:00.000`."""
         named = (("user", self.users), ("db", self.dbs), ("digest", self.digests), ("class", self.classes))
         parts = [f"{name} {', '.join(values)}" for name, values in named if values]
         parts += [f"session {', '.join(map(str, self.sessions))}"] if self.sessions else []
@@ -110,16 +116,16 @@ class EventFilter:
         return "; ".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the conditions that were given, by name."""
+        """Return the non-empty conditions by name."""
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
 
 def among(column: str, values: Iterable[str]) -> str:
-    """Return the SQL condition that a column is one of these texts."""
+    """Return an SQL condition that the column equals one of these texts."""
     return f"{column} IN ({', '.join(map(sql_text, values))})"
 
 
-# Whether an event makes its session's state.
+# SQL condition for events that set session state.
 STATE_SQL = (
     f"({among('command', STATE)} OR coalesce(class = 'session', false) OR has_flag(flags, 'use') OR prepares"
     " OR has_action(actions, 'temporary_table'))"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the events that a filter selects: transactions stay whole, and what made their sessions' state comes with them.
+"""Find the events that a filter selects. Transactions stay whole, and events that set session state are included.
 
-One rule for `replay --from`, `tape cut` and all that filters: what the first sends, the second keeps.
+`replay --from`, `tape cut` and all other filters use this rule. `tape cut` therefore keeps exactly the events that
+`replay --from` sends.
 """
 
 from collections.abc import Sequence
@@ -17,12 +18,10 @@ WITHOUT_TRANSACTIONS = ("NULL::BIGINT AS tx_seq", "NULL::BIGINT AS tx_start_ns",
 
 @dataclass(frozen=True)
 class SelectionTables:
-    """What `selection_sql` joins: SQL names of tables; None where the filter needs none of that.
+    """The SQL names of the tables that `selection_sql` joins. None if the filter does not need the table.
 
-    sessions        session, last_ns, events: the selected sessions
-    transactions    what `transactions_sql` gives
-    companions      companions.sql
-    preparing       digest: of PREPARE and DEALLOCATE as statements
+    sessions the selected sessions (session, last_ns, events) transactions the table of `find_transactions` companions
+    the result of companions.sql preparing digests of PREPARE and DEALLOCATE statements (digest)
     """
 
     sessions: str | None = None
@@ -32,23 +31,24 @@ class SelectionTables:
 
 
 def define_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the macros of names.sql and event_macros.sql."""
+    """Create the SQL macros of names.sql and event_macros.sql."""
     con.execute(ddl("names"))
     con.execute(ddl("event_macros"))
 
 
 def preparing_sql(digests: str) -> str:
-    """Return a query of the digests of PREPARE and DEALLOCATE as statements. `digests`: a tape's.
+    """Return a query for the digests of PREPARE and DEALLOCATE statements. `digests`: a table of the digests of a tape.
 
-    They make state; the EXECUTE that has the same flag does not.
+    These statements set session state. EXECUTE has the same flag but sets no state.
     """
     return f"SELECT DISTINCT digest FROM {digests} WHERE has_property(properties, 'prepares_text')"
 
 
 def find_transactions(con: duckdb.DuckDBPyConnection, kept: EventFilter, table: str) -> None:
-    """Make a table of the transactions of view tape_events, and whether any event of their chain is what is asked for.
+    """Create a table of the transactions in view `tape_events`. `is_selected` marks matching transactions.
 
-    Its columns: those of transactions.sql, and is_selected. Where nothing is asked for: session, first_seq, last_seq
+    A transaction matches if an event of its chain matches the filter. The table also has the columns of
+    transactions.sql. If the filter has no conditions on events or time, the columns are session, first_seq, last_seq
     and end_seq.
     """
     if not kept.by_event:
@@ -80,11 +80,14 @@ def selection_sql(
     joins: Sequence[str] = (),
     needed: str = "true",
 ) -> str:
-    """Return a query of the events of `source` (with `tape_ns`) with what the filter has to know, and `filtered`.
+    """Return a query for the events of `source` (with `tape_ns`), with the columns of the filter and `filtered`.
 
-    filtered: which filter excludes the event, NULL where it is selected. is_before: it lies before the stretch of time.
-    is_needed: its session may have something selected later. tx_seq, tx_start_ns, tx_selected: its transaction.
-    `columns`, `joins` and `needed` (a condition for is_needed) add what else is asked for; an event is `t`.
+    - `filtered`: the filter that excludes the event, or NULL if the event is selected
+    - `is_before`: the event is before the time range
+    - `is_needed`: its session may have selected events later
+    - `tx_seq`, `tx_start_ns`, `tx_selected`: its transaction
+
+    `columns`, `joins` and `needed` (a condition for is_needed) extend the query. The alias of an event is `t`.
     """
     chosen, joined = ["t.*", *columns], [f"{source} t", *joins]
     if tables.sessions:

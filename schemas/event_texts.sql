@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did each event say? One row for each event that has a statement or executes one: `text` is the statement with the values that
--- were bound to it. Input: view tape_events; view companions (companions.sql); function statement_text (capture/literals.py).
--- By hand: `querytape sql shop.tape -c 'SELECT text FROM event_texts WHERE session = 1 AND seq = 7'`
+-- Which statement text does each event have? The result has one row for each event that has a statement or executes
+-- one. `text` is the statement with its bound values.
+--
+-- Input: the views tape_events and companions (companions.sql), and the function statement_text (capture/literals.py).
+--
+-- Run by hand: `querytape sql shop.tape -c 'SELECT text FROM event_texts WHERE session = 1 AND seq = 7'`
 WITH prepared AS (
     SELECT session, stmt, any_value(statement) AS statement
     FROM tape_events
@@ -12,7 +15,7 @@ WITH prepared AS (
     FROM tape_events AS l
     JOIN companions AS m ON l.session = m.session AND l.seq = m.seq
     WHERE l.command = 'long_data' AND l.params IS NOT NULL
-        -- a RESET forgets what came before it
+        -- A RESET discards the long data before it.
         AND l.seq > coalesce((SELECT max(r.seq) FROM companions AS r
             JOIN tape_events AS e ON e.session = r.session AND e.seq = r.seq AND e.command = 'reset_stmt'
             WHERE r.session = m.session AND r.lead_seq = m.lead_seq AND r.seq < m.lead_seq), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes and runs: folders of Parquet files and one JSON file that names their format version."""
+"""Tapes and runs: folders with Parquet files and one JSON file that contains their format version."""
 
 import hashlib
 import json
@@ -23,14 +23,14 @@ TABLES = {
     "run": ("outcomes", "sessions", "ticks", "samples", "texts", "query_plans", "schema_facts"),
     "plans": ("samples", "plans", "schema_facts"),
 }
-# The key of the JSON that lists a table's files.
+# The JSON keys that list the files of a table.
 FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}, "plans": {"*": "files"}}
 _PART = re.compile(r"part-[a-z0-9-]{1,40}\.parquet", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Folder:
-    """An opened tape or run: its path and what its JSON file says."""
+    """An open tape or run: its path and the content of its JSON file."""
 
     kind: str
     path: Path
@@ -38,22 +38,22 @@ class Folder:
 
     @property
     def tape_info(self) -> TapeInfo:
-        """What the JSON of a tape says."""
+        """The JSON of a tape."""
         return cast(TapeInfo, self.info)
 
     @property
     def run_info(self) -> RunInfo:
-        """What the JSON of a run says."""
+        """The JSON of a run."""
         return cast(RunInfo, self.info)
 
     @property
     def plans_info(self) -> PlansInfo:
-        """What the JSON of a folder of plans says."""
+        """The JSON of a folder of plans."""
         return cast(PlansInfo, self.info)
 
     @property
     def target(self) -> ServerInfo:
-        """The server of a run; empty where its JSON has none."""
+        """The server of a run, or an empty object if the JSON has none."""
         return self.run_info.get("target") or {}
 
     @property
@@ -63,16 +63,16 @@ class Folder:
 
     @property
     def finished(self) -> bool:
-        """Whether the writer came to its end; False after a kill."""
+        """Whether the writer finished. False after a kill."""
         return bool(self.info.get("finished"))
 
     def files(self, table: str) -> tuple[Path, ...]:
-        """Return the Parquet files of one table, in order: those that the JSON names, where its writer has ended."""
+        """Return the Parquet files of a table in order. The JSON lists them if the writer has finished."""
         entries = self._listed(table)
         return self._there(table) if entries is None else tuple(self.path / name for name in sorted(entries))
 
     def source(self, table: str) -> str:
-        """Return an SQL table expression for one table; an empty one with the right columns where no file exists."""
+        """Return an SQL table expression for a table. Without files, the table is empty and has the right columns."""
         listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns(self.kind, table))
         nothing = f"SELECT {listed} WHERE false"
         files = self.files(table)
@@ -81,16 +81,19 @@ class Folder:
         return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
 
     def events_of(self, files: Sequence[str]) -> str:
-        """Return an SQL table expression of some files of events, as `duck_path` has them; numbered as in `source`."""
+        """Return an SQL table expression for some event files in `duck_path` form.
+
+        The numbering of sessions and files is the same as in `source`.
+        """
         return f"read_parquet([{', '.join(map(sql_text, files))}])"
 
     def attach(self, con: duckdb.DuckDBPyConnection, prefix: str) -> None:
-        """Create one view for each table, named `{prefix}_{table}`."""
+        """Create one view per table, named `{prefix}_{table}`."""
         for table in TABLES[self.kind]:
             con.execute(f'CREATE OR REPLACE TEMP VIEW "{prefix}_{table}" AS SELECT * FROM {self.source(table)}')
 
     def check(self) -> None:
-        """Check all files by their footers. Raises FolderError with the file, and the column where it is one's."""
+        """Check all files by their footers. Raises FolderError with the file and, if known, the column."""
         files = {table: self.files(table) for table in TABLES[self.kind]}
         for table, of_table in files.items():
             if more := [file for file in self._there(table) if file not in of_table]:
@@ -118,18 +121,21 @@ class Folder:
         return int(counts.get(table, 0)) if table in ("events", "sessions") else 0
 
     def _listed(self, table: str) -> dict[str, dict[str, Any]] | None:
-        """Return {name: entry} of the table's files that the JSON names; None where it does not name this table's."""
+        """Return {name: entry} of the files that the JSON lists for a table.
+
+        Returns None if the writer has not finished or the JSON has no such list.
+        """
         entries = self.info.get(FILE_LISTS[self.kind].get(table, FILE_LISTS[self.kind]["*"]))
         if not self.finished or entries is None:
             return None
         listed = {
             entry["file"]: entry for entry in entries if entry["file"].split("/")[0].removesuffix(".parquet") == table
         }
-        # Query plans are written after the accounting: a kill may have come between them and the JSON.
+        # Query plans are written last. A kill can occur before the JSON lists their file.
         return None if table == "query_plans" and not listed else listed
 
     def _there(self, table: str) -> tuple[Path, ...]:
-        """Return the files of a table that are there."""
+        """Return the files of a table that exist on disk."""
         single, parts = self.path / f"{table}.parquet", self.path / table
         if single.exists() or single.is_symlink():
             return (single,)
@@ -141,7 +147,7 @@ class Folder:
 
 
 def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
-    """Raise FolderError where the JSON names a file that is not one of a tape's or run's, or one twice."""
+    """Raise FolderError if the JSON lists an invalid file name or lists a file twice."""
     seen: set[str] = set()
     for key in FILE_LISTS[kind].values():
         for entry in info.get(key) or ():
@@ -159,12 +165,15 @@ def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
 
 
 def count_files(info: dict[str, Any]) -> int:
-    """Return how many source files a tape's JSON lists: one that was turned over counts as often as it was begun."""
+    """Return the number of source files in the JSON of a tape.
+
+    A followed log file that was rotated n times counts as n + 1 files.
+    """
     return sum(entry.get("times") or 1 for entry in info["files"])
 
 
 def file_name(info: dict[str, Any], number: int) -> str:
-    """Return the name of a source file by its number, which events and problems have."""
+    """Return the name of a source file by its number in events and problems."""
     behind = 0
     for entry in info["files"]:
         behind += entry.get("times") or 1
@@ -174,7 +183,7 @@ def file_name(info: dict[str, Any], number: int) -> str:
 
 
 def tape_id(info: dict[str, Any]) -> str:
-    """Return what tells a tape from others: SHA-256 of the lists of its parts and files; of a set what it says."""
+    """Return an id of a tape: SHA-256 of its lists of parts and files. The id of a set comes from its JSON."""
     if (known := info.get("set_of")) is not None:
         return str(known)
     text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what C, SQL, Python and the docs need of names.toml, and C of tape.sql and run.sql: `make names`.
+"""Generate files for C, SQL, Python and the docs from names.toml, tape.sql and run.sql. Run it with `make names`.
 
-`--check` writes nothing, and fails where a file is not what it would be.
+`--check` writes nothing, and fails if a file is out of date.
 """
 
 import json
@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 Names = dict[str, dict[str, dict[str, Any]]]
 
-# Sections as numbers in C: the prefix of their names, and the name of their enum (None: of 64 bits, or single numbers).
+# Sections that become numbers in C, with their name prefix and enum. None means 64-bit or separate constants.
 C_SECTIONS = {
     "classes": ("QT_CLASS_", "qt_class"),
     "flags": ("QT_F_", "qt_flag"),
@@ -35,9 +35,9 @@ C_SECTIONS = {
     "order_facts": ("QT_FACT_", "qt_order_fact"),
     "order_tables": ("QT_TABLE_", "qt_order_table"),
 }
-# Sections whose names C writes into files: macros of their texts, by number.
+# C code writes the names of these sections into files. They become C macros that list the names by number.
 C_TEXTS = ("classes",)
-# Sections as variables of SQL: name to number, or number to name.
+# Sections that become SQL variables. The maps go from name to number, or from number to name if the flag is true.
 SQL_MAPS = {
     "flag_bits": ("flags", False),
     "plan_flag_bits": ("plan_flags", False),
@@ -54,15 +54,15 @@ PYTHON_MAPS = {
     "PROPERTIES": "properties",
     "COMMANDS": "commands",
 }
-# Sections whose names are choices of an option of the engine, and what Python calls their type.
+# Sections whose names are the choices of an engine option, and the Python type of the option.
 CHOICES = {"pace": "PaceKind", "on_lost": "OnLost", "overload": "Overload", "tls": "TlsKind"}
-C_TYPES = {"text": "const char *", "int64": "int64_t "}  # of options; all others are int32_t
-# Tables whose rows C makes, by the file that declares them.
+C_TYPES = {"text": "const char *", "int64": "int64_t "}  # C types of options; all others are int32_t
+# C code produces the rows of these tables. The keys are the SQL files that declare the tables.
 C_TABLES = {"tape": ("events", "problems"), "run": ("outcomes", "sessions")}
 ARROW_LETTERS = {"BIGINT": "l", "INTEGER": "i", "BOOLEAN": "b", "VARCHAR": "u", "BLOB": "z"}
 WIDTH = 116
 PYTHON_TYPES = {"text": "str", "flag": "bool", "int32": "int", "int64": "int"}
-# Sections whose names Python has one by one, with this prefix.
+# Sections that become separate Python constants with this prefix.
 PYTHON_NUMBERS = {"shifts": "SHIFT_", "order_uses": "USE_", "order_facts": "FACT_", "order_tables": "TABLE_"}
 MACROS = """\
 CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
@@ -158,17 +158,17 @@ class ResultReason:
 
 
 def number_of(entry: dict[str, Any]) -> int:
-    """Return the number of a line of names.toml."""
+    """Return the number of an entry of names.toml."""
     return int(1 << entry["bit"] if "bit" in entry else entry["number"])
 
 
 def numbers(names: Names, section: str) -> dict[str, int]:
-    """Return the numbers of a section, by name."""
+    """Return the numbers of a section by name."""
     return {name: number_of(entry) for name, entry in names[section].items()}
 
 
 def c_text(names: Names) -> str:
-    """Return native/querytape_names.h."""
+    """Return the text of native/querytape_names.h."""
     lines = [
         "/* SPDX-License-Identifier: Apache-2.0 */",
         f"/* {MADE_BY} */",
@@ -205,7 +205,7 @@ def c_text(names: Names) -> str:
 
 
 def c_options(names: Names) -> list[str]:
-    """Return the structs of the engine's options and of its targets."""
+    """Return the C structs of the engine options and of the target addresses."""
     options = names["engine_options"]
     return [
         "",
@@ -239,7 +239,7 @@ def _c_explained(field: str, means: str) -> list[str]:
 
 
 def c_option_lists(names: Names) -> list[str]:
-    """Return lists of the options, as macros that call a macro for each."""
+    """Return C macros that call another macro for each option."""
     options = names["engine_options"]
     texts = {name: entry for name, entry in options.items() if entry["type"] == "text"}
     limits = {name: bounds(names, name) for name in options}
@@ -258,7 +258,7 @@ def c_option_lists(names: Names) -> list[str]:
 
 
 def bounds(names: Names, name: str) -> tuple[int | None, int | None]:
-    """Return the least and the greatest number that an option may have; None = any."""
+    """Return the minimum and maximum of an option. None means no limit."""
     entry = names["engine_options"][name]
     if entry["type"] == "choice":
         return 0, max(numbers(names, name).values())
@@ -270,7 +270,7 @@ def _joined(entries: Any) -> list[str]:
 
 
 def sql_text(names: Names) -> str:
-    """Return schemas/names.sql."""
+    """Return the text of schemas/names.sql."""
     lines = ["-- SPDX-License-Identifier: Apache-2.0", f"-- {MADE_BY}", ""]
     for variable, (section, by_number) in SQL_MAPS.items():
         pairs = numbers(names, section).items()
@@ -284,7 +284,7 @@ def sql_text(names: Names) -> str:
 
 
 def python_text(names: Names) -> str:
-    """Return schemas/names.py."""
+    """Return the text of schemas/names.py."""
     lines = [
         *PYTHON_HEAD.format(made_by=MADE_BY).splitlines(),
         *(f"    {name}: int" for name in names["counters"]),
@@ -316,7 +316,7 @@ def python_text(names: Names) -> str:
 
 
 def results_text(names: Names) -> str:
-    """Return schemas/result_names.py."""
+    """Return the text of schemas/result_names.py."""
     lines = RESULTS_HEAD.format(made_by=MADE_BY).splitlines()
     for variable, section, kind in (
         ("RESULT_KINDS", "result_kinds", "ResultKind"),
@@ -333,7 +333,7 @@ def results_text(names: Names) -> str:
 
 
 def python_options(names: Names) -> list[str]:
-    """Return the classes of the engine's options, and what is known of each."""
+    """Return the Python classes of the engine options, and the properties of each option."""
     options = names["engine_options"]
     address = {name: entry for name, entry in options.items() if entry.get("of") == "address"}
     settings = {name: entry for name, entry in options.items() if "option" in entry}
@@ -376,7 +376,7 @@ def _quoted(text: str) -> str:
 
 
 def format_text(names: Names) -> str:
-    """Return docs/format.md with its tables. Raises ValueError where the marks are missing."""
+    """Return docs/format.md with updated tables. Raises ValueError if the table marks are missing."""
     text = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
     rows = [
         f"| {status} | `{name}` | {entry[status]} |"
@@ -411,9 +411,9 @@ def _table(names: Names, section: str, key: str) -> list[str]:
 
 
 def columns_text() -> str:
-    """Return native/querytape_columns.h: the columns of tables by name, and what Arrow has to know of each.
+    """Return native/querytape_columns.h: table columns by name, and their Arrow formats.
 
-    Raises ValueError where a table is not declared as it should be, KeyError for a type that C does not write.
+    Raises ValueError if a table declaration is invalid, and KeyError if C does not support a column type.
     """
     lines = [
         "/* SPDX-License-Identifier: Apache-2.0 */",
@@ -439,7 +439,7 @@ def columns_text() -> str:
 
 
 def made() -> dict[Path, str]:
-    """Return the text of each file that is made from declarations."""
+    """Return the text of each generated file."""
     names = tomllib.loads((HERE / "names.toml").read_text(encoding="utf-8"))
     return {
         ROOT / "native" / "querytape_names.h": c_text(names),
@@ -452,7 +452,7 @@ def made() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the files, or check them."""
+    """Write the files, or check them with `--check`."""
     files = made()
     old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv:

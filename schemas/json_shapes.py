@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the JSON files of tapes, runs and plans hold: docs/format.md as types, and the check of a file against them.
+"""Types for the JSON files of tapes, runs and plans, as described in docs/format.md, and checks of files against them.
 
-Keys that a type does not name may hold anything; keys that it names may be missing. Of an entry of a list, keys that
-cannot be null must be there.
+Unknown keys may have any value. Known keys may be missing. In the entries of a list, keys that cannot be null must be
+present.
 """
 
 import json
@@ -13,10 +13,10 @@ from ..common.errors import FolderError
 from ..common.files import open_regular
 
 MAX_BYTES = 256 << 20
-MAX_TIMES = 1_000_000  # files that had one name
+MAX_TIMES = 1_000_000  # limit for source files with the same name
 MAX_INT = 1 << 63
 
-# Values that are checked more narrowly than their type: NAMES says how.
+# Types that are checked more strictly than their Python type. NAMES describes the checks.
 Count = Annotated[int, "count"]
 Few = Annotated[int, "few"]
 Time = Annotated[int, "time"]
@@ -35,7 +35,7 @@ class FileEntry(TypedDict, total=False):
 
 
 class SourceFile(TypedDict, total=False):
-    """A file that a tape was read from. `times`: how many files had its name."""
+    """A source file of a tape. `times`: number of files with the same name."""
 
     path: str
     bytes: Count | None
@@ -45,7 +45,7 @@ class SourceFile(TypedDict, total=False):
 
 
 class ServerInfo(TypedDict, total=False):
-    """A server, and what it said of itself."""
+    """A server and the properties that it reported."""
 
     name: str | None
     host: str | None
@@ -61,7 +61,7 @@ class ServerInfo(TypedDict, total=False):
 
 
 class Followed(TypedDict, total=False):
-    """What a run that followed a growing tape read of it."""
+    """The part of a growing tape that a run has read."""
 
     tape: str
     begun_last_ns: Time
@@ -73,7 +73,7 @@ class Followed(TypedDict, total=False):
 
 
 class Asked(TypedDict, total=False):
-    """How much of a workload `compare --quick` asked, or did not ask for one reason."""
+    """The part of a workload that `compare --quick` executed, or omitted for one reason."""
 
     digests: Count
     events: Count
@@ -81,7 +81,7 @@ class Asked(TypedDict, total=False):
 
 
 class QuickInfo(TypedDict, total=False):
-    """What a tape of samples has of the tape that they are of. `tape_ns`: by digest."""
+    """Properties of a tape of samples and of its original tape. `tape_ns`: time on the original tape by digest."""
 
     asked: Asked
     not_asked: dict[str, Asked]
@@ -91,7 +91,7 @@ class QuickInfo(TypedDict, total=False):
 
 
 class TapeCounts(TypedDict, total=False):
-    """Rows of a tape's tables."""
+    """Row counts of the tables of a tape."""
 
     events: Count
     sessions: Count
@@ -112,7 +112,7 @@ class OpenSessions(TypedDict, total=False):
 
 
 class Published(TypedDict, total=False):
-    """What a growing tape has so far."""
+    """The progress of a growing tape."""
 
     at: str | None
     part_every_ns: Count | None
@@ -124,7 +124,7 @@ class Published(TypedDict, total=False):
 
 
 class Dropped(TypedDict, total=False):
-    """What a tape that keeps a limited time has dropped."""
+    """Data that a tape with a limited keep time has dropped."""
 
     parts: Count
     events: Count
@@ -134,7 +134,7 @@ class Dropped(TypedDict, total=False):
 
 
 class Warned(TypedDict, total=False):
-    """A sentence of the capture on what is not on the tape."""
+    """A warning of the capture about missing data."""
 
     kind: str
     text: str
@@ -149,7 +149,7 @@ class Ended(TypedDict, total=False):
 
 
 class Renewed(TypedDict, total=False):
-    """What `--renew-idle` did."""
+    """The result of `--renew-idle`."""
 
     rate: float
     ended: list[Ended]
@@ -157,7 +157,7 @@ class Renewed(TypedDict, total=False):
 
 
 class Coverage(TypedDict, total=False):
-    """How much of the workload a log holds."""
+    """The share of the workload that a log contains."""
 
     basis: str
     executed: Count
@@ -168,14 +168,14 @@ class Coverage(TypedDict, total=False):
 
 
 class MemberTape(TypedDict, total=False):
-    """A tape of a set."""
+    """An entry for one tape of a set: its folder and its id."""
 
     folder: str
     id: str
 
 
 class TapeInfo(TypedDict, total=False):
-    """tape.json. `tapes`: those of a set, where it is one."""
+    """The content of tape.json. `tapes`: the tapes of a set, if the tape is a set."""
 
     format_version: int
     finished: bool
@@ -214,7 +214,7 @@ class TapeInfo(TypedDict, total=False):
 
 
 class PlayedTape(TypedDict, total=False):
-    """The tape of a run."""
+    """The tape that a run replayed."""
 
     path: str | None
     id: str | None
@@ -225,7 +225,7 @@ class PlayedTape(TypedDict, total=False):
 
 
 class Parameters(TypedDict, total=False):
-    """Options of a run that a report reads; a run has all of them."""
+    """The options of a run that a report reads. A run has more options."""
 
     speed: Any
     pace: Any
@@ -235,7 +235,7 @@ class Parameters(TypedDict, total=False):
 
 
 class Accounting(TypedDict, total=False):
-    """What became of a tape's events, and what the replay counted."""
+    """The fate of the events of a tape in a replay, and the counters of the replay."""
 
     tape_events: Count
     executed: Count
@@ -255,7 +255,7 @@ class Accounting(TypedDict, total=False):
 
 
 class Generator(TypedDict, total=False):
-    """What a run says of the machine that it ran on."""
+    """Properties of the host that generated the load of a run."""
 
     warnings: list[str]
     cpu_ns: float | None
@@ -263,7 +263,7 @@ class Generator(TypedDict, total=False):
 
 
 class SpeedChange(TypedDict, total=False):
-    """When the speed of a run was changed."""
+    """A change of the speed of a run, and its time."""
 
     at_ns: Time | None
 
@@ -276,7 +276,7 @@ class Counted(TypedDict, total=False):
 
 
 class Restored(TypedDict, total=False):
-    """The state of open sessions that a run restored."""
+    """Counts of the carried events of a run: restored, failed by error number, and not sent by reason."""
 
     restored: Count
     failed: dict[str, Count]
@@ -284,7 +284,7 @@ class Restored(TypedDict, total=False):
 
 
 class PlanInfo(TypedDict, total=False):
-    """What the plan of a run knew before anything was sent."""
+    """Properties of the plan of a run, known before the run starts."""
 
     planned: Any
     ids_unknown: Any
@@ -298,7 +298,7 @@ class PreparedInfo(TypedDict, total=False):
 
 
 class DriverInfo(TypedDict, total=False):
-    """A driver of a run that several replayed."""
+    """One driver of a run with several drivers."""
 
     number: Count
     host: str
@@ -312,7 +312,7 @@ class DriverInfo(TypedDict, total=False):
 
 
 class RunInfo(TypedDict, total=False):
-    """run.json."""
+    """The content of run.json."""
 
     format_version: int
     finished: bool
@@ -347,14 +347,14 @@ class RunInfo(TypedDict, total=False):
 
 
 class PlansTape(TypedDict, total=False):
-    """The tape of a folder of plans."""
+    """The tape that a folder of query plans belongs to."""
 
     path: str | None
     id: str | None
 
 
 class PlansInfo(TypedDict, total=False):
-    """plans.json."""
+    """The content of plans.json."""
 
     format_version: int
     finished: bool
@@ -370,7 +370,7 @@ class PlansInfo(TypedDict, total=False):
 
 
 class SetInfo(TypedDict, total=False):
-    """set.json."""
+    """The content of set.json."""
 
     format_version: int
     finished: bool
@@ -382,10 +382,12 @@ class SetInfo(TypedDict, total=False):
 
 
 def _shape(hint: Any) -> Any:
-    """Return a type as the check reads it.
+    """Return a type in the form that the check uses.
 
-    That is the name of a type of NAMES ("?" behind it: or null), {key: shape} for an object, {"*": shape} for one with
-    any keys ("?": or null), [shape] for a list.
+    - a type name from NAMES, with "?" appended if null is allowed
+    - {key: shape} for an object
+    - {"*": shape} for an object with any keys, plus the key "?" if null is allowed
+    - [shape] for a list
     """
     inside = get_args(hint)
     if type(None) in inside:
@@ -405,7 +407,7 @@ def _shape(hint: Any) -> Any:
 SHAPES: dict[str, dict[str, Any]] = {
     kind: _shape(hint) for kind, hint in (("tape", TapeInfo), ("run", RunInfo), ("plans", PlansInfo), ("set", SetInfo))
 }
-# What a finished tape or run cannot do without.
+# Required keys of a finished tape, run, folder of plans or set.
 NEEDED = {
     "tape": ("source", "files", "counts"),
     "run": ("tape", "target"),
@@ -426,7 +428,7 @@ NAMES = {
 
 
 def read_json(kind: str, marker: Path) -> dict[str, Any]:
-    """Return what tape.json or run.json says. Raises FolderError where it is not JSON of the shape that `kind` has."""
+    """Return the content of tape.json, run.json or a similar file. Raises FolderError if the file is invalid."""
     with open_regular(marker, FolderError) as handle:
         raw = handle.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
@@ -444,7 +446,7 @@ def read_json(kind: str, marker: Path) -> dict[str, Any]:
 
 
 def check_shape(kind: str, marker: Path, info: dict[str, Any]) -> None:
-    """Raise FolderError where a key of the JSON holds what it cannot, or a finished tape or run lacks one."""
+    """Raise FolderError if a value in the JSON has the wrong type, or if a finished folder lacks a required key."""
     try:
         _check(SHAPES[kind], info, "")
         if info.get("finished"):
@@ -457,7 +459,7 @@ def check_shape(kind: str, marker: Path, info: dict[str, Any]) -> None:
 
 
 def fitting_keys(kind: str, info: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a damaged JSON is of the shape that `kind` has: the keys that hold what they can."""
+    """Return the valid keys of a damaged JSON object."""
     fitting = {}
     for key, value in info.items():
         try:
@@ -491,7 +493,7 @@ def _check(shape: Any, value: Any, where: str) -> None:
 
 
 def _check_entry(shape: dict[str, Any], value: dict[str, Any], where: str) -> None:
-    """Raise ValueError where an entry of a list lacks what every entry has."""
+    """Raise ValueError if an entry of a list lacks a required key."""
     if where.endswith("]"):
         for key, inner in shape.items():
             if isinstance(inner, str) and not inner.endswith("?") and key not in value:
@@ -515,7 +517,7 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _check_plain(value: Any, depth: int) -> None:
-    """Raise ValueError where a number does not fit 64 bits, a text cannot be written, or lists are too deep."""
+    """Raise ValueError if a number exceeds 64 bits, a text is invalid Unicode, or the nesting is too deep."""
     if depth > 50:
         raise ValueError("found more than 50 levels of nested lists or objects")
     if isinstance(value, dict):

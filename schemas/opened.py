@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens tapes and runs for Python programs: their tables as DuckDB relations, which other libraries read as Arrow."""
+"""Open tapes and runs in Python programs. Their tables are DuckDB relations, which other libraries read as Arrow."""
 
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -17,27 +17,27 @@ AnyPath = str | PathLike[str]
 
 @dataclass(frozen=True)
 class _Opened:
-    """A tape's or run's folder. It can be given wherever a path can."""
+    """An open tape or run. It can be passed to functions that take a path."""
 
     folder: Folder
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the opened folder."""
         return self.folder.path
 
     @property
     def info(self) -> dict[str, Any]:
-        """What its JSON file says: docs/format.md describes it."""
+        """The content of the folder's JSON file, as described in docs/format.md."""
         return self.folder.info
 
     def __fspath__(self) -> str:
         return fspath(self.folder.path)
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
-        """Return one table, by its name in schemas/tape.sql or run.sql. Raises KeyError for another name.
+        """Return a table by its name in schemas/tape.sql or run.sql. Raises KeyError if the name is unknown.
 
-        Nothing is read until the relation is; it has `.arrow()`, `.df()`, `.pl()` and `__arrow_c_stream__`.
+        The table is read when the relation is read, through `.arrow()`, `.df()`, `.pl()` or `__arrow_c_stream__`.
         """
         if name not in TABLES[self.folder.kind]:
             raise KeyError(
@@ -46,7 +46,7 @@ class _Opened:
         return open_database(memory=None).sql(f"FROM {self.folder.source(name)}")
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return a query's rows; all tables are there by their names. Raises duckdb.Error."""
+        """Return the rows of a query. All tables are available by name. Raises duckdb.Error."""
         con = open_database(memory=None)
         for name in TABLES[self.folder.kind]:
             con.execute(f'CREATE TEMP VIEW "{name}" AS FROM {self.folder.source(name)}')
@@ -54,22 +54,22 @@ class _Opened:
 
 
 class Tape(_Opened):
-    """Recorded traffic."""
+    """A tape: recorded traffic."""
 
     def events(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each command of a client."""
+        """Return one row per command of a client."""
         return self.table("events")
 
     def sessions(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each original connection."""
+        """Return one row per original connection."""
         return self.table("sessions")
 
     def digests(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each normalised statement."""
+        """Return one row per normalised statement."""
         return self.table("digests")
 
     def problems(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each place of the source that was not understood."""
+        """Return one row per position in the source that could not be parsed."""
         return self.table("problems")
 
 
@@ -77,39 +77,39 @@ class Run(_Opened):
     """One replay of a tape."""
 
     def outcomes(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each event of the tape: whether and when it was sent, and what came back."""
+        """Return one row per event of the tape: whether and when it was sent, and its result."""
         return self.table("outcomes")
 
     def sessions(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each session that was opened, or should have been."""
+        """Return one row per session of the run, including sessions that could not be opened."""
         return self.table("sessions")
 
     def ticks(self) -> duckdb.DuckDBPyRelation:
-        """Return one row for each second of the run."""
+        """Return one row per second of the run."""
         return self.table("ticks")
 
     def samples(self) -> duckdb.DuckDBPyRelation:
-        """Return the counters of the target and of this machine; a value is kept when it changed."""
+        """Return the counters of the target and of this host. A row is stored only when a value changes."""
         return self.table("samples")
 
     def texts(self) -> duckdb.DuckDBPyRelation:
-        """Return what the target said in prose, as SHOW ENGINE INNODB STATUS."""
+        """Return text reports of the target, such as SHOW ENGINE INNODB STATUS."""
         return self.table("texts")
 
     def query_plans(self) -> duckdb.DuckDBPyRelation:
-        """Return how the target would run a sample of the costliest digests."""
+        """Return the query plans of the target for samples of the most expensive digests."""
         return self.table("query_plans")
 
     def schema_facts(self) -> duckdb.DuckDBPyRelation:
-        """Return what the tape's schemas were on the target: one row for each table, column, index, ..."""
+        """Return the schemas of the tape on the target: one row per table, column, index, ..."""
         return self.table("schema_facts")
 
 
 def open_tape(path: AnyPath) -> Tape:
-    """Open a tape. Raises FolderError where it is missing, another thing, or of a newer version."""
+    """Open a tape. Raises FolderError if it is missing, not a tape, or has a newer format version."""
     return Tape(open_folder("tape", Path(path)))
 
 
 def open_run(path: AnyPath) -> Run:
-    """Open a run. Raises FolderError where it is missing, another thing, or of a newer version."""
+    """Open a run. Raises FolderError if it is missing, not a run, or has a newer format version."""
     return Run(open_folder("run", Path(path)))

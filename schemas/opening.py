@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open tapes, sets of tapes and runs, and check all that can be checked without reading the whole of them."""
+"""Open tapes, sets of tapes and runs, and check them as far as possible without reading them completely."""
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ MAX_LISTED = 6
 
 
 def open_folder(kind: str, path: Path) -> Folder:
-    """Open a tape or a run; a set of tapes is a tape.
+    """Open a tape or a run. A set of tapes opens as a tape.
 
-    Raises FolderError where it is missing, is something else, has a newer version or is damaged: the sentence names the
-    file, and the key or column.
+    Raises FolderError if the folder is missing, damaged, of another kind, or has a newer format version. The message
+    contains the file, and the key or column.
     """
     refuse_unreadable_name(path, FolderError)
     marker = path / f"{kind}.json"
@@ -73,7 +73,7 @@ def _open_tape(path: Path) -> Folder:
 
 
 def _read(kind: str, marker: Path) -> dict[str, Any]:
-    """Return what the JSON of a folder says. Raises FolderError where its version or shape is another."""
+    """Return the JSON of a folder. Raises FolderError if its version or structure is unsupported."""
     info = read_json(kind, marker)
     version = info["format_version"]
     if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT_VERSION:
@@ -86,7 +86,7 @@ def _read(kind: str, marker: Path) -> dict[str, Any]:
 
 
 def _those_inside(path: Path) -> str:
-    """Return which folders in a folder are a tape or a run: a comparison has runs, a demo both."""
+    """Return a hint that lists the tapes and runs inside a folder, such as a comparison or a demo."""
     try:
         names = sorted(
             each.name for each in path.iterdir() if any((each / f"{kind}.json").is_file() for kind in TABLES)

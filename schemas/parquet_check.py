@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the Parquet files of tapes and runs against the SQL that declares their columns, from their footers alone.
+"""Check the Parquet files of tapes and runs against their SQL declarations. Usually reads only the Parquet footers.
 
-Only where a footer has no statistics of a column that needs them is that column read.
+A column is read only if its footer lacks required statistics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,25 @@ from ..common.files import open_regular
 from ..common.units import plural
 from .tables import Column, declared
 
-TAIL = 8  # length of the footer and the letters PAR1
+TAIL = 8  # length of the footer and the magic PAR1
 WIDTHS = {"TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8}
 
 
 def check_parquet(
     kind: str, table: str, files: Sequence[Path], con: duckdb.DuckDBPyConnection | None = None
 ) -> dict[Path, int]:
-    """Return the rows of each file of one table, as `check_tables` does."""
+    """Check the files of one table like `check_tables`, and return the rows of each file."""
     return check_tables(kind, {table: files}, con)
 
 
 def check_tables(
     kind: str, tables: Mapping[str, Sequence[Path]], con: duckdb.DuckDBPyConnection | None = None
 ) -> dict[Path, int]:
-    """Return the rows of each file. Raises FolderError with file and column for the first that is not what it must be.
+    """Check the files of several tables and return the rows of each file.
 
-    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits. `tables`: the
-    files of each; all their footers are read at once. `con`: a database to ask; None = the one of this process.
+    Raises FolderError with file and column for the first fault: a missing column, a wrong type, a forbidden NULL, or a
+    number out of range. `tables`: files by table; all footers are read at once. `con`: database connection to use, or
+    None for the one of this process.
     """
     files = [file for each in tables.values() for file in each]
     if not files:
@@ -53,7 +54,7 @@ def check_tables(
 
 
 class _Footers:
-    """What the footers say: rows of each file; types {file: {column: type}}; stats {column: [(file, rows, ...)]}."""
+    """The content of footers: rows by file, types {file: {column: type}}, and stats {column: [(file, rows, ...)]}."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
@@ -62,7 +63,7 @@ class _Footers:
 
 
 def _check_frame(file: Path) -> None:
-    """Raise FolderError where a file is not a regular one that begins and ends as Parquet does."""
+    """Raise FolderError if a file is not regular or lacks the start or end of a Parquet file."""
     with open_regular(file, FolderError) as handle:
         head = handle.read(4)
         handle.seek(0, 2)
@@ -98,7 +99,7 @@ def _read_footers(con: duckdb.DuckDBPyConnection, names: list[str]) -> _Footers:
     )
     inner: dict[str, int] = {}
     for name, column, type_, children in con.execute(schema).fetchall():
-        if name not in inner:  # the root
+        if name not in inner:  # first row: the root of the schema
             inner[name] = 0
         elif inner[name]:
             inner[name] += (children or 0) - 1
@@ -120,15 +121,15 @@ def _check_columns(kind: str, table: str, file: Path, types: dict[str, str]) -> 
         if have is None:
             raise FolderError(f"{file}: column {column.name} is missing")
         if have == '"NULL"' and not column.not_null:
-            continue  # holds nothing but NULL
+            continue  # the column contains only NULL
         if have != column.type and not WIDTHS.get(have, 9) <= WIDTHS.get(column.type, 0):
             raise FolderError(f"{file}: column {column.name}: expected {column.type}, found {have}")
 
 
 def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[str, Path], footers: _Footers) -> None:
-    """Raise FolderError where a column has a NULL or a number that it cannot have."""
+    """Raise FolderError if a column has a forbidden NULL or a number out of range."""
     for name, rows, nulls, least, most in footers.stats.get(column.name, []):
-        if name not in names:  # another table's column of that name
+        if name not in names:  # a column of the same name in another table
             continue
         if nulls is None or (column.limits is not None and nulls != rows and (least is None or most is None)):
             nulls, least, most = _read_values(con, column, name, names[name])
@@ -145,7 +146,7 @@ def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[st
 def _read_values(
     con: duckdb.DuckDBPyConnection, column: Column, name: str, file: Path
 ) -> tuple[int, int | None, int | None]:
-    """Return how many NULLs a column of a file has, its smallest and its largest value."""
+    """Return the number of NULLs in a column of a file, and its minimum and maximum."""
     value = f'"{column.name}"'
     numbers = f"min({value}), max({value})" if column.limits is not None else "NULL, NULL"
     try:

@@ -9,7 +9,7 @@ from importlib.resources import files
 FORMAT_VERSION = 1
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \(.*?^\);", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r'^    "?(\w+)"? ([A-Z]+(?:\[\])?)( NOT NULL)?', re.MULTILINE)
-# Times lie within this of the epoch (or of the run's start): a time and a duration can be added in 64 bits.
+# Limit for times relative to the epoch or the start of the run. A time plus a duration then fits into 64 bits.
 MAX_TIME_NS = 1 << 62
 MAX_NUMBER = (1 << 31) - 1
 _NUMBERS = {"session": 1, "seq": 1, "clone": 0, "file": 0, "stmt": 0}
@@ -18,7 +18,7 @@ _POSITIVE = {"start_ns": MAX_TIME_NS, "flags": (1 << 63) - 1, "actions": (1 << 6
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the SQL declares it."""
+    """A column as declared in SQL."""
 
     name: str
     type: str
@@ -26,7 +26,7 @@ class Column:
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The smallest and largest value that make sense, for numbers that others are computed from; else None."""
+        """The valid range of an integer column that other values are computed from, or None."""
         if "INT" not in self.type:
             return None
         if self.name in _NUMBERS:
@@ -37,15 +37,15 @@ class Column:
 
 
 def ddl(kind: str) -> str:
-    """Return the SQL text of `tape` or `run`, comments and all."""
+    """Return the SQL text of `tape` or `run`, including comments."""
     return (files(__package__) / f"{kind}.sql").read_text(encoding="utf-8")
 
 
 @cache
 def declared(kind: str, table: str) -> tuple[Column, ...]:
-    """Return each column of a table of `tape` or `run`, in order. Raises KeyError for no table.
+    """Return the columns of a table of `tape` or `run` in order. Raises KeyError if the table is unknown.
 
-    The text is read without DuckDB, which would have to be started for it: each column has a line of its own.
+    The SQL is parsed line by line, one column per line, so that DuckDB does not have to be started.
     """
     for match in _TABLE.finditer(ddl(kind)):
         if match[1] == table:
@@ -55,12 +55,15 @@ def declared(kind: str, table: str) -> tuple[Column, ...]:
 
 @cache
 def columns(kind: str, table: str) -> tuple[tuple[str, str], ...]:
-    """Return (name, DuckDB type) of each column of a table, in order. Raises KeyError for no table."""
+    """Return (name, DuckDB type) of each column of a table in order. Raises KeyError if the table is unknown."""
     return tuple((column.name, column.type) for column in declared(kind, table))
 
 
 def select_list(kind: str, table: str, have: set[str]) -> str:
-    """Return a SELECT list giving every column of a table in order: cast where the input has it, NULL where not."""
+    """Return a SELECT list of all columns of a table in order.
+
+    Existing columns are cast to their type. Missing columns become NULL.
+    """
     parts = []
     for name, type_ in columns(kind, table):
         value = f'"{name}"' if name in have else "NULL"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes that is read as one: a folder of tapes and set.json.
+"""A set of tapes that is read as one tape: a folder of tapes and set.json.
 
-big.set/set.json         what is known of all of them together, as a tape.json; the tapes' names
-big.set/digests.parquet  the digests of all
-big.set/01.tape/ ...     tapes: of one that was dealt, or of several captures
+big.set/set.json combined properties of all tapes (in the form of tape.json) and the names of the tapes
+big.set/digests.parquet combined digests of all tapes big.set/01.tape/ ... the tapes: parts of one split tape, or
+several captures
 
-Of a tape that was dealt the sessions keep their numbers. Tapes of several captures begin with 1 each: in the set the
-sessions (and source files) of each are numbered on behind those of the one before.
+If one tape was split into the set, its sessions keep their numbers. In a set of several captures, each tape numbers its
+sessions and source files from the start. The set adds an offset to the numbers of each later tape.
 """
 
 import hashlib
@@ -25,22 +25,22 @@ from .parquet_check import check_tables
 
 SET = "set.json"
 DIGESTS = "digests.parquet"
-OF_SETS = ("set_of", "tapes")  # keys that only an opened set has: they are not read from a file
+OF_SETS = ("set_of", "tapes")  # keys of an open set that are never read from a file
 MAX_SESSION = (1 << 31) - 1
-# Of each table the columns that count from the beginning of a tape.
+# Columns of each table that are numbered per tape.
 NUMBERED = {"events": ("session", "file"), "sessions": ("session",), "problems": ("file",)}
 
 
 @dataclass(frozen=True)
 class Member:
-    """A tape of a set, and what is added to the numbers of its sessions and files."""
+    """A tape of a set, and the offsets for its session and file numbers."""
 
     tape: Folder
     sessions: int
     files: int
 
     def read(self, table: str, source: str) -> str:
-        """Return a query of a table of this tape, numbered as in the set."""
+        """Return a query for a table of this tape with the numbers of the set."""
         shifts = {"session": self.sessions, "file": self.files}
         replaced = ", ".join(f"{name} + {shifts[name]} AS {name}" for name in NUMBERED[table] if shifts[name])
         return f"SELECT *{f' REPLACE ({replaced})' if replaced else ''} FROM {source}"
@@ -48,7 +48,10 @@ class Member:
 
 @dataclass(frozen=True)
 class TapeSet(Folder):
-    """An opened set; `is_dealt`: from one tape. `entries`, `digests`: what set.json says of its tapes, its own file."""
+    """An open set. `is_dealt`: the set was made by splitting one tape.
+
+    `entries`: the tape entries in set.json. `digests`: the entry of the digests file.
+    """
 
     is_dealt: bool = False
     members: tuple[Member, ...] = ()
@@ -56,19 +59,19 @@ class TapeSet(Folder):
     digests: tuple[dict[str, Any], ...] = ()
 
     def files(self, table: str) -> tuple[Path, ...]:
-        """Return the Parquet files of one table, those of the first tape first."""
+        """Return the Parquet files of one table, in the order of the tapes."""
         if table == "digests":
             return (self.path / DIGESTS,)
         return tuple(file for member in self.members for file in member.tape.files(table))
 
     def source(self, table: str) -> str:
-        """Return an SQL table expression for one table of all tapes."""
+        """Return an SQL table expression for one table over all tapes."""
         if table == "digests" or not self._is_shifted:
             return super().source(table)
         return f"({' UNION ALL BY NAME '.join(each.read(table, each.tape.source(table)) for each in self.members)})"
 
     def events_of(self, files: Sequence[str]) -> str:
-        """Return an SQL table expression of some files of events."""
+        """Return an SQL table expression for some event files."""
         if not self._is_shifted:
             return super().events_of(files)
         selects = []
@@ -83,7 +86,7 @@ class TapeSet(Folder):
         return any(member.sessions or member.files for member in self.members)
 
     def check(self) -> None:
-        """Check what set.json says of its tapes. Raises FolderError."""
+        """Check set.json against the tapes. Raises FolderError."""
         marker = self.path / SET
         for member, entry in zip(self.members, self.entries, strict=True):
             if tape_id(member.tape.info) != entry["id"]:
@@ -109,7 +112,10 @@ class TapeSet(Folder):
         self._check_sessions()
 
     def _check_sessions(self) -> None:
-        """Raise FolderError where two tapes have a session of one number: it would be replayed as one."""
+        """Raise FolderError if two tapes have the same session number.
+
+        A replay would merge the two sessions.
+        """
         source = self.source("sessions")
         doubled = _ask(self.path, f"SELECT session FROM {source} GROUP BY session HAVING count(*) > 1 LIMIT 1")
         last = _ask(self.path, f"SELECT max(session) FROM {source}")[0][0]
@@ -126,7 +132,7 @@ class TapeSet(Folder):
 
 
 def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> TapeSet:
-    """Return the set of these opened tapes; `info` is what set.json says. Nothing is checked."""
+    """Return the set of these open tapes without checks. `info`: content of set.json."""
     known_as = {"set_of": info.get("dealt_from") or set_id(tapes), "tapes": [tape.path.name for tape in tapes]}
     numbered = info["tape"] | {"finished": True, **known_as}
     is_dealt = bool(info.get("dealt_from"))
@@ -136,7 +142,7 @@ def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> T
 
 
 def number_on(tapes: Sequence[Folder], are_dealt: bool) -> tuple[Member, ...]:
-    """Return the members of a set; those that were dealt from one tape keep the numbers that they have."""
+    """Return the members of a set. If one tape was split into the set, session numbers are kept."""
     members, sessions, files = [], 0, 0
     for tape in tapes:
         members.append(Member(tape, sessions, files))
@@ -147,12 +153,12 @@ def number_on(tapes: Sequence[Folder], are_dealt: bool) -> tuple[Member, ...]:
 
 
 def last_session(tape: Folder) -> int:
-    """Return the highest number of a session."""
+    """Return the highest session number of a tape."""
     return int(_ask(tape.path, f"SELECT max(session) FROM {tape.source('sessions')}")[0][0] or 0)
 
 
 def _ask(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """Return a query's rows. Raises FolderError where a file is damaged inside."""
+    """Return the rows of a query. Raises FolderError if a file is damaged."""
     with small_database() as con:
         try:
             return con.execute(query).fetchall()
@@ -163,5 +169,5 @@ def _ask(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def set_id(tapes: Sequence[Folder]) -> str:
-    """Return what tells a set of several captures from others: SHA-256 of their own ids, in their order."""
+    """Return an id of a set of several captures: SHA-256 of the ids of its tapes in order."""
     return hashlib.sha256("\n".join(tape_id(tape.info) for tape in tapes).encode()).hexdigest()

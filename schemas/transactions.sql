@@ -1,12 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which transactions are on the tape? One row each: session, first_seq (its BEGIN), last_seq (its COMMIT or ROLLBACK, or the
--- event before what ends it unasked, as BEGIN and DDL do; 2^62 where the tape ends first), end_seq (the event that ends it),
--- begin_seq (from where it would have to be sent again), chain (first_seq of the first of those that hang together: the same
--- event ends one and begins the next, so all of them are sent or none), start_ns (of the chain).
--- Input: view tape_events with session, seq, start_ns, command, class, actions, errno; macros of event_macros.sql and names.sql.
--- By hand: `event_selection.define_macros(con)`, then CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet'; this text
--- Under autocommit = 0 the next one begins behind each end. What runs under LOCK TABLES hangs together as well, up to UNLOCK
--- TABLES. A deadlock rolls its victim back.
+-- Which transactions are on the tape? The result has one row for each transaction. Columns:
+-- - session
+-- - first_seq: its BEGIN.
+-- - last_seq: its COMMIT or ROLLBACK. If BEGIN or DDL ends it implicitly, last_seq is the event before. If the tape
+--   ends first, it is 2^62.
+-- - end_seq: the event that ends it.
+-- - begin_seq: the first event that must be sent to repeat the transaction.
+-- - chain: first_seq of the first transaction of its chain. In a chain, the same event ends one transaction and begins
+--   the next. All transactions of a chain are sent, or none.
+-- - start_ns: the start of the chain.
+--
+-- Under autocommit = 0, the next transaction begins after each end. LOCK TABLES also forms a chain, which lasts until
+-- UNLOCK TABLES. A deadlock rolls back its victim.
+--
+-- Input: the view tape_events with session, seq, start_ns, command, class, actions, errno; the macros of
+-- event_macros.sql and names.sql.
+--
+-- Run by hand: `event_selection.define_macros(con)`, then CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet';
+-- this text
 WITH marked AS (
     SELECT session, seq, start_ns,
         class = 'transaction' AS only_that,
@@ -21,7 +32,7 @@ WITH marked AS (
             END AS locks
     FROM tape_events
     WHERE executes(command) AND (rolled_back(errno) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
-), known AS ( -- the session's state before and behind each of them: the last that says it, as a running maximum
+), known AS ( -- state of the session before and after each event: its last change, by a running maximum
     SELECT *,
         max(2 * seq + auto::INTEGER) OVER before % 2 = 1 AS auto_before,
         coalesce(max(2 * seq + locks::INTEGER) OVER before % 2 = 1, false) AS locked_before,
@@ -30,7 +41,7 @@ WITH marked AS (
     FROM marked
     WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
         so_far AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-), effective AS ( -- SET autocommit = 1 where it was 1, and UNLOCK TABLES where none are locked, end nothing
+), effective AS ( -- SET autocommit = 1 without a change, and UNLOCK TABLES without locks, end nothing
     SELECT * EXCLUDE (ends),
         ends OR (auto AND auto_before IS DISTINCT FROM true) OR (unlocks AND locked_before) AS ends,
         begins OR locked OR NOT auto_now AS opens
@@ -40,7 +51,7 @@ WITH marked AS (
 ), followed AS (
     SELECT *, coalesce(lag(opens) OVER (PARTITION BY session ORDER BY seq), false) AS open
     FROM effective
-), bounds AS ( -- SET autocommit = 0 inside a transaction begins none
+), bounds AS ( -- SET autocommit = 0 inside a transaction does not begin a new one
     SELECT *, open AND ((ends AND begins) OR (locked_before AND locked)) AS chained
     FROM followed
     WHERE ends OR begins OR commits_before OR NOT open
@@ -61,4 +72,4 @@ SELECT session, first_seq,
     min(first_seq) OVER (PARTITION BY session, link) AS chain,
     min(start_ns) OVER (PARTITION BY session, link) AS start_ns
 FROM ordered
-WHERE opens AND (end_seq IS NULL OR ended_by_itself OR end_seq > first_seq) -- not what ends before it has an event
+WHERE opens AND (end_seq IS NULL OR ended_by_itself OR end_seq > first_seq) -- leaves out transactions without events

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records small logs and packets of each server that is here, for tests/samples/. `make samples`.
+"""Records small logs and packets of each installed server for tests/samples/. `make samples`.
 
-Private servers, one after the other; three connections send STATEMENTS, which have what logs quote, escape and break
-over lines. Each server leaves its slow log and its general log as it wrote them (but for the folder of its program, in
-the first line), and the packets of the loopback. samples.json has each server's version and port. The files are
-committed: tests compare them with STATEMENTS, so a clone needs no recordings of others.
+Private servers run one after another. Three connections send STATEMENTS, which contain text that logs quote, escape and
+break over lines. The script keeps the slow log, the general log and the loopback packets of each server. Only the
+program folder in the first line of a log is replaced. samples.json has each server's version and port. The files are
+committed, and tests compare them with STATEMENTS. A clone therefore needs no other recordings.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from querytape.servers.sandbox import Server, start_server
 SERVERS = ("mariadb", "mariadb-11.8", "mysql-5.7", "mysql-8.0", "mysql-9")
 SESSIONS = 3
 ALL_PACKETS, OUTGOING, ETHERNET = 3, 4, 1
-BUFFER_OPTION, BUFFER = 33, 64 << 20  # SO_RCVBUFFORCE: a machine that does other work is late
-PACKET_LEVEL, STATISTICS = 263, 6  # of packet(7)
-# Each begins with a comment that numbers it; {s} is the session. Those of FAILING fail on every server.
+BUFFER_OPTION, BUFFER = 33, 64 << 20  # SO_RCVBUFFORCE; large for busy machines
+PACKET_LEVEL, STATISTICS = 263, 6  # constants of packet(7)
+# Each statement begins with a comment that numbers it. {s} is the session. Statements in FAILING fail on every server.
 STATEMENTS = (
     "/* s{s}.00 */ SELECT 1",
     "/* s{s}.01 */ INSERT INTO t (id, v) VALUES ({s}00, 'it''s \\\\ \\'quoted\\', \"too\"'), ({s}01, 'µ € 日本')",
@@ -51,12 +51,12 @@ FAILING = frozenset({7})
 
 
 def statements(session: int) -> list[str]:
-    """Return what a session sends."""
+    """Return the statements of a session."""
     return [text.format(s=session) for text in STATEMENTS]
 
 
 def ask(server: Server, session: int) -> None:
-    """Be a session: connect over TCP, send all, leave."""
+    """Run a session: connect over TCP, send all statements, disconnect."""
     options: dict[str, Any] = {"ssl_disabled": True, "charset": "utf8mb4", "autocommit": None}
     with closing(pymysql.connect(host="127.0.0.1", port=server.port, user="app", database="shop", **options)) as con:
         for text in statements(session):
@@ -69,7 +69,7 @@ def ask(server: Server, session: int) -> None:
 
 @contextmanager
 def recorded(port: int, path: Path) -> Iterator[None]:
-    """Write the packets of a port of the loopback into a capture file (pcap, microseconds) meanwhile."""
+    """Write the packets of a loopback port into a capture file (pcap, microseconds) during the block."""
     done, until = threading.Event(), [0.0]
     with (
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PACKETS)) as listener,
@@ -103,7 +103,7 @@ def recorded(port: int, path: Path) -> Iterator[None]:
 
 
 def ports_of(frame: bytes) -> tuple[int, ...]:
-    """Return both ports of a frame with TCP over IPv4; none for another."""
+    """Return both ports of a frame with TCP over IPv4. Returns nothing for other frames."""
     if frame[12:14] != b"\x08\x00" or frame[23] != 6:
         return ()
     begin = 14 + (frame[14] & 15) * 4
@@ -111,7 +111,7 @@ def ports_of(frame: bytes) -> tuple[int, ...]:
 
 
 def record(kind: str, folder: Path) -> dict[str, Any]:
-    """Record one server; return what is to be known of its files."""
+    """Record one server. Return its entry for samples.json."""
     options = {"general-log-file": "/dev/null", "log-output": "FILE", "long-query-time": "0"}
     with start_server(kind, config=options) as server:
         server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
@@ -137,7 +137,7 @@ def record(kind: str, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Record all servers, or say which is not here."""
+    """Record all installed servers, and print the names of missing servers."""
     parser = argparse.ArgumentParser(prog="make samples")
     parser.add_argument("--outdir", type=Path, default=Path(__file__).resolve().parent.parent / "tests" / "samples")
     parser.add_argument("--only", action="append", choices=SERVERS)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the wheel that runs without a compiler and without any library of ours installed. `make wheel`.
+"""Makes the wheel that runs without a compiler and without separately installed libraries. `make wheel`.
 
 build ─► add login plugins ─► auditwheel repair: libraries inside, tag ─► notices, SBOM ─► audits
 
-The libraries are this Debian's; or, where QT_LIBRARIES names a folder of scripts/build-libraries, those in it, on any
-system. A release is made so (pyproject.toml, tool.cibuildwheel), with `--repair` for a wheel that is built already.
+The libraries come from this Debian. If QT_LIBRARIES names a folder made by scripts/build-libraries, its libraries are
+used instead, on any system. Releases use this folder and `--repair` on a built wheel (pyproject.toml,
+tool.cibuildwheel).
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PCAP = ROOT / "build" / "libpcap"
-# Logins of MySQL and MariaDB; native_password is inside of the library.
+# Login plugins of MySQL and MariaDB. native_password is built into the library.
 PLUGINS = ("caching_sha2_password", "sha256_password", "client_ed25519", "mysql_clear_password", "dialog", "parsec")
 NEEDED = PLUGINS[:5]
 LGPL = Path("/usr/share/common-licenses/LGPL-2.1")
@@ -35,7 +36,7 @@ BUILT = os.environ.get("QT_LIBRARIES")
 
 @dataclass(frozen=True)
 class Library:
-    """A library in the wheel: its file there, the package that it came from, its source package and where that is."""
+    """A library in the wheel: its file in the wheel, its package, its source package, and the URL of the source."""
 
     file: str
     package: str
@@ -45,20 +46,20 @@ class Library:
 
     @property
     def copyright(self) -> Path:
-        """Its licence texts: as its source has them, or Debian."""
+        """Its licence file, from its own source or from Debian."""
         if self.url and BUILT:
             return Path(BUILT) / "licences" / f"{self.package}.txt"
         return Path("/usr/share/doc") / self.package / "copyright"
 
     @property
     def purl(self) -> str:
-        """Its name in a list of parts."""
+        """Its package URL (purl) in an SBOM."""
         kind = "generic" if self.url else "deb/debian"
         return f"pkg:{kind}/{self.package}@{self.version}"
 
 
 def run(*command: object, **more: object) -> str:
-    """Run a program and return what it printed; end with its words where it fails."""
+    """Run a program and return its output. Exits with the program's output if it fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, **more)  # type: ignore[call-overload]
     if done.returncode != 0:
@@ -72,7 +73,7 @@ def python(*arguments: object, **more: object) -> str:
 
 
 def package_of(path: Path) -> tuple[str, str, str]:
-    """Return the Debian package of a file, its version and its source; ends where none has it."""
+    """Return the Debian package of a file, its version and its source package. Exits if the file has no package."""
     for name in (
         path,
         path.resolve(),
@@ -88,7 +89,7 @@ def package_of(path: Path) -> tuple[str, str, str]:
 
 
 def plugin_folder() -> Path:
-    """Return where Connector/C has its plugins."""
+    """Return the folder of Connector/C's plugins."""
     return Path(run("mariadb_config", "--plugindir").strip())
 
 
@@ -105,12 +106,12 @@ def add_plugins(unpacked: Path) -> None:
 
 
 def libraries_of(unpacked: Path) -> list[Library]:
-    """Return what is inside of a repaired wheel: libraries by the names that they had, and the plugins."""
+    """Return the libraries in a repaired wheel under their original names, and the plugins."""
     return built_libraries_of(unpacked, Path(BUILT)) if BUILT else libraries_of_debian(unpacked)
 
 
 def built_libraries_of(unpacked: Path, folder: Path) -> list[Library]:
-    """Return what is inside, of libraries that scripts/build-libraries made; ends where one is of somebody else."""
+    """Return the wheel's libraries made by scripts/build-libraries. Exits if the wheel has any other library."""
     rows = [line.split("\t") for line in (folder / "parts.tsv").read_text(encoding="utf-8").splitlines()]
     known = {file: (name, version, url) for file, name, version, _, url in rows}
     inside = [path for path in unpacked.rglob("*.so*") if path.suffix != ".py"]
@@ -127,7 +128,7 @@ def built_libraries_of(unpacked: Path, folder: Path) -> list[Library]:
 
 
 def libraries_of_debian(unpacked: Path) -> list[Library]:
-    """Return what is inside, of libraries of this Debian."""
+    """Return the wheel's libraries that come from this Debian."""
     known: dict[str, Path] = {}
     for line in run("/sbin/ldconfig", "-p").splitlines():
         found = re.match(r"\s+(\S+) \(.*x86-64.*\) => (\S+)", line) or re.match(
@@ -150,7 +151,7 @@ def libraries_of_debian(unpacked: Path) -> list[Library]:
 
 
 def write_notices(info: Path, libraries: list[Library]) -> None:
-    """Write NOTICE and the licence text of each library into the wheel's licences."""
+    """Write NOTICE and the licence text of each library into the wheel's licence folder."""
     folder = info / "licenses"
     folder.mkdir(exist_ok=True)
     lines = [
@@ -159,7 +160,7 @@ def write_notices(info: Path, libraries: list[Library]) -> None:
         "",
     ]
     connector = next(each for each in libraries if Path(each.file).name.startswith("libmariadb"))
-    for library in libraries:  # what was built has the LGPL itself as its text
+    for library in libraries:  # Connector/C's own licence text is the LGPL
         text = folder / ("LGPL-2.1" if BUILT and library.package == connector.package else f"{library.package}.txt")
         text.write_bytes(library.copyright.read_bytes())
         lines.append(f"{library.file}\n    {library.source} {library.version}, licence: {text.name}")
@@ -174,11 +175,11 @@ def write_notices(info: Path, libraries: list[Library]) -> None:
 
 
 def complete_sbom(info: Path, libraries: list[Library]) -> None:
-    """Name every library in the list of parts (CycloneDX) that auditwheel wrote: it finds some of Debian's only."""
+    """Add the missing libraries to the SBOM (CycloneDX) of auditwheel, which lists only some of Debian's packages."""
     path = info / "sboms" / "auditwheel.cdx.json"
     if path.exists():
         sbom = json.loads(path.read_text(encoding="utf-8"))
-    else:  # auditwheel writes one of packages that it knows
+    else:  # auditwheel writes an SBOM only for known packages
         path.parent.mkdir(exist_ok=True)
         sbom = {"bomFormat": "CycloneDX", "specVersion": "1.4", "version": 1}
     parts = sbom.setdefault("components", [])
@@ -192,24 +193,24 @@ def complete_sbom(info: Path, libraries: list[Library]) -> None:
 
 
 def unpack(wheel: Path, to: Path) -> Path:
-    """Unpack a wheel; return the folder with its files."""
+    """Unpack a wheel and return the folder of its files."""
     python("wheel", "unpack", "--dest", to, wheel)
     return next(to.iterdir())
 
 
 def make(work: Path, output: Path) -> Path:
-    """Make the wheel in `output` and return its path."""
+    """Build the wheel, repair it, and put it into `output`. Return its path."""
     run(ROOT / "scripts" / "build-libpcap", PCAP)
     environment = {**os.environ, "QT_PCAP": str(PCAP)}
     smaller = "-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables"
     environment["CFLAGS"] = f"{environment.get('CFLAGS', '')} {smaller}"
-    environment["LDFLAGS"] = f"{environment.get('LDFLAGS', '')} -Wl,--gc-sections"  # what nobody calls is left out
-    python("build", "--outdir", work / "plain", ROOT, env=environment)  # from the source archive: nothing built before
+    environment["LDFLAGS"] = f"{environment.get('LDFLAGS', '')} -Wl,--gc-sections"  # drops unused functions
+    python("build", "--outdir", work / "plain", ROOT, env=environment)  # from the source archive, ignores old builds
     return repair(next((work / "plain").glob("*.whl")), work, output)
 
 
 def repair(wheel: Path, work: Path, output: Path) -> Path:
-    """Make of a wheel that was built here one that runs anywhere, in `output`; return its path."""
+    """Make a portable wheel in `output` from a wheel that was built on this machine. Return its path."""
     unpacked = unpack(wheel, work / "with-plugins")
     add_plugins(unpacked)
     python("wheel", "pack", "--dest-dir", work, unpacked)
@@ -227,7 +228,7 @@ def repair(wheel: Path, work: Path, output: Path) -> Path:
 
 
 def compress(wheel: Path) -> None:
-    """Write the same files again as small as zlib makes them: `wheel pack` has no option for that."""
+    """Rewrite the wheel with zlib's best compression, because `wheel pack` has no option for it."""
     smaller = wheel.with_suffix(".part")
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller, "w") as new:
         for entry in old.infolist():
@@ -236,9 +237,9 @@ def compress(wheel: Path) -> None:
 
 
 def audit(wheel: Path) -> None:
-    """Let those judge it whose task that is; end where one finds anything."""
+    """Check the wheel with auditwheel, abi3audit, twine and check-wheel-contents. Exits if one finds a fault."""
     print(re.sub(r"\s*\n\s*", " ", python("auditwheel", "show", wheel)).strip())
-    beside = ("--ignore", "W009,W010")  # libraries have a folder of their own: that is how auditwheel does it
+    beside = ("--ignore", "W009,W010")  # auditwheel puts libraries into a separate folder
     for words in (("abi3audit", "--strict"), ("twine", "check", "--strict"), ("check_wheel_contents", *beside)):
         python(*words, wheel)
         print(f"{words[0]}: nothing found")
@@ -248,7 +249,7 @@ def audit(wheel: Path) -> None:
 
 
 def main() -> None:
-    """Make the wheel and have it audited."""
+    """Make the wheel and audit it."""
     parser = argparse.ArgumentParser(prog="make wheel")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
     parser.add_argument("--repair", type=Path, help="a wheel that is built: leave out building and the audits")
@@ -265,12 +266,13 @@ def main() -> None:
 
 
 def use_built(folder: Path) -> None:
-    """Have compiler and linker find the libraries of a folder of scripts/build-libraries."""
+    """Make compiler and linker find the libraries in a folder of scripts/build-libraries."""
     if not (folder / "parts.tsv").exists():
         raise SystemExit(f"QT_LIBRARIES: {folder} has no parts.tsv: scripts/build-libraries {folder} makes it")
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     os.environ["CFLAGS"] = f"{os.environ.get('CFLAGS', '')} -I{folder}/include"
-    # auditwheel finds the libraries by the path in the extension, and takes it out; LD_LIBRARY_PATH is Python's, too.
+    # auditwheel finds the libraries by the rpath of the extension, and removes the rpath. LD_LIBRARY_PATH would also
+    # affect Python.
     os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -L{folder}/lib -Wl,-rpath,{folder}/lib"
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what is missing for a release, each in a sentence; exit code 1 where something is. `make release-check`.
+"""Lists the missing steps of a release. The exit code is 1 if a step is missing. `make release-check`.
 
-The tag, common/version.py, the change log's first heading and the pages name one version; nothing is uncommitted;
-dist/ has the source archive and a wheel for each machine, all of that version, audited, with licences and a list of
-parts inside.
+The tag, common/version.py, the first heading of the changelog and the pages must name one version. The checkout must
+have no uncommitted changes. dist/ must have the source archive and a wheel for each machine. Each wheel must have this
+version, pass the audits, and contain licences and an SBOM.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from pathlib import Path
 
 VERSION_FILE = "common/version.py"
 MACHINES = ("x86_64", "aarch64")
-MAX_WHEEL = 4_300_000  # bytes; what pip downloads first
-# Files that strangers look for.
+MAX_WHEEL = 4_300_000  # bytes
+# Files that new users and contributors look for.
 WANTED = (
     *("README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"),
     *(".github/ISSUE_TEMPLATE/bug_report.yml", ".github/ISSUE_TEMPLATE/config.yml"),
@@ -28,7 +28,7 @@ WANTED = (
 
 
 def version_of(root: Path) -> str:
-    """Return the version, from the one place where it stands."""
+    """Return the version from common/version.py."""
     found = re.findall(r'^__version__ = "(.+)"$', (root / VERSION_FILE).read_text(encoding="utf-8"), re.M)
     if len(found) != 1:
         raise SystemExit(f"{VERSION_FILE}: expected one version, found {len(found)}")
@@ -36,13 +36,13 @@ def version_of(root: Path) -> str:
 
 
 def git(root: Path, *words: str) -> str:
-    """Return what git says; nothing where it fails."""
+    """Return the output of git, or an empty text if git fails."""
     done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=False)
     return done.stdout.rstrip() if done.returncode == 0 else ""
 
 
 def tree_findings(root: Path, version: str, tag: str | None) -> Iterator[str]:
-    """Yield what is wrong with the tag and the checkout."""
+    """Yield the faults of the tag and the checkout."""
     tags = [tag] if tag else git(root, "tag", "--points-at", "HEAD").split()
     if f"v{version}" not in tags:
         yield f"the tag: expected v{version} on this commit, found {', '.join(tags) or 'none'}"
@@ -57,7 +57,7 @@ def tree_findings(root: Path, version: str, tag: str | None) -> Iterator[str]:
 
 
 def text_findings(root: Path, version: str) -> Iterator[str]:
-    """Yield what is wrong with the change log and with versions that pages name."""
+    """Yield the faults of the changelog and of version numbers in the pages."""
     heads = re.findall(r"^## (.+)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     first = heads[0] if heads else "no heading"
     if not re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", first):
@@ -71,7 +71,7 @@ def text_findings(root: Path, version: str) -> Iterator[str]:
 
 
 def dist_findings(dist: Path, version: str) -> Iterator[str]:
-    """Yield what is wrong with the archives."""
+    """Yield the faults of the archives in dist/."""
     if not dist.is_dir():
         yield f"{dist} is missing: nothing is built"
         return
@@ -94,7 +94,7 @@ def dist_findings(dist: Path, version: str) -> Iterator[str]:
 
 
 def sdist_findings(sdist: Path, version: str) -> Iterator[str]:
-    """Yield what the source archive lacks."""
+    """Yield the missing files of the source archive."""
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for name in ("LICENSE", "CHANGELOG.md", "setup.py", "native/querytape.h", VERSION_FILE):
@@ -105,7 +105,7 @@ def sdist_findings(sdist: Path, version: str) -> Iterator[str]:
 
 
 def wheel_findings(wheel: Path, version: str) -> Iterator[str]:
-    """Yield what is wrong with a wheel: its name, what it lacks, and what the auditors say."""
+    """Yield the faults of a wheel: its name, its missing files, and the findings of the auditors."""
     if not wheel.name.startswith(f"querytape-{version}-cp311-abi3-"):
         yield f"{wheel.name}: expected querytape-{version}-cp311-abi3-..."
         return
@@ -128,7 +128,7 @@ def wheel_findings(wheel: Path, version: str) -> Iterator[str]:
 
 
 def older_systems(wheel: Path) -> Iterator[str]:
-    """Yield that auditwheel finds a wheel fit for newer systems only than its name says."""
+    """Yield a finding if auditwheel rates a wheel for newer systems only, although its name includes older systems."""
     named = glibc(wheel.stem)
     said = re.search(r'following platform tag:\s+"(\w+)"', said_by(wheel, ("auditwheel", "show"))[1])
     found = glibc(said[1]) if said else None
@@ -137,26 +137,26 @@ def older_systems(wheel: Path) -> Iterator[str]:
 
 
 def glibc(tag: str) -> tuple[int, int] | None:
-    """Return the oldest version of glibc that a tag is for."""
+    """Return the oldest glibc version that a platform tag supports."""
     numbers = re.search(r"manylinux_(\d+)_(\d+)_", tag)
     return (int(numbers[1]), int(numbers[2])) if numbers else None
 
 
 def audited(path: Path, words: tuple[str, ...]) -> Iterator[str]:
-    """Yield what an auditor says where it finds something."""
+    """Yield the message of an auditor if it finds a fault."""
     code, said = said_by(path, words)
     if code != 0:
         yield f"{path.name}: {words[0]}: {said[-400:]}"
 
 
 def said_by(path: Path, words: tuple[str, ...]) -> tuple[int, str]:
-    """Return an auditor's exit code and words, in one line."""
+    """Return the exit code of an auditor and its output as one line."""
     done = subprocess.run([sys.executable, "-m", *words, str(path)], capture_output=True, text=True, check=False)
     return done.returncode, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).split())
 
 
 def main() -> None:
-    """Print what is missing, and end with 1 where something is."""
+    """Print the missing steps. Exits with 1 if there are any."""
     parser = argparse.ArgumentParser(prog="make release-check")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--tag", help="the tag; default: those of this commit")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the Containerfile's images without a service and without a registry, and runs them. `make test-image`.
+"""Builds and runs the images of the Containerfile without a daemon and without a registry. `make test-image`.
 
-A Debian 13 that mmdebstrap makes stands for debian:13-slim; buildah builds and runs in it with chroot's isolation. Each
-command runs as the image's own user, in its own folder, and the demo runs to its report.
+A Debian 13 made by mmdebstrap replaces debian:13-slim. buildah builds and runs with chroot isolation. Each command runs
+as the image's own user in the image's folder. The demo runs until its report.
 """
 
 import os
@@ -17,21 +17,21 @@ from querytape.scripts.test_wheel import HEADER, LOG, ROOT, root_archive
 
 DEBIAN = "localhost/debian:13-slim"
 USER = "10001"
-CONFIGS = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")  # this machine's way out
+CONFIGS = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")  # this machine's network access
 
 
 class Images:
-    """A store of images in a folder of its own."""
+    """An image store in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.words = ["buildah", "--root", folder / "store", "--runroot", folder / "run", "--storage-driver", "vfs"]
 
     def __call__(self, *words: object) -> str:
-        """Run buildah; return what it printed."""
+        """Run buildah and return its output."""
         return run(*self.words, *words)
 
     def debian(self) -> None:
-        """Make the image that stands for Debian's."""
+        """Make the image that replaces Debian's image."""
         made = self("from", "scratch").strip()
         self("add", made, root_archive())
         self("commit", "--quiet", made, DEBIAN)
@@ -55,7 +55,7 @@ class Images:
 
     @contextmanager
     def container(self, image: str) -> Iterator[str]:
-        """Have a container of an image for a while."""
+        """Provide a container of an image during the block."""
         name = self("from", "--pull-never", f"localhost/{image}").strip()
         try:
             yield name
@@ -63,19 +63,19 @@ class Images:
             self("rm", name)
 
     def inside(self, container: str, *words: object) -> str:
-        """Run a command in it as its user."""
+        """Run a command in the container as the image's user."""
         return self("run", "--isolation", "chroot", container, "--", *words)
 
 
 def expect(what: str, said: str, wanted: str) -> None:
-    """End where something was not said."""
+    """Exit if the output does not contain the wanted text."""
     if wanted not in said:
         raise SystemExit(f"{what}: expected {wanted!r}, found {said[-2000:]}")
     print(f"{what}: {wanted}")
 
 
 def try_commands(images: Images, container: str, folder: Path) -> None:
-    """See whose it is, and take a log from its folder to a tape there."""
+    """Check the image's user and program, then capture a log in the container's folder into a tape."""
     config = images("inspect", "--format", "{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}}", container)
     expect("the image's user and program", config, f"{USER}:{USER} [querytape]")
     expect("its user inside", images.inside(container, "id", "-u"), USER)
@@ -92,7 +92,7 @@ def try_commands(images: Images, container: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Build both targets, and try them."""
+    """Build both targets and test them."""
     if os.geteuid() != 0 or not all(map(shutil.which, ("buildah", "mmdebstrap"))):
         raise SystemExit("make test-image needs root, buildah and mmdebstrap")
     if not list((ROOT / "dist").glob("querytape-*-manylinux*.whl")):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the wheel in a bare Debian 13 root, without any library of ours, and runs it there. `make test-wheel`.
+"""Installs the wheel in a bare Debian 13 root without any other library, and runs it there. `make test-wheel`.
 
-Needs root, mmdebstrap and a Debian mirror. The servers run outside; each login plugin has an account there.
+Needs root, mmdebstrap and a Debian mirror. The servers run outside the Debian root. Each server has an account for each
+of its login plugins.
 """
 
 import argparse
@@ -31,7 +32,7 @@ LOG = """\
 SET timestamp=1767607200;
 SELECT {n} + 1;
 """
-# Server, statement that makes the account's login, options of the replay. {p} is the password.
+# Server, statement for the account's login, options of the replay. {p} is the password.
 LOGINS = (
     ("mariadb", "IDENTIFIED BY '{p}'", ()),
     ("mariadb", "IDENTIFIED VIA ed25519 USING PASSWORD('{p}')", ()),
@@ -48,7 +49,7 @@ PASSWORD = "Only-Here-7"
 
 
 def root_archive() -> Path:
-    """Make a Debian root with Python and nothing else as an archive, or return the one that was made before."""
+    """Return an archive of a Debian root with only Python. Makes the archive if it does not exist."""
     archive = ROOT / "build" / f"{SUITE}.tar"
     if not archive.exists():
         archive.parent.mkdir(exist_ok=True)
@@ -60,7 +61,7 @@ def root_archive() -> Path:
 
 
 def bare_root(folder: Path) -> Path:
-    """Return that root, unpacked."""
+    """Unpack the archive of the Debian root and return its folder."""
     root = folder / "root"
     root.mkdir()
     run("tar", "-x", "-f", root_archive(), "-C", root)
@@ -70,14 +71,14 @@ def bare_root(folder: Path) -> Path:
     for name in (
         "resolv.conf",
         "ssl/certs/ca-certificates.crt",
-    ):  # where this machine's way out has a certificate of its own
+    ):  # network access through this machine may need its certificate
         shutil.copy(Path("/etc") / name, root / "etc" / name)
     return root
 
 
 @contextmanager
 def mounted(root: Path) -> Iterator[None]:
-    """Have /proc and /dev in the root for a while."""
+    """Mount /proc and /dev in the root during the block."""
     run("mount", "-t", "proc", "proc", root / "proc")
     run("mount", "--bind", "/dev", root / "dev")
     try:
@@ -96,7 +97,7 @@ def inside(root: Path, *words: object, password: str = "") -> str:
 
 
 def server_plugins(folder: Path) -> Path:
-    """Return a folder with the server's plugin for ed25519, which Debian has in a package that is not needed here."""
+    """Return a folder with the server's ed25519 plugin. Debian ships it in a package that is not required here."""
     folder.mkdir()
     run("apt-get", "download", "-qq", "mariadb-server", cwd=folder)
     run("dpkg-deb", "-x", next(folder.glob("*.deb")), folder)
@@ -104,7 +105,10 @@ def server_plugins(folder: Path) -> Path:
 
 
 def try_logins(root: Path, stack: ExitStack) -> int:
-    """Replay against each server with an account of each plugin; return how many worked. Ends where one does not."""
+    """Replay against each server with one account per plugin.
+
+    Return the number of successful logins. Exits on a failure.
+    """
     servers: dict[str, Server] = {}
     worked = 0
     for number, (kind, login, options) in enumerate(LOGINS):
@@ -143,7 +147,7 @@ def try_logins(root: Path, stack: ExitStack) -> int:
 
 
 def refused_by_older(root: Path, wheel: Path) -> None:
-    """See that pip refuses the wheel on a system with an older C library, in a sentence."""
+    """Check that pip refuses the wheel with a clear message on a system with an older C library."""
     words = [
         CHROOT,
         str(root),
@@ -163,7 +167,7 @@ def refused_by_older(root: Path, wheel: Path) -> None:
 
 
 def try_wheel(wheel: Path, folder: Path) -> None:
-    """Install it, run it, remove it."""
+    """Install the wheel, run querytape, and remove the wheel."""
     root = bare_root(folder)
     shutil.copy(wheel, root)
     (root / "slow.log").write_text(
@@ -195,7 +199,7 @@ def try_wheel(wheel: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Try the newest wheel in dist/, or the one that is given."""
+    """Test the given wheel, or the newest wheel in dist/."""
     parser = argparse.ArgumentParser(prog="make test-wheel")
     parser.add_argument("wheel", type=Path, nargs="?")
     wheel = parser.parse_args().wheel or max(
@@ -204,7 +208,7 @@ def main() -> None:
     if os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
         raise SystemExit("make test-wheel needs root (it mounts /proc in a root of its own) and mmdebstrap")
     with tempfile.TemporaryDirectory(prefix="qt-wheel-", dir="/tmp") as folder:
-        Path(folder).chmod(0o755)  # a server reads its plugins there
+        Path(folder).chmod(0o755)  # the server reads plugins from this folder
         try_wheel(wheel, Path(folder))
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says who may read and who may change something: a token, sessions of those who gave it, and where a request is from.
+"""Decides who may read and who may change something, by token, session and origin of the request.
 
-A request that changes something needs the token itself in its header, or a session's cookie and beside it the word that
-only a page of that session knows; and it must come from a page of this server. Nothing is known by a cookie alone.
+A request that changes something needs the token in its header, or a session cookie plus the session's secret word. Only
+pages of that session contain the word. The request must also come from a page of this server. A cookie is never
+sufficient.
 """
 
 import hmac
@@ -24,12 +25,15 @@ MIN_TOKEN, MAX_TOKEN = 20, 1024
 
 
 def new_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return a new random token."""
     return secrets.token_urlsafe(32)
 
 
 def read_token(path: Path) -> str:
-    """Return the token of a file. Raises InputError where others can read it, or it is short or no line of text."""
+    """Return the token of a file.
+
+    Raises InputError if others can read the file, or its content is short or not a text line.
+    """
     with open_regular(path) as file:
         mode = Path(f"/proc/self/fd/{file.fileno()}").stat().st_mode
         raw = file.read(MAX_TOKEN + 1)
@@ -46,7 +50,7 @@ def read_token(path: Path) -> str:
 
 @dataclass
 class Session:
-    """A browser that gave the token. `word`: what its pages send along."""
+    """The session of a browser that sent the token. `word`: the secret that its pages send with each change."""
 
     word: str
     until: float
@@ -54,7 +58,7 @@ class Session:
 
 @dataclass
 class Access:
-    """Who may do what. `reads_need_token`: the pages as well."""
+    """The access rules. `reads_need_token`: reading pages also requires the token."""
 
     token: str
     reads_need_token: bool
@@ -66,7 +70,7 @@ class Access:
         return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode())
 
     def begin(self) -> tuple[str, Session]:
-        """Return a new session and its cookie's value."""
+        """Start a session. Return the value of its cookie, and the session."""
         name, session = secrets.token_urlsafe(32), Session(secrets.token_urlsafe(32), time.monotonic() + SESSION_S)
         self._sessions[name] = session
         while len(self._sessions) > MAX_SESSIONS:
@@ -74,11 +78,11 @@ class Access:
         return name, session
 
     def end(self, request: Request) -> None:
-        """Forget the request's session."""
+        """Delete the session of the request."""
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def session(self, request: Request) -> Session | None:
-        """Return the request's session."""
+        """Return the session of the request, or None."""
         name = request.cookies.get(COOKIE, "")
         session = self._sessions.get(name)
         if session is not None and session.until < time.monotonic():
@@ -87,11 +91,11 @@ class Access:
         return session
 
     def may_read(self, request: Request) -> bool:
-        """Whether pages may be shown."""
+        """Whether the request may read pages."""
         return not self.reads_need_token or self.has_token(request) or self.session(request) is not None
 
     def may_change(self, request: Request) -> bool:
-        """Whether something may be changed: by the token, or from a page of a session."""
+        """Whether the request may change something: it has the token, or comes from a page of a session."""
         if not is_same_origin(request):
             return False
         if self.has_token(request):
@@ -102,7 +106,7 @@ class Access:
 
 
 def is_same_origin(request: Request) -> bool:
-    """Whether a request is from a page of this server, or from no page at all: other programs name no origin."""
+    """Whether a request comes from a page of this server, or from a program that sends no origin."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
     return (origin is None or origin.lower() == own.lower()) and site in (None, "same-origin")

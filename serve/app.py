@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web application: its routes, and what stands before them; every error becomes a page with a sentence."""
+"""The web application: its routes and middleware. Every error becomes a page with a message."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -25,13 +25,13 @@ MAX_BODY = 4096
 
 
 class Readers:
-    """Middleware: where the pages need the token, shows nothing without it but the page that asks for it."""
+    """Middleware: if pages require the token, shows only the login page without it."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app, self._site = app, site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or ask for the token."""
+        """Answer the request, or ask for the token."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -46,7 +46,7 @@ class Readers:
 
 
 def application(site: Site, hosts: Sequence[str]) -> Starlette:
-    """Return the application; `hosts`: names by which browsers may call it, any other is refused (DNS rebinding)."""
+    """Return the application. `hosts`: the accepted host names. Others are refused, against DNS rebinding."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -82,7 +82,7 @@ def application(site: Site, hosts: Sequence[str]) -> Starlette:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Show what a request can't have."""
+    """Show the reason why a request is refused."""
     if isinstance(error, HTTPException):
         status, sentence = error.status_code, f"{error.detail}."
     else:
@@ -93,7 +93,7 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def broken(request: Request, error: Exception) -> Response:
-    """Show that a fault of ours came; uvicorn writes what it is on standard error."""
+    """Show that querytape has an internal error. uvicorn writes the details to standard error."""
     answer = said(request, "Internal error of querytape serve. Its standard error contains the details.", 500)
-    answer.headers.update(ALWAYS)  # it is made outside of the middleware
+    answer.headers.update(ALWAYS)  # this answer bypasses the middleware
     return answer

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds where a series of measurements changed its level: E-Divisive, which assumes no distribution.
+"""Finds level changes in a series of measurements by E-Divisive, which assumes no distribution.
 
-Matteson and James, A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, Journal of the
-American Statistical Association 109 (2014), with exponent 1: a split is the better the farther the values of its two
-sides are from each other, less how far those of each side are among themselves (energy distance). Whether the best
-split is more than chance says a permutation test; then each side is looked at for itself. Performance tests are watched
-so at MongoDB (Daly et al., The Use of Change Point Detection to Identify Software Performance Regressions in a
-Continuous Integration System, ICPE 2020).
+Source: Matteson and James, A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, Journal of
+the American Statistical Association 109 (2014), with exponent 1. A split is good if the values of its two sides are far
+apart, relative to the distances within each side (energy distance). A permutation test decides whether the best split
+is significant. Then each side is examined separately.
+
+MongoDB monitors its performance tests with this method. Source: Daly et al., The Use of Change Point Detection to
+Identify Software Performance Regressions in a Continuous Integration System, ICPE 2020.
 """
 
 from collections.abc import Sequence
@@ -17,21 +18,21 @@ import numpy.typing as npt
 
 LEVEL = 0.01
 PERMUTATIONS = 999
-LEAST = 2  # values on each side of a split
+LEAST = 2  # minimum number of values on each side of a split
 SEED = 20140306
 Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """The first value of a new level, and how often chance alone gives a split as good."""
+    """The first value of a new level, and the probability of an equally good split by chance."""
 
     at: int
     p: float
 
 
 def change_points(values: Sequence[float], level: float = LEVEL) -> list[ChangePoint]:
-    """Return the change points of finite values in their order; always the same ones for the same values."""
+    """Return the change points of finite values in order. The result is deterministic."""
     series = np.asarray(values, dtype=np.float64)
     found: list[ChangePoint] = []
     waiting = [(0, len(series))]
@@ -48,9 +49,9 @@ def change_points(values: Sequence[float], level: float = LEVEL) -> list[ChangeP
 
 
 def best_split(series: Values) -> tuple[float, int]:
-    """Return how good the best split of a series is, and the place of the first value behind it.
+    """Return the quality of the best split of a series, and the index of the first value after the split.
 
-    The right side may end before the series does: so a level that lasts for a while only is found as well.
+    The right side may end before the series does. A temporary level is therefore also found.
     """
     n = len(series)
     sums = np.zeros((n + 1, n + 1))
@@ -68,9 +69,9 @@ def best_split(series: Values) -> tuple[float, int]:
 
 
 def chance(series: Values, best: float, level: float = LEVEL) -> float:
-    """Return the share of orders of the same values whose best split is as good.
+    """Return the share of permutations of the values whose best split is at least as good.
 
-    It is only counted until it is certain to exceed `level`.
+    Stops early when the share certainly exceeds `level`.
     """
     if float(np.ptp(series)) == 0:
         return 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives every answer its headers: what a page may load, and that nobody keeps or embeds it."""
+"""Adds headers to every answer: they restrict what a page loads, and forbid caching and embedding."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "Content-Security-Policy"
-# Vega writes style attributes into the charts; nothing that is shown here can name one.
+# Vega writes style attributes into the charts. Data shown on the pages cannot add any.
 OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -34,13 +34,13 @@ TEMPLATES = ("report.html.j2", "tape.html.j2", "sweep.html.j2")
 
 
 class Headers:
-    """Middleware: adds the headers that an answer does not have yet."""
+    """Middleware: adds missing headers to an answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the headers."""
+        """Answer the request with the headers."""
 
         async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -54,9 +54,9 @@ class Headers:
 
 @cache
 def made_policy() -> str:
-    """Return the policy of pages that the maker makes: only the scripts of their templates run, by their hashes.
+    """Return the policy for pages of the maker: only the scripts of their templates run, identified by their hashes.
 
-    The page's own policy, which lets it open from disk, is stricter in nothing; both hold.
+    Such a page also contains its own policy for use from disk. That policy is nowhere stricter, and both apply.
     """
     from ..analyze.render.chart_library import chart_library
     from ..analyze.render.templating import asset, template_scripts
@@ -67,5 +67,5 @@ def made_policy() -> str:
 
 
 def hashes(scripts: Iterable[str]) -> list[str]:
-    """Return the sources of these scripts, as a policy names them."""
+    """Return the hash sources of these scripts in the format of a policy."""
     return [f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts]

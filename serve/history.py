@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what became slower or faster over many nights, and since which: from the report.json of each night.
+"""Finds the digests that became slower or faster over many nights, and the night of the change, from each report.json.
 
-What is followed is a ratio: B's time over A's in the same night, so that what a machine does to both sides of a night
-is no change. Of a digest it is the median over its events (pair.ratio of the report), of the whole it is the time of
-all digests that both sides answered.
+The measured value is the ratio of B's time to A's time in the same night. Effects of the machine on both sides
+therefore cancel out. For a digest, it is the median over the events (pair.ratio of the report). For the whole, it is
+the time of all digests that both sides answered.
 """
 
 import json
@@ -24,19 +24,19 @@ from .shelf import read_text, section, stamp_of
 
 REPORT_FILE = "report.json"
 MAX_REPORT, MAX_NIGHT_FILE = 256 << 20, 1 << 16
-MAX_NIGHTS = 120  # the newest
-LEAST_NIGHTS = 10  # with fewer no change is more than chance, however large
-MAX_DIGESTS = 500  # those that took the most time in the newest night
-MARGIN = 0.1  # a smaller difference is none, as in a report
-MAX_SHOWN = 100  # changes
-MAX_SAID = 8  # settings that changed with a night
+MAX_NIGHTS = 120  # the newest nights
+LEAST_NIGHTS = 10  # minimum nights for any change to be significant
+MAX_DIGESTS = 500  # digests with the most time in the newest night
+MARGIN = 0.1  # smaller differences are ignored, as in a report
+MAX_SHOWN = 100  # changes on the page
+MAX_SAID = 8  # settings listed per change
 MAX_TEXT = 2_000
 MAX_NUMBER = 1e18
 
 
 @dataclass
 class Night:
-    """One night: its folder's name, its report, or why that is not known."""
+    """One night: the name of its folder, and its report or the reason why it is unreadable."""
 
     name: str
     problem: str | None = None
@@ -48,13 +48,13 @@ class Night:
     whole: float | None = None
     versions: tuple[str, str] = ("", "")
     tape: str = ""
-    variables: dict[str, Any] = field(default_factory=dict)  # of B's server
-    digests: dict[str, tuple[float, float, str]] = field(default_factory=dict)  # ratio, A's time in ns, text
+    variables: dict[str, Any] = field(default_factory=dict)  # of server B
+    digests: dict[str, tuple[float, float, str]] = field(default_factory=dict)  # values: ratio, A's time in ns, text
 
 
 @dataclass(frozen=True)
 class Change:
-    """A new level: of a digest, or of the whole (digest None). `at`: the first night of it; ratios are medians."""
+    """A new level of a digest, or of the whole (digest None). `at`: its first night. The ratios are medians."""
 
     digest: str | None
     text: str
@@ -62,30 +62,30 @@ class Change:
     before: float
     after: float
     p: float
-    until: str | None  # the first night of the level that came after it
-    stake: float  # what it is worth: the difference in ns of a night
+    until: str | None  # first night of the next level
+    stake: float  # impact: the difference in ns per night
     with_it: tuple[str, ...]
 
     @property
     def slower(self) -> bool:
-        """Whether it is worse than before."""
+        """Whether the new level is slower than the previous one."""
         return self.after > self.before
 
 
 def night_files(folder: Path) -> Iterator[Path]:
-    """Yield the files that the history is made of."""
+    """Yield the input files of the history."""
     for night in nights(folder)[-MAX_NIGHTS:]:
         yield night / REPORT_FILE
         yield night / NIGHT_FILE
 
 
 def stamp(folder: Path) -> tuple[int, ...]:
-    """Return what changes when the history does."""
+    """Return a stamp that changes when the history changes."""
     return stamp_of(*night_files(folder))
 
 
 class PlainNight(TypedDict):
-    """A night as JSON has it."""
+    """A night in JSON form."""
 
     name: str
     problem: str | None
@@ -100,7 +100,7 @@ class PlainNight(TypedDict):
 
 
 class PlainChange(TypedDict):
-    """A change as JSON has it."""
+    """A change in JSON form."""
 
     digest: str | None
     text: str
@@ -115,7 +115,7 @@ class PlainChange(TypedDict):
 
 
 class History(TypedDict):
-    """The nights of a folder and their changes; `series`: (night, ratio) of the digests that changed."""
+    """The nights of a folder and their changes. `series`: (night, ratio) of the digests that changed."""
 
     nights: list[PlainNight]
     whole: list[PlainChange]
@@ -129,7 +129,7 @@ class History(TypedDict):
 
 
 def history(folder: Path) -> History:
-    """Return the nights of a folder and their changes as plain values, newest night last."""
+    """Return the nights of a folder and their changes as plain values. The newest night is last."""
     found = [read_night(night) for night in nights(folder)[-MAX_NIGHTS:]]
     known = [night for night in found if night.problem is None and night.whole is not None]
     changes = [*_changes(known, None), *(each for digest in heaviest(known) for each in _changes(known, digest))]
@@ -164,7 +164,7 @@ def _plain_change(change: Change) -> PlainChange:
 
 
 def heaviest(known: Sequence[Night]) -> list[str]:
-    """Return the digests of the newest night that took the most time in A."""
+    """Return the digests of the newest night with the most time in A."""
     if not known:
         return []
     newest = known[-1].digests
@@ -172,7 +172,7 @@ def heaviest(known: Sequence[Night]) -> list[str]:
 
 
 def _changes(known: Sequence[Night], digest: str | None) -> Iterator[Change]:
-    """Yield the changes of one series that are beyond the margin."""
+    """Yield the changes of one series that exceed the margin."""
     there = [night for night in known if digest is None or digest in night.digests]
     ratios = [_ratio(night, digest) for night in there]
     points = change_points([math.log(ratio) for ratio in ratios])
@@ -205,7 +205,7 @@ def _ratio(night: Night, digest: str | None) -> float:
 
 
 def _with(before: Night, after: Night) -> Iterator[str]:
-    """Yield what else is other in a night than in the one before it."""
+    """Yield other differences between a night and the previous night: versions, tape, settings."""
     for letter, old, new in zip("AB", before.versions, after.versions, strict=True):
         if old != new:
             yield f"version of {letter} {old or 'unknown'} -> {new or 'unknown'}"
@@ -219,7 +219,7 @@ def _with(before: Night, after: Night) -> Iterator[str]:
 
 
 def read_night(folder: Path) -> Night:
-    """Return what is known of a night; a report that can't be read is a sentence."""
+    """Return a night with the results of its report. If the report is unreadable, `problem` has the reason."""
     night = Night(folder.name)
     try:
         if folder.is_symlink():
@@ -247,7 +247,7 @@ def _json(path: Path, most: int) -> dict[str, Any]:
 
 
 def _fill(night: Night, report: dict[str, Any]) -> None:
-    """Take what a report says; what is not as it should be is left out."""
+    """Copy the values of a report into the night. Invalid values are omitted."""
     night.headline = printable(str(section(report, "headline").get("sentence") or ""), 600)
     verdicts = section(report, "verdicts")
     night.slower, night.broken = (int(_number(verdicts.get(word)) or 0) for word in ("slower", "errors changed"))

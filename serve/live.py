@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run while it is written: its ticks, part by part as they come, and what was asked of it."""
+"""Reads a run that is still being written: the new parts of its ticks, and the users' requests to the run."""
 
 import math
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ COLUMNS = (
     "at_ns", "done", "reads", "writes", "others", "errors", "p95_ns", "late_p99_ns", "sessions_open", "queued_bytes",
 )  # fmt: skip
 AT, DONE, READS, WRITES, OTHERS, ERRORS, P95, LATE, OPEN, QUEUED = range(len(COLUMNS))
-MAX_TICKS = 700_000  # eight days
-MAX_POINTS = 400  # of a line
-RECENT = 10  # ticks of which a rate is made
-Ticks = npt.NDArray[np.float64]  # shape (ticks, columns); nan where a tick has none
+MAX_TICKS = 700_000  # eight days of ticks
+MAX_POINTS = 400  # points per line of a chart
+RECENT = 10  # ticks over which a rate is averaged
+Ticks = npt.NDArray[np.float64]  # shape (ticks, columns); nan for a missing value
 
 
 class TickReader:
-    """The ticks of one run, in the order of time; each part is read once."""
+    """The ticks of one run in order of time. Each part is read once."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
@@ -39,7 +39,7 @@ class TickReader:
         self._whole = False
 
     def read(self) -> Ticks:
-        """Return all ticks that are there. Raises FolderError where a part is damaged or a link."""
+        """Return all ticks written so far. Raises FolderError if a part is damaged or a symbolic link."""
         single, parts = self.run / "ticks.parquet", self.run / "ticks"
         if single.exists() and not self._whole:
             self._pieces, self._whole = [read_ticks([single])], True
@@ -51,7 +51,7 @@ class TickReader:
                 try:
                     self._pieces.append(read_ticks(new))
                 except FolderError:
-                    if parts.is_dir():  # else it was made into one file just now
+                    if parts.is_dir():  # if not, the parts were just merged into one file
                         raise
                     return self.read() if single.exists() else self._all()
                 self._seen.update(each.name for each in new)
@@ -64,7 +64,7 @@ class TickReader:
 
 
 def read_ticks(files: Sequence[Path]) -> Ticks:
-    """Return the ticks of Parquet files. Raises FolderError where they are none."""
+    """Return the ticks of Parquet files. Raises FolderError if the files contain no ticks."""
     for file in files:
         if file.is_symlink():
             raise FolderError(f"{file}: a symbolic link (querytape serve does not follow links)")
@@ -81,7 +81,10 @@ def read_ticks(files: Sequence[Path]) -> Ticks:
 
 @dataclass(frozen=True)
 class State:
-    """A run at one moment. `word`: opening, running, paused, stopping, ended or killed. `speed`: as it is asked for."""
+    """The state of a run at one moment.
+
+    `word`: opening, running, paused, stopping, ended or killed. `speed`: the requested speed.
+    """
 
     word: str
     speed: str
@@ -91,12 +94,12 @@ class State:
 
     @property
     def under_way(self) -> bool:
-        """Whether something can be asked of it."""
+        """Whether the run can still accept requests."""
         return self.word not in ("ended", "killed")
 
 
 def state_of(run: Path, info: dict[str, Any], ticks: Ticks) -> State:
-    """Return what a run does now, by its run.json and what was asked of it."""
+    """Return the current state of a run, from its run.json and the requests to it."""
     parameters, planned = section(info, "parameters"), section(info, "plan").get("planned")
     asked, stops = requested_speed(run), stops_asked(run)
     if info.get("finished"):
@@ -115,9 +118,9 @@ def state_of(run: Path, info: dict[str, Any], ticks: Ticks) -> State:
 
 
 def figures(ticks: Ticks, planned: int) -> dict[str, float | None]:
-    """Return what the last seconds were: rates a second, times in ns, shares; None where nothing is known.
+    """Return figures of the last seconds: rates per second, times in ns, shares. None means unknown.
 
-    Before the first second nothing is.
+    Returns an empty dict before the first second.
     """
     if not len(ticks):
         return {}
@@ -143,15 +146,17 @@ def figures(ticks: Ticks, planned: int) -> dict[str, float | None]:
 
 
 def highest(values: Ticks) -> float | None:
-    """Return the highest that is known."""
+    """Return the maximum of the known values."""
     known = values[np.isfinite(values)]
     return float(known.max()) if len(known) else None
 
 
 def lines(ticks: Ticks) -> tuple[float, dict[str, list[dict[str, Any]]]]:
-    """Return the width of a point in s, and the points {x (s), y, line} of each chart: at most MAX_POINTS a line.
+    """Return the seconds per point, and the points {x (s), y, line} of each chart.
 
-    Where a point stands for several seconds, rates are of all of them and times are the highest.
+    A line has at most MAX_POINTS points.
+
+    If a point covers several seconds, rates are averages and times are maxima.
     """
     if not len(ticks):
         return 1.0, {name: [] for name in ("throughput", "p95", "errors", "late", "sessions", "queue")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run under way: what it shows, what it asks for every second, and what can be asked of the run."""
+"""The page of a running replay: its content, its data request every second, and the requests to the run."""
 
 import json
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from .shelf import RUN, Entry
 from .viewed_runs import ask_of
 
 TIME = ("seconds from the start", "s")
-# Name, title, unit and lines of each chart; the first four are the report's own.
+# Name, title, unit and lines of each chart. The first four charts are also in the report.
 CHARTS = (
     ("throughput", "Throughput, statements/s", "statements/s", ("all",)),
     ("p95", "Service time, p95, ms", "ms", ("p95",)),
@@ -33,7 +33,7 @@ CHARTS = (
 
 
 async def live_page(request: Request) -> Response:
-    """Show the page; of a run that has ended its report."""
+    """Show the live page of a run, or the report if the run has ended."""
     site = site_of(request)
     entry, info = await run_in_threadpool(run_of, site, request.path_params["name"])
     if info.get("finished"):
@@ -54,7 +54,7 @@ async def live_page(request: Request) -> Response:
 
 
 def chart_spec(unit: str, names: tuple[str, ...]) -> Spec:
-    """Return a chart whose points come later, under the name `rows`."""
+    """Return a chart whose points are added later under the name `rows`."""
     spec = line_chart([], TIME, unit, names)
     spec["data"] = {"name": "rows", "values": []}
     spec["mark"]["point"]["size"] = 6
@@ -62,7 +62,7 @@ def chart_spec(unit: str, names: tuple[str, ...]) -> Spec:
 
 
 def run_of(site: Site, name: str) -> tuple[Entry, dict[str, Any]]:
-    """Return a run and its run.json. Raises FolderError where it is none."""
+    """Return a run and its run.json. Raises FolderError if the name is not a run."""
     entry = site.shelf.entry(name)
     if entry.kind != RUN:
         raise InputError(f"{name}: not a run")
@@ -70,7 +70,7 @@ def run_of(site: Site, name: str) -> tuple[Entry, dict[str, Any]]:
 
 
 async def ticks(request: Request) -> Response:
-    """Send what the run does now; its points where there are more than `seen`."""
+    """Send the current state of the run. Includes the points if there are more than `seen`."""
     site = site_of(request)
     seen = request.query_params.get("seen", "")
 
@@ -88,7 +88,7 @@ async def ticks(request: Request) -> Response:
 
 
 def shown_figures(values: dict[str, float | None], state: State) -> dict[str, Any]:
-    """Return figures as they are shown."""
+    """Return figures formatted for the page."""
 
     def known(name: str) -> float | None:
         return values.get(name)
@@ -114,7 +114,7 @@ def _time(ns: float | None) -> str:
 
 
 async def control(request: Request) -> Response:
-    """Pause the run, let it go on, give it another speed, or stop it: only from whoever has the token."""
+    """Pause, resume or stop the run, or change its speed. Requires the token or a session."""
     site = site_of(request)
     if not site.access.may_change(request):
         return JSONResponse({"error": "the token is required"}, 403)

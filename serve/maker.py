@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one page in a process of its own: an order on standard input, a line of JSON and the page on standard output.
+"""Makes one page in a separate process. Reads an order from standard input. Writes a line of JSON, then the page.
 
-A damaged tape can't take the server along, a page that takes too long can be ended, and memory goes back to the system.
-When standard input ends before the page is made, the server is gone: what was begun is removed, and so is the process.
+A damaged tape cannot crash the server, a slow page can be stopped, and all memory returns to the system. If standard
+input ends before the page is finished, the server has stopped. Then the process removes its temporary files and exits.
 """
 
 import json
@@ -28,9 +28,9 @@ MAX_LEVELS = 1000
 
 
 def make(order: Order, memory: str) -> str:
-    """Return the page; of nights what its page shows, as JSON.
+    """Return the page of an order. For nights, return the data of the page as JSON.
 
-    Raises QuerytapeError where what it is made of is not what it should be.
+    Raises QuerytapeError if the inputs of the page are invalid.
     """
     if order.kind == TAPE:
         from ..analyze import summarise_tape, tape_page
@@ -52,7 +52,7 @@ def make(order: Order, memory: str) -> str:
 
 
 def sweep(folder: Path) -> str:
-    """Return the page of a sweep's levels. Raises FolderError where sweep.json has none."""
+    """Return the page of a sweep's levels. Raises FolderError if sweep.json has no levels."""
     from ..analyze import SweepLevel, sweep_page
 
     try:
@@ -76,7 +76,7 @@ def _number(value: Any, name: str) -> Any:
 
 
 def answer(order: Order, memory: str) -> tuple[str | None, str]:
-    """Return (None, the page), or (a sentence, nothing)."""
+    """Return (None, page), or (error message, empty text)."""
     import duckdb
 
     from ..common.duck import plain_reason
@@ -92,9 +92,10 @@ def answer(order: Order, memory: str) -> tuple[str | None, str]:
 
 
 def leave_with_server(own: Path) -> None:
-    """Remove the folder `own` and end this process when standard input ends: the server is gone, or wants no page.
+    """Remove the folder `own` and exit when standard input ends: the server has stopped, or no longer needs the page.
 
-    A query that runs hears no signal before its end: nothing is unwound, nothing but that folder was written.
+    A running query does not react to signals before its end. The exit is therefore immediate, without cleanup. The
+    process has written only to this folder.
     """
 
     def wait() -> None:
@@ -107,7 +108,7 @@ def leave_with_server(own: Path) -> None:
 
 
 def main() -> None:
-    """Read an order, make its page, write it."""
+    """Read an order, make its page, and write the page."""
     line = b""
     while not line.endswith(b"\n"):
         piece = os.read(0, 1 << 16)
@@ -122,10 +123,10 @@ def main() -> None:
     out = sys.stdout.buffer
     out.write(json.dumps({"problem": problem}).encode() + b"\n" + page.encode("utf-8", "backslashreplace"))
     out.flush()
-    os._exit(0)  # taking the libraries apart takes longer than it is worth
+    os._exit(0)  # skips the slow unloading of the libraries
 
 
 if __name__ == "__main__":
-    for number in ENDING:  # they are for the server, which ends this process as it likes
+    for number in ENDING:  # signals are for the server, which ends this process itself
         signal.signal(number, signal.SIG_IGN)
     main()

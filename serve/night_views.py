@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a nightly folder: what became slower since which night, drawn and in words; and every night."""
+"""The page of a nightly folder: all nights, and the changes of digests and their nights as charts and text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from .rows import url_of
 from .shelf import NIGHTS
 from .views import made_page
 
-MAX_CHARTS = 12  # of digests
+MAX_CHARTS = 12  # charts of digests
 WHOLE = "whole"
 
 
 async def nights_page(request: Request) -> Response:
-    """Show the history of a folder of nights."""
+    """Show the history of a nightly folder."""
     shelf = site_of(request).shelf
     entry = await run_in_threadpool(shelf.entry, request.path_params["name"])
     if entry.kind != NIGHTS:
@@ -53,7 +53,7 @@ async def nights_page(request: Request) -> Response:
 
 
 class Piece(NamedTuple):
-    """A part of a sentence. `mark`: code, soft, or the tone of what is emphasised."""
+    """A part of a sentence. `mark`: code, soft, or the tone of emphasised text."""
 
     text: str
     url: str = ""
@@ -61,7 +61,7 @@ class Piece(NamedTuple):
 
 
 class AnswerLine(NamedTuple):
-    """A sentence at the top. `tone`: no, yes, unknown. `with_it`: what else changed with that night."""
+    """A sentence at the top of the page. `tone`: no, yes, unknown. `with_it`: other changes in the same night."""
 
     tone: str
     pieces: list[Piece]
@@ -69,7 +69,7 @@ class AnswerLine(NamedTuple):
 
 
 class ChangeLine(NamedTuple):
-    """A digest that changed. `worth`: the difference of a night."""
+    """A digest that changed. `worth`: the time difference per night."""
 
     word: str
     text: str
@@ -79,7 +79,7 @@ class ChangeLine(NamedTuple):
 
 
 class NightLine(NamedTuple):
-    """A night, and its report."""
+    """A night and the results of its report."""
 
     name: str
     url: str
@@ -92,7 +92,7 @@ class NightLine(NamedTuple):
 
 @dataclass(frozen=True)
 class NightsView:
-    """What the page shows. `drawn`: digests that have a chart, with their texts."""
+    """The content of the page. `drawn`: the digests with a chart, and their texts."""
 
     about: str
     answers: list[AnswerLine]
@@ -105,7 +105,7 @@ class NightsView:
 
 
 def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
-    """Return what a history shows; `urls`: of the nights."""
+    """Return the page content for a history. `urls`: the addresses of the nights."""
     drawn = {each["digest"]: each["text"] for each in told["digests"] if each["digest"]}
     return NightsView(
         f"{plural(len(told['nights']), 'night')}, {told['known']} with a report. Each ratio is B's time divided by A's"
@@ -133,7 +133,7 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
 
 
 def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
-    """Yield the answer: of all statements together, else of the digest that costs most, else that nothing changed."""
+    """Yield the answer: a change of all statements together, else of the costliest digest, else no change."""
     still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
     if told["known"] < told["least"]:
         text = f"{told['known']} of {told['least']} required nights have a report."
@@ -163,7 +163,7 @@ def _tone(change: PlainChange) -> str:
 
 
 def _pieces(change: PlainChange, urls: Mapping[str, str]) -> list[Piece]:
-    """Return the sentence on a change: since when, from which ratio to which, until when."""
+    """Return the sentence on a change: its first night, the ratios before and after, its last night."""
     until = change["until"]
     return [
         Piece("since "),
@@ -189,13 +189,15 @@ def _night(night: PlainNight, urls: Mapping[str, str]) -> NightLine:
 
 
 def whole_series(told: History) -> list[tuple[str, float]]:
-    """Return (night, B's time over A's) of the nights of which that is known."""
+    """Return (night, B's time / A's time) of the nights with a known ratio."""
     return [(night["name"], night["whole"]) for night in told["nights"] if night["whole"] is not None]
 
 
 def ratio_chart(series: Sequence[tuple[str, float]], changes: list[PlainChange]) -> Spec:
-    """Return a chart of (night, ratio), its levels as steps and a rule at each change; times that double are as far
-    apart as those that halve."""
+    """Return a chart of (night, ratio), with levels as steps and a rule at each change.
+
+    The axis is logarithmic: a doubling and a halving have the same distance.
+    """
     nights = [name for name, _ in series]
     starts = [0, *sorted(nights.index(change["at"]) for change in changes), len(nights)]
     levels = []
@@ -247,5 +249,5 @@ def ratio_chart(series: Sequence[tuple[str, float]], changes: list[PlainChange])
 
 
 def moment(name: str) -> str:
-    """Return the time of a night's name, 2026-11-22T0200: ISO 8601, UTC."""
+    """Return the time of a night's name such as 2026-11-22T0200, as ISO 8601 in UTC."""
     return f"{name[:10]}T{name[11:13]}:{name[13:15]}:00Z"

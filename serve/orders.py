@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a page is made of: the folders that it reads, and a stamp that changes when they do."""
+"""Describes the inputs of a page: the folders that it reads, and a stamp that changes with them."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -19,7 +19,10 @@ MAX_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class Order:
-    """One page to be made: of a tape, of runs (`a`, `b`), a sweep, or nights. `stamp`: of what it is made of."""
+    """One page to make: of a tape, of runs (`a`, `b`), of a sweep, or of nights.
+
+    `stamp`: the stamp of its input files.
+    """
 
     kind: str
     tape: str = ""
@@ -30,12 +33,12 @@ class Order:
     stamp: tuple[int, ...] = ()
 
     def as_json(self) -> str:
-        """Return it as one line."""
+        """Return the order as one line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Order":
-        """Return what a line says."""
+        """Return the order of a JSON line."""
         values: dict[str, Any] = json.loads(text)
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
@@ -44,7 +47,7 @@ class Order:
 
 
 def order_of(shelf: Shelf, entry: Entry) -> Order:
-    """Return the order for the page of something in the folder. Raises FolderError and InputError with the reason."""
+    """Return the order for the page of a folder entry. Raises FolderError and InputError with the reason."""
     made = {TAPE: _tape, RUN: _run, COMPARISON: _comparison, SWEEP: _sweep, NIGHTS: _nights}.get(entry.kind)
     if made is None:
         raise FolderError(f"{entry.name}: a {entry.kind} has no such page")
@@ -71,7 +74,7 @@ def _run(shelf: Shelf, entry: Entry) -> Order:
 
 
 def pair_of(shelf: Shelf, a: Entry, b: Entry) -> Order:
-    """Return the order for the report of two runs of one tape. Raises FolderError and InputError with the reason."""
+    """Return the order for the report on two runs of one tape. Raises FolderError and InputError with the reason."""
     if a.name == b.name:
         raise InputError(f"{a.name}: expected two different runs")
     for entry in (a, b):
@@ -93,8 +96,8 @@ def _comparison(shelf: Shelf, entry: Entry) -> Order:
 
 
 def plan_of(entry: Entry) -> ComparePlan:
-    """Return the plan of a comparison. Raises InputError or FolderError where it can't be understood."""
-    read_text(entry.path / PLAN_FILE, MAX_PLAN)  # no link, no pipe, not large
+    """Return the plan of a comparison. Raises InputError or FolderError if the plan is invalid."""
+    read_text(entry.path / PLAN_FILE, MAX_PLAN)  # rejects links, pipes and large files
     return ComparePlan.read(entry.path / PLAN_FILE)
 
 
@@ -121,7 +124,7 @@ def _report(
 
 
 def tape_said(run: Path) -> dict[str, Any]:
-    """Return what run.json says of its tape: path and id."""
+    """Return the path and id of the tape from run.json."""
     said = section(read_json("run", run / "run.json"), "tape")
     return {key: value for key in ("path", "id") if isinstance(value := said.get(key), str)}
 

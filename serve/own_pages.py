@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pages that are this part's own: from its templates, with its scripts and style sheets."""
+"""Makes the server's own pages from its templates, scripts and style sheets."""
 
 import hashlib
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .viewed_runs import Watched
 
 @dataclass
 class Site:
-    """What all pages need."""
+    """The common data of all pages."""
 
     shelf: Shelf
     access: Access
@@ -29,14 +29,14 @@ class Site:
 
 
 def site_of(request: Request) -> Site:
-    """Return the request's site."""
+    """Return the site of the request."""
     site = request.app.state.site
     assert isinstance(site, Site)
     return site
 
 
 def shown(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page of our own."""
+    """Return a page from one of the server's templates."""
     site = site_of(request)
     session = site.access.session(request)
     text = page_template(template, __package__).render(
@@ -51,7 +51,7 @@ def shown(request: Request, template: str, status: int = 200, **values: Any) -> 
 
 
 def said(request: Request, sentence: str, status: int = 200, title: str = "This page cannot be built") -> HTMLResponse:
-    """Return a page with a sentence."""
+    """Return a page with a single message."""
     return shown(request, "sentence.html.j2", status, title=title, sentence=plain(site_of(request).shelf, sentence))
 
 
@@ -77,5 +77,5 @@ def static_text(name: str) -> str:
 
 @cache
 def static_url(name: str) -> str:
-    """Return the address of a script or style sheet: another text has another."""
+    """Return the address of a script or style sheet. The address changes with the text."""
     return f"/static/{name}?{hashlib.sha256(static_text(name).encode()).hexdigest()[:16]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps pages that were made, in memory and bounded; makes one at a time, each in a process of its own (maker.py)."""
+"""Keeps finished pages in memory, up to a limit. Makes one page at a time, each in its own process (maker.py)."""
 
 import asyncio
 import json
@@ -13,27 +13,27 @@ from ..common.errors import FolderError
 from .orders import Order
 
 PROGRAM = (sys.executable, "-P", "-m", "querytape.serve.maker")
-MAX_WAITING = 32  # pages that are asked for and not made yet
+MAX_WAITING = 32  # requested pages that are not finished
 MAX_PAGE = 256 << 20
-END_S = 5.0  # for a process to go by itself
+END_S = 5.0  # time for a process to end by itself
 
 
 @dataclass(frozen=True)
 class Made:
-    """A page, or the sentence why there is none."""
+    """A page, or the reason why it could not be made."""
 
     page: bytes
     problem: str | None = None
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Bytes of memory of the page."""
         return len(self.page) + 1000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`memory`: DuckDB's, for one page. `cache_bytes`: of all kept pages. `page_s`: how long a page may take."""
+    """`memory`: DuckDB's limit for one page. `cache_bytes`: limit of all kept pages. `page_s`: time limit of a page."""
 
     memory: str = "1500MB"
     cache_bytes: int = 256 << 20
@@ -41,7 +41,7 @@ class Limits:
 
 
 class PageCache:
-    """Pages by their order. Belongs to one event loop."""
+    """Finished pages by order. Belongs to one event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -51,9 +51,9 @@ class PageCache:
         self._one = asyncio.Semaphore(1)
 
     async def get(self, order: Order, wait_s: float) -> Made | float:
-        """Return a page; where it is not made within `wait_s`, how long it has been asked for, in seconds.
+        """Return a page. If it is not finished within `wait_s`, return the seconds since its first request.
 
-        Raises FolderError where too many pages are waited for.
+        Raises FolderError if too many pages are waiting.
         """
         if (made := self._kept.get(order)) is not None:
             self._kept.move_to_end(order)
@@ -67,7 +67,7 @@ class PageCache:
         return task.result() if done else time.monotonic() - since
 
     async def close(self) -> None:
-        """End what is being made."""
+        """Stop making pages."""
         tasks = [task for _, task in self._making.values()]
         for task in tasks:
             task.cancel()
@@ -93,7 +93,7 @@ class PageCache:
 
 
 async def run_maker(order: Order, limits: Limits) -> Made:
-    """Return what a process makes of an order; one that fails or takes too long is a sentence."""
+    """Make the page of an order in a process. A failure or a timeout becomes an error message."""
     process = await asyncio.create_subprocess_exec(
         *PROGRAM,
         stdin=asyncio.subprocess.PIPE,
@@ -124,7 +124,7 @@ async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) 
         size += len(piece)
         if size > MAX_PAGE:
             return Made(b"", f"the page is larger than {MAX_PAGE >> 20} MiB")
-    await process.wait()  # before anybody sends it a signal: it has to be reaped by whoever watches it
+    await process.wait()  # reap the process here before it can get a signal
     try:
         problem = json.loads(head)["problem"]
     except ValueError:
@@ -137,7 +137,7 @@ async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) 
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a process: it removes what it began and goes when its input ends; one that does not is killed."""
+    """End a process by closing its input, so that it removes its files and exits. If it does not exit, kill it."""
     if process.returncode is not None:
         return
     assert process.stdin is not None
@@ -151,7 +151,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 async def _until_gone(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a process; asyncio sees it only when all that was written has been read."""
+    """Wait for the end of a process. asyncio notices the end only after reading all output."""
     assert process.stdout is not None
     while await process.stdout.read(1 << 20):
         pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says in a few words what each tape, run, comparison and sweep of a folder is: the rows of the list of all."""
+"""Makes the rows of the folder list: a short description of each tape, run, comparison and sweep."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ BAD, LIVE, GOOD = "bad", "live", "good"
 
 @dataclass(frozen=True)
 class Line:
-    """A row: its name and address, the state in a word (`tone`: how it is shown), and what is known in short."""
+    """A row: name, address, state as a word, and a short description. `tone`: the style of the state."""
 
     kind: str
     name: str
@@ -42,13 +42,13 @@ class Line:
 
     @property
     def whole_run(self) -> bool:
-        """Whether it is a run that came to its end."""
+        """Whether the row is a complete run."""
         return self.kind == RUN and self.tone == GOOD
 
 
 @dataclass
 class Group:
-    """Rows under one title; `folded`: shown when somebody asks for them."""
+    """Rows under one title. `folded`: hidden until the user opens the group."""
 
     title: str
     lines: list[Line] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Group:
 
     @property
     def to_pair(self) -> bool:
-        """Whether there are two runs of which somebody may want a report."""
+        """Whether the group has at least two complete runs, which a report can compare."""
         return sum(1 for line in self.lines if line.whole_run) > 1
 
 
@@ -66,7 +66,7 @@ def url_of(kind: str, name: str) -> str:
 
 
 def groups(shelf: Shelf, found: Found) -> list[Group]:
-    """Return the rows of all that was found, by kind; what is under way comes first."""
+    """Return the rows of all entries by kind. Entries that are still being written come first."""
     by_title = {title: Group(title) for title in (UNDER_WAY, *TITLES.values())}
     by_title[INSIDE] = Group(INSIDE, folded=True)
     owners = {entry.name for entry in found.entries if entry.kind in (COMPARISON, SWEEP)}
@@ -74,7 +74,7 @@ def groups(shelf: Shelf, found: Found) -> list[Group]:
     for entry in found.entries:
         parents = {str(each) for each in Path(entry.name).parents} if entry.name != "." else set()
         if entry.kind == COMPARISON and parents & nightly and NAME.fullmatch(Path(entry.name).name):
-            continue  # its nightly folder's page has it
+            continue  # listed on the page of its nightly folder
         line = line_of(shelf, entry)
         title = UNDER_WAY if line.tone == LIVE else INSIDE if parents & owners else TITLES[entry.kind]
         by_title[title].lines.append(line)
@@ -82,7 +82,7 @@ def groups(shelf: Shelf, found: Found) -> list[Group]:
 
 
 def line_of(shelf: Shelf, entry: Entry) -> Line:
-    """Return the row of one; what can't be read is a row that says why."""
+    """Return the row of one entry. An unreadable entry gets a row with the reason."""
     made = {TAPE: _tape, RUN: _run, COMPARISON: _comparison, NIGHTS: _nights}.get(entry.kind)
     name = shelf.root.name if entry.name == "." else entry.name
     try:
@@ -94,7 +94,7 @@ def line_of(shelf: Shelf, entry: Entry) -> Line:
 
 
 def plain(shelf: Shelf, error: Exception | str) -> str:
-    """Return a sentence as a page has it: without where the folder lies on this machine, printable, not too long."""
+    """Return a message for a page: without the local path of the folder, printable, and at most 600 characters."""
     return printable(str(error).replace(f"{shelf.root}/", "").replace(str(shelf.root), "."), 600)
 
 
@@ -160,7 +160,7 @@ def _nights(shelf: Shelf, entry: Entry, name: str) -> Line:
 
 
 def host_of(target: str) -> str:
-    """Return where a target is, without its account: `10.0.0.7:3306/shop`."""
+    """Return the address of a target without its account: `10.0.0.7:3306/shop`."""
     try:
         parts = urlsplit(target)
     except ValueError:
@@ -184,7 +184,7 @@ def _when(info: dict[str, Any]) -> str:
 
 
 def sentences(found: Found) -> Iterator[str]:
-    """Yield what the list does not show."""
+    """Yield sentences about entries that the list omits."""
     if found.more:
         yield "The folder contains more entries than this list. Serve one of its subfolders to see the others."
     if found.unreadable:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listens at an address until a signal ends it: uvicorn with the application, and bounds for everything."""
+"""Listens at an address until a signal ends the server.
+
+Runs the application in uvicorn with limits for all resources.
+"""
 
 import ipaddress
 import socket
@@ -26,7 +29,7 @@ LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Options:
-    """What `querytape serve` was given. `names`: by which browsers call it, besides the address."""
+    """The options of `querytape serve`. `names`: names, besides the address, that browsers may use for the server."""
 
     address: tuple[str, int]
     token_file: Path | None = None
@@ -38,9 +41,9 @@ class Options:
 
 
 def run_server(folder: Path, options: Options, say: Callable[[str], None]) -> None:
-    """Serve a folder until a signal ends it. Raises InputError and FolderError where that can't begin.
+    """Serve a folder until a signal ends the server. Raises InputError and FolderError if it cannot start.
 
-    `say` gets the lines for whoever started it: where it is, and the token.
+    `say` gets the lines for the user at the start: the address and the token.
     """
     shelf = Shelf(folder)
     token = new_token() if options.token_file is None else read_token(options.token_file)
@@ -73,21 +76,21 @@ def run_server(folder: Path, options: Options, say: Callable[[str], None]) -> No
 
 
 def until_asked(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Run until a signal asks for the end, then raise KeyboardInterrupt as every command does."""
+    """Run until a signal requests the end, then raise KeyboardInterrupt like every command."""
     asked = False
 
     def stop() -> None:
         nonlocal asked
         asked = server.should_exit = True
 
-    with stop_on_signals(stop):  # uvicorn has handlers of its own for two of them, and passes those on at its end
+    with stop_on_signals(stop):  # uvicorn also handles two of them, and re-raises them at its end
         server.run([listening])
     if asked:
         raise KeyboardInterrupt
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there. Raises InputError with the reason."""
+    """Return a socket that listens at this address. Raises InputError with the reason."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
@@ -95,7 +98,7 @@ def bound(host: str, port: int) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            listening.listen(CONNECTIONS)  # who comes as soon as the address is told waits a moment
+            listening.listen(CONNECTIONS)  # queues clients that connect before the server is ready
         except OSError:
             listening.close()
             raise
@@ -106,7 +109,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def names_of(host: str, options: Options) -> list[str]:
-    """Return the names by which browsers may call it. Raises InputError where none is known."""
+    """Return the names that browsers may use for the server. Raises InputError if no name is known."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if address.is_loopback:
         return named(*LOCAL_NAMES, host, *options.names)
@@ -120,12 +123,12 @@ def names_of(host: str, options: Options) -> list[str]:
 
 
 def named(*names: str) -> list[str]:
-    """Return names as requests have them: an IPv6 address in brackets."""
+    """Return names in the format of requests: an IPv6 address in brackets."""
     return sorted({f"[{name}]" if ":" in name and not name.startswith("[") else name for name in names})
 
 
 def greeting(shelf: Shelf, access: Access, host: str, port: int, options: Options) -> list[str]:
-    """Return what is said at the start: where it is, and the token where it was made here."""
+    """Return the lines at the start: the address, and the token if the server generated it."""
     scheme = "https" if options.certificate else "http"
     name = options.names[0] if options.names else host
     lines = [f"{shelf.root}: {scheme}://{address_text(name, port)}/"]

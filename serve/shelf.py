@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds what is in a folder: tapes, runs, comparisons, sweeps, nightly folders. Follows no link, writes nothing."""
+"""Finds the tapes, runs, comparisons, sweeps and nightly folders in a folder.
+
+Follows no symbolic link, writes nothing.
+"""
 
 import os
 import stat
@@ -17,19 +20,19 @@ from ..schemas import read_json, tape_id
 TAPE, RUN, COMPARISON, SWEEP, NIGHTS = "tape", "run", "comparison", "sweep", "nights"
 SET = "set.json"
 MARKERS = {"tape.json": TAPE, SET: TAPE, "run.json": RUN, PLAN_FILE: COMPARISON, "sweep.json": SWEEP}
-INSIDE = (COMPARISON, SWEEP)  # kinds that have runs and tapes in them
+INSIDE = (COMPARISON, SWEEP)  # kinds that contain runs and tapes
 MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 6, 20_000, 2_000
-MAX_FILES = 200_000  # of one tape or run that are looked at for links
-MAX_MARKER = 8 << 20  # bytes of JSON that the list of all reads
+MAX_FILES = 200_000  # files of one tape or run checked for links
+MAX_MARKER = 8 << 20  # bytes of a JSON file read for the list
 
 
 class NotThere(FolderError):
-    """There is nothing of that name."""
+    """No entry has this name."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something in the folder: `name` is its path inside, `marker` the file that makes it what it is."""
+    """An entry of the folder. `name` is its relative path. `marker` is the file that identifies its kind."""
 
     kind: str
     name: str
@@ -38,13 +41,16 @@ class Entry:
 
     @property
     def under_way(self) -> bool:
-        """Whether somebody writes it now."""
+        """Whether a process is writing the entry now."""
         return is_held(self.path)
 
 
 @dataclass
 class Found:
-    """What a walk has found; `more`: there was more than is looked at; `unreadable`: names that are not UTF-8."""
+    """The results of a search.
+
+    `more`: the search stopped at its limit. `unreadable`: number of names that are not UTF-8.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     more: bool = False
@@ -53,10 +59,10 @@ class Found:
 
 
 class Shelf:
-    """A folder whose content is shown."""
+    """A folder whose contents are served."""
 
     def __init__(self, root: Path) -> None:
-        """Raises FolderError where it is none."""
+        """Raises FolderError if `root` is not a folder."""
         try:
             self.root = root.resolve(strict=True)
             if not self.root.is_dir():
@@ -67,7 +73,7 @@ class Shelf:
         self._infos: dict[Path, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     def find(self) -> Found:
-        """Return everything that is there, in the order of the names."""
+        """Return all entries of the folder, ordered by name."""
         found = Found()
         kind, _ = kind_of(self.root)
         if kind == NIGHTS:
@@ -77,7 +83,7 @@ class Shelf:
         return found
 
     def entry(self, name: str) -> Entry:
-        """Return what has this path inside the folder. Raises NotThere, and FolderError for a link."""
+        """Return the entry with this relative path. Raises NotThere for a missing entry, and FolderError for a link."""
         path = self.inside(name)
         kind, marker = kind_of(path)
         if kind is None:
@@ -85,7 +91,10 @@ class Shelf:
         return Entry(kind, name, path, marker)
 
     def inside(self, name: str) -> Path:
-        """Return the folder of this path inside. Raises NotThere, and FolderError where a link is on the way."""
+        """Return the folder with this relative path.
+
+        Raises NotThere if it is missing, and FolderError if a link is on the path.
+        """
         if name == ".":
             return self.root
         path = self.root
@@ -104,7 +113,7 @@ class Shelf:
         return path
 
     def info(self, entry: Entry) -> dict[str, Any]:
-        """Return what the JSON of a tape, set or run says. Raises FolderError where it can't be read."""
+        """Return the JSON of a tape, set or run. Raises FolderError if the JSON is unreadable."""
         stamp = stamp_of(entry.marker)
         kept = self._infos.get(entry.path)
         if kept is not None and kept[0] == stamp:
@@ -118,9 +127,9 @@ class Shelf:
         return info
 
     def tape_of(self, path: str, wanted: str | None) -> Path:
-        """Return the tape that a run or plan names: by its path, or by its id where it lies elsewhere now.
+        """Return the tape of a run or plan: by its path, or by its id if the tape was moved.
 
-        Raises FolderError where it is not in the folder: nothing outside of it is read.
+        Raises FolderError if the tape is not in the served folder, because files outside are never read.
         """
         try:
             return self.inside(str(Path(path).relative_to(self.root)))
@@ -161,7 +170,7 @@ class Shelf:
 
 
 def kind_of(path: Path) -> tuple[str | None, Path]:
-    """Return what a folder is, and its marker; a folder of nights is its own."""
+    """Return the kind of a folder and its marker. The marker of a nightly folder is the folder itself."""
     for name, kind in MARKERS.items():
         if _is(path / name, stat.S_ISREG):
             return kind, path / name
@@ -170,13 +179,13 @@ def kind_of(path: Path) -> tuple[str | None, Path]:
 
 
 def section(info: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object of a JSON; an empty one where there is none."""
+    """Return an object inside JSON, or an empty object if it is missing."""
     value = info.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def stamp_of(*files: Path) -> tuple[int, ...]:
-    """Return what changes when one of these files does: times, sizes, inodes; zeros for one that is not there."""
+    """Return a stamp that changes with any of these files: times, sizes, inodes. A missing file counts as zeros."""
     stamp: list[int] = []
     for file in files:
         try:
@@ -188,7 +197,7 @@ def stamp_of(*files: Path) -> tuple[int, ...]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Raise FolderError where something in a tape or run is a symbolic link: it would lead out."""
+    """Raise FolderError if a tape or run contains a symbolic link, which could lead out of the folder."""
     seen = 0
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -202,7 +211,7 @@ def refuse_links(folder: Path) -> None:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return a file's text. Raises FolderError for a link, no file, no UTF-8, or more than `most` bytes."""
+    """Return the text of a file. Raises FolderError for a link, a missing file, invalid UTF-8, or over `most` bytes."""
     with open_regular(path, FolderError) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
@@ -214,7 +223,10 @@ def read_text(path: Path, most: int) -> str:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders in a folder, by name; no links, nothing hidden, none where it can't be read."""
+    """Yield the subfolders of a folder by name, without links and hidden folders.
+
+    Yields none if the folder is unreadable.
+    """
     try:
         with os.scandir(folder) as entries:
             names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers the runs that somebody looks at, and asks something of them: to pause, go on, change the speed, stop."""
+"""Keeps the readers of viewed runs, and sends requests to a run: pause, resume, change the speed, stop."""
 
 from collections import OrderedDict
 from pathlib import Path
@@ -15,14 +15,14 @@ MAX_READERS = 16
 
 
 class Watched:
-    """The runs that somebody looks at: what was read of each, and its speed before a pause. At most MAX_READERS."""
+    """The runs that users view: the reader of each run, and its speed before a pause. At most MAX_READERS runs."""
 
     def __init__(self) -> None:
         self._readers: OrderedDict[Path, TickReader] = OrderedDict()
         self.before: dict[Path, str] = {}
 
     def reader(self, run: Path) -> TickReader:
-        """Return the reader of a run."""
+        """Return the tick reader of a run."""
         reader = self._readers.setdefault(run, TickReader(run))
         self._readers.move_to_end(run)
         while len(self._readers) > MAX_READERS:
@@ -32,7 +32,7 @@ class Watched:
 
 
 def ask_of(watched: Watched, run: Path, info: dict[str, Any], act: str, factor: str) -> str:
-    """Ask something of a run, and return what was asked. Raises InputError where that makes no sense."""
+    """Send a request to a run. Return a text about the request. Raises InputError if the request is not possible."""
     state = state_of(run, info, watched.reader(run).read())
     if not state.under_way:
         raise InputError("the replay has ended")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers requests for the list of all, for pages that are made, for a session, and for scripts and style sheets."""
+"""Answers requests for the folder list, generated pages, sessions, scripts and style sheets."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ from .own_pages import ASSETS, said, shown, site_of, static_text
 from .rows import groups, sentences, url_of
 from .shelf import RUN, Entry
 
-WAIT_S = 3.0  # for a page, before the browser is told to ask again
+WAIT_S = 3.0  # wait for a page before the browser must ask again
 WRONG_TOKEN_S = 0.5
 FOREVER = "private, max-age=31536000, immutable"
 TYPES = {"css": "text/css", "js": "text/javascript"}
@@ -23,7 +23,7 @@ BACK = '<nav class="sub" style="margin-bottom:.8rem"><a href="/">← All tapes, 
 
 
 async def index(request: Request) -> Response:
-    """Show what there is."""
+    """Show the list of the folder."""
     site = site_of(request)
 
     def look() -> dict[str, Any]:
@@ -34,7 +34,7 @@ async def index(request: Request) -> Response:
 
 
 async def page(request: Request) -> Response:
-    """Show the page of a tape, run, comparison or sweep; while it is made, a page that asks again."""
+    """Show the page of a tape, run, comparison or sweep. Until the page is finished, show one that reloads itself."""
     site = site_of(request)
     kind, name = request.path_params["kind"], request.path_params["name"]
     entry: Entry = await run_in_threadpool(site.shelf.entry, name)
@@ -47,7 +47,7 @@ async def page(request: Request) -> Response:
 
 
 async def pair(request: Request) -> Response:
-    """Show the report of two runs: `a`, the reference, and `b`."""
+    """Show the report on two runs. `a` is the reference, `b` is judged."""
     site = site_of(request)
     names = [request.query_params.get(side, "") for side in ("a", "b")]
     if not all(names):
@@ -60,7 +60,7 @@ async def pair(request: Request) -> Response:
 
 
 async def framed(request: Request, made: bytes | Response) -> Response:
-    """Return a page of the maker's with the way back, and the policy that its scripts need."""
+    """Return a page of the maker with a link back, and with the policy for its scripts."""
     if isinstance(made, Response):
         return made
     policy = await run_in_threadpool(made_policy)
@@ -69,7 +69,7 @@ async def framed(request: Request, made: bytes | Response) -> Response:
 
 
 async def made_page(request: Request, order: Order, name: str) -> bytes | Response:
-    """Return what the maker made; or the page that says why not, or that it is being made."""
+    """Return the finished page, or a response that reports an error or that the page is being made."""
     made = await site_of(request).cache.get(order, WAIT_S)
     if isinstance(made, float):
         return shown(request, "waiting.html.j2", 202, name=name, since=f"{made:,.0f}")
@@ -77,7 +77,7 @@ async def made_page(request: Request, order: Order, name: str) -> bytes | Respon
 
 
 async def begin_session(request: Request) -> Response:
-    """Give a browser that has the token a session: POST with the token in its Authorization header."""
+    """Start a session for a browser that has the token: POST with the token in the Authorization header."""
     access = site_of(request).access
     if not is_same_origin(request) or not access.has_token(request):
         await asyncio.sleep(WRONG_TOKEN_S)
@@ -89,7 +89,7 @@ async def begin_session(request: Request) -> Response:
 
 
 async def end_session(request: Request) -> Response:
-    """Forget a session."""
+    """End the session of the browser."""
     access = site_of(request).access
     if not access.may_change(request):
         return JSONResponse({"error": "the request is not from a page of this session"}, 403)

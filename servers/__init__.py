@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers: their addresses, accounts and TLS, what they say of themselves, and private ones for tests and demo."""
+"""Servers: addresses, accounts, TLS, properties that a server reports, and private servers for tests and the demo."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query a server for its clients' open sessions and their state, as far as it shows them.
+"""Query a server for the open sessions of its clients and their state.
 
-docs/sources/open-sessions.md has a table.
+docs/sources/open-sessions.md has a table of the available state.
 
-Nothing is changed on the server. What it does not show is None or absent, never a default.
+Nothing is changed on the server. State that the server does not show is None or absent, never a default value.
 """
 
 import ipaddress
@@ -20,14 +20,14 @@ from .queries import Rows, query_or_none, whole
 
 MAX_SESSIONS = 100_000
 MAX_STATEMENTS = 1_000_000
-# performance_schema keeps this many bytes of a prepared statement's text; a character may have been cut off with them.
+# Length limit in bytes of a prepared statement's text in performance_schema. The last character may be cut off.
 SHOWN_BYTES = 1024
 LARGEST_CHARACTER = 4
 NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})
 
-PREPARED_STATEMENTS = "prepared statements"  # of `not_shown`
+PREPARED_STATEMENTS = "prepared statements"  # a value of `not_shown`
 CHARSETS = ("character_set_client", "character_set_connection", "character_set_results", "collation_connection")
-# What is set again where a session has another value than the server's global one. In this order.
+# Session variables that are restored if they differ from the server's global value, in this order.
 RESTORED = (
     "sql_mode", "time_zone", "transaction_isolation", "tx_isolation", "transaction_read_only", "foreign_key_checks",
     "unique_checks", "group_concat_max_len", "sql_select_limit", "sql_safe_updates", "sql_auto_is_null",
@@ -67,9 +67,9 @@ UPTIME = "SHOW GLOBAL STATUS LIKE 'Uptime'"
 
 @dataclass(frozen=True)
 class PreparedText:
-    """A prepared statement: the server's id (the protocol's), the name of a PREPARE as a statement, and its text.
+    """A prepared statement: the protocol's statement id, the name from a PREPARE statement, and the text.
 
-    `text` is None where the server shows none, or not all of it.
+    `text` is None if the server shows no text or only a part of it.
     """
 
     id: int
@@ -79,9 +79,10 @@ class PreparedText:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """One client's session as the server shows it now. `variables` and `user_variables`: None = it does not show them.
+    """A client's session as the server shows it now. `variables` and `user_variables` are None if they are not shown.
 
-    `address`, `port`: the client's; None = not known, or a unix socket. `collation`: the id of collation_connection.
+    `address` and `port` of the client are None if unknown or for a Unix socket. `collation`: the id of
+    collation_connection.
     """
 
     thread_id: int
@@ -97,11 +98,12 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class OpenSessions:
-    """The sessions of a server by thread id. `not_shown`: what it does not show of any, in words.
+    """The sessions of a server by thread id.
 
-    `started_s`: the server was not started before this moment, in seconds since the epoch by this machine's
-    clock; None = it does not say.
-    `lost`: prepared statements that it had no room to show.
+    - `not_shown`: kinds of state that the server shows for no session.
+    - `started_s`: the server did not start before this moment, in seconds since the epoch by this machine's clock. None
+      means unknown.
+    - `lost`: number of prepared statements that the server had no room to show.
     """
 
     sessions: Sequence[OpenSession]
@@ -112,7 +114,9 @@ class OpenSessions:
 
 
 def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str]) -> OpenSessions:
-    """Return the clients' sessions of a server, but for the one that asks. Raises TargetError where it is lost."""
+    """Return the sessions of a server's clients, except the querying session. Raises TargetError if the connection is
+    lost.
+    """
     own = query_or_none(con, OWN)
     own_id = whole(own[0][0]) if own else None
     sessions = sessions_of(query_or_none(con, PROCESSES, 5), own_id)
@@ -147,21 +151,21 @@ def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str
 
 
 def earliest_start(asked_s: float, up_s: int) -> float:
-    """Return a moment before which a server was not started that answered, after `asked_s`, that it runs for `up_s`.
+    """Return a moment before which the server did not start. It reported an uptime of `up_s` after `asked_s`.
 
-    A server subtracts two moments that it has in whole seconds: it may run for almost a second more than it says.
+    A server computes its uptime from two times in whole seconds. The true uptime may be almost one second longer.
     """
     return asked_s - up_s - 1
 
 
 def _shows(con: "Connection[Any]") -> bool:
-    """Whether performance_schema has any thread: it has none where it is off."""
+    """Whether performance_schema lists any thread. If it is off, it lists none."""
     rows = query_or_none(con, "SELECT COUNT(*) FROM performance_schema.threads")
     return bool(rows and whole(rows[0][0]))
 
 
 def sessions_of(rows: Rows | None, own_id: int | None) -> dict[int, OpenSession]:
-    """Return the clients' sessions in a process list: who they are, and where from as far as it says."""
+    """Return the clients' sessions in a process list, with user, schema and, if shown, address and port."""
     found: dict[int, OpenSession] = {}
     for row in (rows or ())[:MAX_SESSIONS]:
         id_, user, command = whole(row[0]), text(row[1]), text(row[4])
@@ -173,20 +177,20 @@ def sessions_of(rows: Rows | None, own_id: int | None) -> dict[int, OpenSession]
 
 
 def text(value: object) -> str:
-    """Return a server's value as text; '' for NULL."""
+    """Return a server's value as text. NULL gives ''."""
     if value is None:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def port_of(value: object) -> int | None:
-    """Return a TCP port, None for anything else."""
+    """Return a TCP port, or None for any other value."""
     port = whole(value)
     return port if port is not None and 0 < port < 65536 else None
 
 
 def address_of(host: str) -> str | None:
-    """Return an IP address as packets show it, None for a name."""
+    """Return an IP address in the notation used for packets, or None for a host name."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
@@ -196,9 +200,9 @@ def address_of(host: str) -> str | None:
 
 
 def with_addresses(sessions: dict[int, OpenSession], sockets: Rows | None) -> dict[int, OpenSession]:
-    """Complete the sessions' addresses by those of their sockets.
+    """Add the addresses of the sessions' sockets.
 
-    Of several sessions from one port without an address none can be recognised: they lose their port.
+    Sessions without an address that share a port cannot be distinguished. Their port becomes None.
     """
     found = dict(sessions)
     for id_, ip, port in of_sessions(sockets, found):
@@ -211,7 +215,7 @@ def with_addresses(sessions: dict[int, OpenSession], sockets: Rows | None) -> di
 
 
 def of_sessions(rows: Rows | None, sessions: Mapping[int, OpenSession]) -> Iterable[tuple[int, Any, Any]]:
-    """Yield thread id and the next two columns of rows about one of these sessions."""
+    """Yield the thread id and the next two columns of each row that belongs to one of these sessions."""
     for row in rows or ():
         id_ = whole(row[0])
         if id_ is not None and id_ in sessions:
@@ -219,7 +223,7 @@ def of_sessions(rows: Rows | None, sessions: Mapping[int, OpenSession]) -> Itera
 
 
 def with_variables(sessions: dict[int, OpenSession], rows: Rows | None, ids: Rows | None) -> dict[int, OpenSession]:
-    """Complete the sessions' variables, and the ids of their collations."""
+    """Add the sessions' variables and the ids of their collations."""
     if rows is None:
         return sessions
     numbers = {text(row[0]): whole(row[1]) for row in ids or ()}
@@ -235,7 +239,7 @@ def with_variables(sessions: dict[int, OpenSession], rows: Rows | None, ids: Row
 
 
 def with_values(sessions: dict[int, OpenSession], rows: Rows | None) -> dict[int, OpenSession]:
-    """Complete the sessions' user variables."""
+    """Add the sessions' user variables."""
     if rows is None:
         return sessions
     values: dict[int, dict[str, bytes | None]] = defaultdict(dict)
@@ -245,7 +249,7 @@ def with_values(sessions: dict[int, OpenSession], rows: Rows | None) -> dict[int
 
 
 def with_prepared(sessions: dict[int, OpenSession], rows: Rows | None) -> dict[int, OpenSession]:
-    """Complete the sessions' prepared statements."""
+    """Add the sessions' prepared statements."""
     if rows is None:
         return sessions
     listed: dict[int, list[PreparedText]] = defaultdict(list)
@@ -258,7 +262,7 @@ def with_prepared(sessions: dict[int, OpenSession], rows: Rows | None) -> dict[i
 
 
 def shown_text(name: str | None, value: object) -> str | None:
-    """Return a statement's text, None where it is not whole: cut, or hidden as `PREPARE x FROM ...`."""
+    """Return the text of a statement, or None if it is incomplete: cut, or hidden as `PREPARE x FROM ...`."""
     if value is None:
         return None
     shown = text(value)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connects to a server that may be hostile: every wait has an end, every answer a bound, no password goes out in clear.
+"""Connect to a server that may be hostile: every wait and every answer is limited, and no password is sent in clear
+text.
 
-Whatever an answer does to the driver becomes a pymysql.err.OperationalError, and the connection is closed.
+A malformed answer raises pymysql.err.OperationalError and closes the connection.
 """
 
 import ssl
@@ -19,9 +20,9 @@ MALFORMED, LOST = 2027, 2013  # CR_MALFORMED_PACKET, CR_SERVER_LOST
 MAX_ANSWER_BYTES = 64 << 20
 ANSWER_S = 60.0
 AUTHENTICATION = 2061  # CR_AUTH_PLUGIN_ERR
-# The password itself, or a hash of before MySQL 4.1 that stands for it and is computed back in no time.
+# Plugins that send the password itself, or a hash from before MySQL 4.1 that is easily reversed.
 CLEAR_PLUGINS = frozenset({b"mysql_clear_password", b"dialog", b"mysql_old_password"})
-# What a driver raises for bytes that are no protocol.
+# Exceptions of the driver for bytes that are not the protocol.
 CONFUSED = (
     LookupError,
     ValueError,
@@ -42,12 +43,13 @@ else:
 
 
 class ControlConnection(Base):
-    """A connection whose login takes `timeout_s` at most, and each answer `answer_s` and MAX_ANSWER_BYTES.
+    """A connection with limits: `timeout_s` for the login, `answer_s` and MAX_ANSWER_BYTES for each answer.
 
-    `streams`: results may be of any size and last, as long as each packet comes in time. `cleartext`: a password may be
-    sent as it is where the connection is encrypted. Where it is not, a password is encrypted with `public_key`, or with
-    what the server names where it `asks_for_key`, or not sent. `tls`: None = never; without `tls_required` only where
-    the server has it.
+    - `streams`: results may have any size and duration, as long as each packet arrives in time.
+    - `cleartext`: a clear text password may be sent over an encrypted connection.
+    - `public_key`: encrypts the password on an unencrypted connection.
+    - `asks_for_key`: the server may send this key if `public_key` is missing. Otherwise no password is sent.
+    - `tls`: None disables TLS. Without `tls_required`, TLS is used only if the server supports it.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class ControlConnection(Base):
         self._room = MAX_ANSWER_BYTES
         super().__init__(
             **options,
-            # PyMySQL takes TLS where the server has it, as long as it is given no context and not told to do without.
+            # Without a context, PyMySQL uses TLS if the server supports it and `ssl_disabled` is not set.
             ssl=tls if tls_required else None,
             ssl_disabled=tls is None,
             connect_timeout=max(timeout_s, 1),
@@ -83,7 +85,9 @@ class ControlConnection(Base):
 
     @property
     def server_public_key(self) -> bytes | None:
-        """The key to encrypt the password with; PyMySQL asks the server where it is None, and tells what came."""
+        """The key that encrypts the password. If it is None, PyMySQL requests the key from the server and stores it
+        here.
+        """
         if self._pinned is None and not self._asks_for_key and self.password:
             raise OperationalError(AUTHENTICATION, KEY_REFUSED)
         return self._public_key
@@ -94,24 +98,24 @@ class ControlConnection(Base):
             self._public_key = key
 
     def answer_within(self, answer_s: float) -> None:
-        """From now on an answer may take so long."""
+        """Set the time limit of later answers."""
         self._patience_s = answer_s
 
     def abandon(self) -> None:
-        """Close at once; what an answer still has is not read."""
+        """Close at once, without reading the rest of an answer."""
         if (answer := self._result) is not None:  # type: ignore[attr-defined]
             answer.unbuffered_active = False
         self._force_close()  # type: ignore[attr-defined]
 
     def connect(self, sock: Any = None) -> None:
-        """Log in. Raises pymysql.Error; the connection is closed then."""
+        """Log in. Raises pymysql.Error and closes the connection on failure."""
         try:
             super().connect(sock)
         except CONFUSED as error:
             raise self._malformed(error) from error
 
     def _create_ssl_ctx(self, sslp: Any) -> ssl.SSLContext:
-        """Return our context, for TLS where the server has it, too."""
+        """Return our own TLS context. PyMySQL would otherwise create one if the server supports TLS."""
         assert self._tls is not None
         return self._tls
 
@@ -126,7 +130,7 @@ class ControlConnection(Base):
             raise self._malformed(error) from error
 
     def _read_bytes(self, n: int) -> bytes:
-        """Read as the driver does, in pieces: the time and the room left are looked at after each."""
+        """Read bytes as the driver does, but in pieces. The time limit is checked before each piece."""
         if self._streams:
             self._renew()
         self._room -= n
@@ -173,7 +177,7 @@ class ControlConnection(Base):
 
 
 def connect(*, timeout_s: float, answer_s: float = ANSWER_S, **options: Any) -> ControlConnection:
-    """Open a connection; `options` are those of ControlConnection. Raises pymysql.Error, OSError, RuntimeError."""
+    """Open a connection. `options` are those of ControlConnection. Raises pymysql.Error, OSError, RuntimeError."""
     try:
         return ControlConnection(timeout_s, answer_s, **options)
     except CONFUSED as error:

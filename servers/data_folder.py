@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copy the data folder of a stopped server, somebody else's too, so that a private server can run on it.
+"""Copy the data folder of a stopped server, so that a private server can run on it. The folder may belong to another
+user.
 
-The copy is a server of its own: it has no UUID of the original, belongs to the account that private servers run as,
-and nothing in it leads back to the original's files (links are followed, tablespaces elsewhere are refused).
+The copy is a separate server. It has no UUID of the original and belongs to the account that runs private servers.
+Nothing in it refers to the original's files: links are followed, and tablespaces in other folders are refused.
 """
 
 import fcntl
@@ -20,23 +21,24 @@ from ..common.text import printable
 from .programs import server_account
 
 ACCOUNT = "querytape"
-# What a backup says of itself while it cannot be run on.
+# Backup types that a server cannot run on.
 UNPREPARED = re.compile(r"backup_type\s*=\s*(full-backuped|incremental|log-applied)")
-# `log-applied` is XtraBackup's --apply-log-only, and all that mariadb-backup says of a backup that it has prepared.
+# `log-applied` comes from XtraBackup's --apply-log-only. For mariadb-backup it is the type of every prepared backup.
 CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
-# MySQL's own tablespace, names of files in it, and what stands before those in the manual that it holds.
+# MySQL's own tablespace and patterns for the file names in it. The tablespace also holds the manual, where MANUAL
+# precedes file names.
 DICTIONARY = "mysql.ibd"
 PATH_END = re.compile(rb"\.ib[du]")
 PATH = re.compile(rb"[^\x00-\x1f]*\Z")
 MAX_PATH = 1000
 MANUAL = b"_from_file_name('"
-FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, pid
+FLOCK = "hhqqi"  # Linux struct flock: type, whence, start, length, pid
 LINES_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Account:
-    """An account that a private server makes of itself when it starts, and the file of statements that make it."""
+    """An account that a private server creates when it starts, and the file with the statements for it."""
 
     user: str
     password: str
@@ -44,7 +46,7 @@ class Account:
 
 
 def check_data(data: Path) -> None:
-    """Raise InputError where a folder has no data of a stopped server that a copy of it can run on."""
+    """Raise InputError if the folder is not the data of a stopped server, or a copy of it cannot run."""
     where = f"--target sandbox: data={data}"
     if not any((data / name).exists() for name in ("ibdata1", "mysql")):
         raise InputError(f"{where}: expected the data folder of a stopped server, with `mysql` and `ibdata1`")
@@ -86,14 +88,14 @@ def check_data(data: Path) -> None:
 
 
 def _is_of_mariadb(data: Path) -> bool:
-    """Whether a backup was made by mariadb-backup, which names the server's version."""
+    """Whether mariadb-backup made this backup. Its info file contains the server's version."""
     return any("MariaDB" in _text(data / name) for name in ("xtrabackup_info", "mariadb_backup_info"))
 
 
 def copy_data(source: Path, target: Path) -> None:
-    """Copy a stopped server's data folder; the copy is another server and will make a UUID of its own.
+    """Copy a stopped server's data folder. The copy will create its own UUID.
 
-    Links are followed: what the copy writes never reaches the original. Raises InputError where it cannot be read.
+    Links are followed, so the copy never writes to the original. Raises InputError if the folder cannot be read.
     """
     command = ["cp", "-a", "-L", "--reflink=auto", "--", str(source.resolve()), str(target)]
     done = subprocess.run(command, capture_output=True, check=False)
@@ -109,11 +111,11 @@ def copy_data(source: Path, target: Path) -> None:
 
 
 def own_account(folder: Path) -> Account:
-    """Write the statements that make an account for this server's life, with a password that nobody else knows.
+    """Write the statements that create an account for this server, with a random secret password.
 
-    The passwords of the data's own accounts are not known here, and are left as they are.
+    The passwords of the existing accounts are unknown and stay unchanged.
     """
-    password = f"Qt1!{secrets.token_hex(16)}"  # passes the policies of validate_password and its like
+    password = f"Qt1!{secrets.token_hex(16)}"  # satisfies validate_password and similar policies
     path = folder / "account.sql"
     names = [f"'{ACCOUNT}'@'{host}'" for host in ("localhost", "127.0.0.1")]
     lines = []
@@ -132,7 +134,10 @@ def own_account(folder: Path) -> Account:
 
 
 def _holder(path: Path) -> int | None:
-    """Return the process that has a file locked for writing, as servers lock their tablespaces; None = nobody."""
+    """Return the process that has locked a file for writing, as servers lock their tablespaces.
+
+    None if there is none.
+    """
     try:
         with path.open("rb") as file:
             asked = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
@@ -143,9 +148,9 @@ def _holder(path: Path) -> int | None:
 
 
 def _tablespace_elsewhere(dictionary: Path) -> str | None:
-    """Return a tablespace that MySQL's data dictionary names by its whole path, and that exists; None = there is none.
+    """Return an existing tablespace that MySQL's data dictionary names by an absolute path. None if there is none.
 
-    MySQL 8.0 and later open what the dictionary names, wherever that is, and whatever folder they run on.
+    MySQL 8.0 and later open the file named in the dictionary, even if it is outside the server's data folder.
     """
     try:
         with dictionary.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -155,13 +160,15 @@ def _tablespace_elsewhere(dictionary: Path) -> str | None:
                 for slash in (place.start() for place in re.finditer(b"/", text)):
                     if not text[:slash].endswith(MANUAL) and os.path.lexists(text[slash:]):
                         return os.fsdecode(text[slash:])
-    except (OSError, ValueError):  # not there, empty
+    except (OSError, ValueError):  # the file is missing or empty
         return None
     return None
 
 
 def _forget_logs_elsewhere(copy: Path) -> None:
-    """Remove the lists of binary and relay logs that name others than the copy's own: servers cut and remove such."""
+    """Remove index files of binary and relay logs that list files outside the copy. Servers truncate and delete listed
+    logs.
+    """
     for path in copy.glob("*.index"):
         lines = path.read_bytes().splitlines()
         if any(b"/" in line.removeprefix(b"./") for line in lines):
@@ -169,7 +176,7 @@ def _forget_logs_elsewhere(copy: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a small file, empty where it cannot be read."""
+    """Return the text of a small file. Empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")[:10_000]
     except OSError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query what a server says of itself, before anything is sent. MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
+"""Query the properties of a server before anything is sent. Supports MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
 
-A query that the account may not send, or that the server does not know, gives None: not known, never "no".
+A query that the server rejects or does not support gives None. None means unknown, never "no".
 """
 
 import re
@@ -17,7 +17,7 @@ from .prepared import Xid, prepared_transactions
 from .queries import ALL_ROWS, OWN_LIMIT, Rows, query_or_none, whole
 
 SYSTEM_USERS = frozenset({"system user", "event_scheduler", "unauthenticated user"})
-# What an account may have that can change no data and no server. EXECUTE is not among them: routines write.
+# Privileges that cannot change data or the server. EXECUTE is not included, because routines may write.
 READING_PRIVILEGES = frozenset(
     {
         "USAGE", "SELECT", "SHOW DATABASES", "SHOW VIEW", "PROCESS", "REPLICATION CLIENT", "REPLICATION SLAVE",
@@ -26,29 +26,33 @@ READING_PRIVILEGES = frozenset(
     }
 )  # fmt: skip
 COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
-# Whether the tables of time zones are loaded: no variable says it.
+# Query for whether the time zone tables are loaded. No variable shows this.
 TIME_ZONES = "SELECT IF(CONVERT_TZ('2000-01-01', 'UTC', 'Europe/Berlin') IS NULL, 'empty', 'loaded')"
 NAME = re.compile(r"[a-z0-9_]{1,64}")
-# MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
+# Queries for replicas in MySQL 8.0.22 and later, in MariaDB 10.5 and later, and in older versions.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
-# MySQL 8; MariaDB and MySQL 5.7.
+# Lists of InnoDB files: the first table exists in MySQL 8, the second in MariaDB and MySQL 5.7.
 FILES = ("information_schema.INNODB_TABLESPACES", "information_schema.INNODB_SYS_TABLESPACES")
-SPARE_PAGES = 64  # which a file has besides its indexes; smaller tables are not looked at
+SPARE_PAGES = 64  # pages of a file besides its indexes; smaller tables are skipped
 FEW_ROWS = 1_000
-MOST_ROWS = 100_000  # of the statistics: the rows of larger tables are not counted
+MOST_ROWS = 100_000  # tables with more rows in the statistics are not counted
 MOST_TABLES = 50
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a server says of itself. None = it does not say.
+    """Properties that a server reports. None means unknown.
 
-    `variables`: the global ones, and `time_zone_tables`, which are loaded or empty. `others`: `user@host` ->
-    connections of other clients. `replicas`: how many are attached. `may`: what the account itself may do besides
-    reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET NAMES takes for it.
-    `statements_per_s`: mean since the server's start. `library`: functions that libraries brought to it, and what
-    calls one. `stale`: tables that the optimizer takes for nearly empty. `prepared`: XA transactions that nobody has
-    ended. `account`, `grants`: who is logged in, and its lines of SHOW GRANTS.
+    - `variables`: the global variables, and `time_zone_tables`, which is loaded or empty.
+    - `others`: connections of other clients, by `user@host`.
+    - `replicas`: number of attached replicas.
+    - `may`: the account's privileges besides reading; roles as they are granted.
+    - `collations`: arguments of SET NAMES by collation id.
+    - `statements_per_s`: mean rate since the start of the server.
+    - `library`: functions loaded from libraries, and the routines and views that call them.
+    - `stale`: tables that the optimizer treats as nearly empty.
+    - `prepared`: XA transactions that are prepared and not ended.
+    - `account`, `grants`: the account that is logged in, and its lines of SHOW GRANTS.
     """
 
     version: str
@@ -71,23 +75,23 @@ class Facts:
     grants: tuple[str, ...] = ()
 
     def number(self, name: str) -> int | None:
-        """Return a global variable as a number, None where it is none."""
+        """Return a global variable as a number, or None if it is not a number."""
         text = self.variables.get(name, "")
         return whole(text)
 
     @property
     def read_only(self) -> bool:
-        """Whether the server refuses writes of ordinary accounts."""
+        """Whether the server rejects writes of ordinary accounts."""
         return self.variables.get("read_only", "OFF").upper() not in ("OFF", "0", "NO_LOCK_NO_ADMIN")
 
     @property
     def folds_names(self) -> bool:
-        """Whether the server takes schema names of different case as equal."""
+        """Whether the server ignores the case of schema names."""
         return self.variables.get("lower_case_table_names", "0") != "0"
 
 
 def gather(con: "Connection[Any]") -> Facts:
-    """Return what a server says of itself. Raises TargetError where the connection is lost or an answer is none."""
+    """Return the properties of a server. Raises TargetError if the connection is lost or an answer is malformed."""
     query_or_none(con, ALL_ROWS)
     variables = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
     if variables and (zones := query_or_none(con, TIME_ZONES)):
@@ -127,7 +131,10 @@ def gather(con: "Connection[Any]") -> Facts:
 
 
 def names_of_collations(rows: Rows | None) -> dict[int, str] | None:
-    """Return id -> what SET NAMES takes, such as `utf8mb4 COLLATE utf8mb4_bin`, None where the server does not say."""
+    """Return arguments of SET NAMES by collation id, such as `utf8mb4 COLLATE utf8mb4_bin`.
+
+    None if they are unknown.
+    """
     if rows is None:
         return None
     names: dict[int, str] = {}
@@ -139,14 +146,14 @@ def names_of_collations(rows: Rows | None) -> dict[int, str] | None:
 
 
 def _mean_rate(status: Rows | None) -> float | None:
-    """Return statements a second since the server's start."""
+    """Return the mean number of statements per second since the start of the server."""
     values = {str(row[0]).lower(): whole(row[1]) for row in status or ()}
     statements, uptime = values.get("questions"), values.get("uptime")
     return statements / uptime if statements is not None and uptime else None
 
 
 def identity_of(variables: dict[str, str]) -> str | None:
-    """Return what tells a server from all others: MySQL's UUID; MariaDB's uid, host, port and data folder."""
+    """Return a text that identifies a server: MySQL's UUID, or MariaDB's uid, host name, port and data folder."""
     if variables.get("server_uuid"):
         return variables["server_uuid"]
     parts = [variables.get(name, "") for name in ("server_uid", "hostname", "port", "datadir")]
@@ -154,7 +161,7 @@ def identity_of(variables: dict[str, str]) -> str | None:
 
 
 def gather_processes(con: "Connection[Any]") -> Rows | None:
-    """Return the whole process list, None where the account sees its own threads only."""
+    """Return the whole process list. None if the account sees only its own threads."""
     connected = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", 2)
     processes = query_or_none(con, "SHOW PROCESSLIST", 7)
     return whole_process_list(
@@ -163,9 +170,9 @@ def gather_processes(con: "Connection[Any]") -> Rows | None:
 
 
 def sees_other_accounts(con: "Connection[Any]") -> bool:
-    """Whether the account may see all threads: PROCESS is granted to it, or one of another account is in its list.
+    """Whether the account sees all threads: it has PROCESS, or its process list contains another account.
 
-    Where it is alone on the server its list is whole, which says nothing of what it will see.
+    An account that is alone on the server always has a complete list. This does not show that it will see others.
     """
     own = str((query_or_none(con, "SELECT USER()") or [("",)])[0][0]).rpartition("@")[0]
     processes = query_or_none(con, "SHOW PROCESSLIST", 7) or ()
@@ -173,13 +180,16 @@ def sees_other_accounts(con: "Connection[Any]") -> bool:
 
 
 def _is_granted(grants: Rows | None) -> bool:
-    """Whether SHOW GRANTS has PROCESS."""
+    """Whether SHOW GRANTS contains PROCESS."""
     texts = [str(row[0]).upper() for row in grants or ()]
     return any("ON *.*" in text and ("PROCESS" in text or "ALL PRIVILEGES" in text) for text in texts)
 
 
 def whole_process_list(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
-    """Return the process list where it is whole, else None: without PROCESS an account sees its own threads only."""
+    """Return the process list if it is complete, otherwise None.
+
+    Without PROCESS an account sees only its own threads.
+    """
     if processes is None:
         return None
     if _is_granted(grants):
@@ -189,7 +199,7 @@ def whole_process_list(processes: Rows | None, connected: int | None, grants: Ro
 
 
 def writing_privileges(grants: Rows | None) -> tuple[str, ...] | None:
-    """Return the privileges in SHOW GRANTS that allow more than reading, each once; roles as they are granted."""
+    """Return the privileges in SHOW GRANTS that allow more than reading. Roles are returned as they are granted."""
     if grants is None:
         return None
     names: dict[str, None] = {}
@@ -204,7 +214,7 @@ def writing_privileges(grants: Rows | None) -> tuple[str, ...] | None:
 
 
 def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
-    """Return `user@host` -> connections, without our own and the server's own threads."""
+    """Return the number of connections by `user@host`, except our own and the server's own threads."""
     if processes is None:
         return None
     names = [
@@ -216,7 +226,7 @@ def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
 
 
 def count_replicas(answers: Sequence[Rows | None], processes: Rows | None) -> int | None:
-    """Return how many replicas a server has: registered ones, or threads that send the binary log."""
+    """Return the number of a server's replicas, by its list of replicas or by the threads that send the binary log."""
     counts = [len(rows) for rows in answers if rows is not None]
     if processes is not None:
         counts.append(sum(str(row[4]).startswith("Binlog Dump") for row in processes))
@@ -224,13 +234,15 @@ def count_replicas(answers: Sequence[Rows | None], processes: Rows | None) -> in
 
 
 def stale_statistics(con: "Connection[Any]") -> tuple[str, ...]:
-    """Return such tables as `schema.table`: they have more than twice as many rows as the statistics say, and 1,000.
+    """Return tables with stale statistics as `schema.table`. They have over twice the rows in the statistics, plus
+    1,000.
 
-    None where the account may not see it (SELECT on mysql.innodb_table_stats, PROCESS); partitions are not looked at.
-    Raises TargetError where the connection is lost.
+    Empty if the account may not see them (needs SELECT on mysql.innodb_table_stats and PROCESS). Partitions are
+    skipped. Raises TargetError if the connection is lost.
     """
     for files in FILES:
-        # One whose file is much larger than its indexes may also have had its rows deleted: those that are left count.
+        # A file much larger than its indexes may also mean deleted rows. So the remaining rows of the table are
+        # counted.
         rows = query_or_none(
             con,
             "SELECT s.database_name, s.table_name, s.n_rows FROM mysql.innodb_table_stats s"
@@ -246,7 +258,7 @@ def stale_statistics(con: "Connection[Any]") -> tuple[str, ...]:
 
 
 def _has_more(con: "Connection[Any]", schema: str, table: str, rows: int) -> bool:
-    """Return whether a table has more rows than twice so many, and FEW_ROWS."""
+    """Return whether a table has at least 2 * `rows` + FEW_ROWS rows."""
     most = 2 * rows + FEW_ROWS
     name = ".".join(f"`{part.replace('`', '``')}`" for part in (schema, table))
     counted = query_or_none(con, f"SELECT COUNT(*) FROM (SELECT 1 FROM {name} LIMIT {most}) AS some")

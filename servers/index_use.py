@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask a server for its indexes, and how often it used each: by the performance schema, or by MariaDB's userstat."""
+"""Query a server's indexes and the number of uses of each, from the performance schema or MariaDB's userstat."""
 
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -31,10 +31,12 @@ USER_STATISTICS = "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, ROWS_READ FROM i
 
 @dataclass
 class IndexUse:
-    """Indexes of a server, primary keys left out, each a row: schema, table, name, columns, unique, foreign_key, uses.
+    """Indexes of a server without primary keys: schema, table, name, columns, unique, foreign_key, uses.
 
-    `uses`: how often the server used it since it began to count; None = not known. `basis`: what counted, None where
-    nothing did. `uptime_s`: since when the server runs. `unknown`: what could not be learned, as sentences.
+    - `uses`: how many times the server has used the index since counting began; None means unknown.
+    - `basis`: the source of these counts; None if nothing counts.
+    - `uptime_s`: uptime of the server in seconds.
+    - `unknown`: descriptions of missing information.
     """
 
     basis: str | None = None
@@ -44,7 +46,10 @@ class IndexUse:
 
 
 def ask_index_use(target: Target) -> IndexUse:
-    """Return the indexes of all schemas but the server's own. Nothing is changed there. Raises TargetError."""
+    """Return the indexes of all schemas except the server's own.
+
+    Nothing is changed on the server. Raises TargetError.
+    """
     with closing(target.connect(answer_s=60)) as con:
         found = IndexUse()
         uptime = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Uptime'", 2)
@@ -62,7 +67,7 @@ def ask_index_use(target: Target) -> IndexUse:
 
 
 def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
-    """Return (schema, table, index) -> uses of what was used, None where nothing counts."""
+    """Return the uses by (schema, table, index). Unused indexes may be missing. None if nothing counts uses."""
     enabled = query_or_none(con, INSTRUMENT)
     counted = query_or_none(con, COUNTED, 4) if enabled else None
     if counted is not None:
@@ -83,7 +88,7 @@ def _names(row: Any) -> tuple[str, ...]:
 
 
 def _uses(value: object) -> int:
-    """Return a count; what is none counts as a use, so that no index is called unused for it."""
+    """Return a count. An invalid value gives 1, so that the index is not reported as unused."""
     uses = whole(value)
     return 1 if uses is None else uses
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that libraries brought to a server (CREATE FUNCTION ... SONAME), and what is stored there that calls one.
+"""Functions loaded from libraries (CREATE FUNCTION ... SONAME), and the routines and views that call them.
 
-They act outside of any session: no read-only mode keeps them from anything. MySQL 8.4 manual, section 15.7.4.
+Such functions are not bound to a session, so a read-only mode does not restrict them. MySQL 8.4 manual, section 15.7.4.
 """
 
 import re
@@ -13,12 +13,13 @@ from pymysql.connections import Connection
 
 from .queries import OWN_SCHEMAS, query_or_none
 
-# All servers; MySQL 8.0 and later where the account may not read the first.
+# Queries for the names of library functions. The second needs MySQL 8.0 or later. It is used if the account may not
+# read the table mysql.func.
 NAMES = (
     "SELECT name FROM mysql.func",
     "SELECT UDF_NAME FROM performance_schema.user_defined_functions WHERE UDF_LIBRARY IS NOT NULL",
 )
-# Name and text of what is stored; the text is empty where the account may not see it.
+# Schema, name and text of routines and views. The text is empty if the account may not see it.
 STORED = (
     "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES",
     "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS",
@@ -28,35 +29,35 @@ NAME_CHARACTER = r"[\w$\u0080-\uffff]"
 
 @dataclass(frozen=True)
 class LibraryFunctions:
-    """What a read must not name. `names`: of functions, which are called; None = the account may not list them.
+    """Names that a read must not use. `names`: library functions; None means that the account may not list them.
 
-    `callers`: of views and routines whose text calls one, or another caller; or whose text the account may not see,
-    while there are such functions.
+    `callers`: views and routines that call a library function or another caller. Views and routines with a hidden text
+    count as callers if the server has library functions.
     """
 
     names: tuple[str, ...] | None = ()
     callers: tuple[str, ...] = ()
 
     def named_by(self, tables: Iterable[str], calls: Iterable[str]) -> str | None:
-        """Return a function or caller that a statement names, None where it names none; names without their schema."""
+        """Return a library function or caller that a statement names, or None. All names are without their schema."""
         called = {name.lower() for name in calls}
         named = called | {name.lower() for name in tables}
         found = called & {name.lower() for name in self.names or ()} or named & {name.lower() for name in self.callers}
         return min(found, default=None)
 
     def refused(self) -> str | None:
-        """Return them as the engine takes them: a line each, what may not be named at all behind a blank."""
+        """Return the names in the engine's format: one per line. A space marks names that must not appear at all."""
         return "\n".join((*(self.names or ()), *(f" {name}" for name in self.callers))) or None
 
     def __or__(self, other: "LibraryFunctions") -> "LibraryFunctions":
-        """Return those of two servers, as far as either says them."""
+        """Return the union for two servers. Unknown parts of one server are ignored."""
         known = [each.names for each in (self, other) if each.names is not None]
         names = _each(name for each in known for name in each) if known else None
         return LibraryFunctions(names, _each(self.callers + other.callers))
 
 
 def library_functions(con: "Connection[Any]") -> LibraryFunctions:
-    """Ask a server for them. Raises TargetError where the connection is lost."""
+    """Query the library functions of a server and their callers. Raises TargetError if the connection is lost."""
     for query in NAMES:
         rows = query_or_none(con, query)
         if rows is not None:
@@ -82,7 +83,7 @@ def _callers(con: "Connection[Any]", names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """Return what finds a name wherever it stands in a text; what is found too often is only not sent."""
+    """Return a pattern that finds a name anywhere in a text. A false match only means that a statement is not sent."""
     return re.compile(f"(?<!{NAME_CHARACTER}){re.escape(name)}(?!{NAME_CHARACTER})", re.IGNORECASE)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read MySQL option files (groups of `name = value` lines), and the file of accounts for a tape's users.
 
-Passwords are in these files: they are on no tape and no command line.
+These files contain the passwords, so that no tape and no command line does.
 """
 
 import configparser
@@ -15,9 +15,9 @@ ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", '"'
 
 
 def read_options(path: Path, group: str | None = None) -> dict[str, str]:
-    """Return the options of [client] and of another group, which overrides it; names have underscores.
+    """Return the options of [client] and of `group`, which overrides them. Names have underscores instead of dashes.
 
-    `!include` lines are not followed. Raises InputError where the file or the group is missing, or it is no such file.
+    `!include` lines are not followed. Raises InputError if the file or the group is missing, or the file is invalid.
     """
     parser = configparser.ConfigParser(
         allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), empty_lines_in_values=False
@@ -39,7 +39,7 @@ def read_options(path: Path, group: str | None = None) -> dict[str, str]:
 
 
 def option_value(text: str) -> str:
-    """Return an option's value as MySQL reads it: without quotes and trailing comment, escapes resolved."""
+    """Return an option's value as MySQL reads it: without quotes and trailing comment, with escapes resolved."""
     text = text.strip()
     quoted = re.match(r"""(["'])(.*)\1\s*(#.*)?$""", text)
     bare = quoted[2] if quoted else text.split("#", 1)[0].rstrip()
@@ -48,17 +48,17 @@ def option_value(text: str) -> str:
 
 @dataclass(frozen=True)
 class Account:
-    """An account that sessions log in as; the password is never shown."""
+    """An account that sessions log in as. The password is never shown."""
 
     user: str
     password: str | None = field(default=None, repr=False)
 
 
 def read_accounts(path: Path) -> dict[str, Account]:
-    """Return user of the tape -> account on the target.
+    """Return the target's account for each user of the tape.
 
-    The file has a section for each user on the tape, with `password`, and `user` where the target has another name.
-    Raises InputError for a file that others can read, or that is no such file.
+    The file has one section per user of the tape. It contains `password`, and `user` if the target's name differs.
+    Raises InputError if other users can read the file, or if it is invalid.
     """
     parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), strict=True)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions that XA PREPARE has left on a server: they outlive their session and keep their locks.
+"""Transactions left on a server by XA PREPARE. They outlive their session and keep their locks.
 
 Sources: MySQL 8.4 manual, section 15.3.8; MariaDB, XA Transactions. XA RECOVER needs XA_RECOVER_ADMIN in MySQL 8, and
 no privilege in MySQL 5.7 and MariaDB.
@@ -16,7 +16,8 @@ from pymysql.connections import Connection
 from ..common.text import printable
 from .queries import query_or_none, whole
 
-# With the parts' bytes as text that any character set can show: MySQL 5.7 and later, MariaDB 10.3 and later. Then all.
+# Queries for prepared transactions. The first (MySQL 5.7 and later) and the second (MariaDB 10.3 and later) return the
+# bytes as printable text. The third works on all servers.
 RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
 BITS = re.compile(r"0b([01]+)|b'([01]*)'", re.IGNORECASE)
@@ -27,15 +28,15 @@ STATEMENT = re.compile(
     re.IGNORECASE,
 )
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
-# What a semicolon may be inside of, and one outside that ends a statement.
+# Matches literals and comments that may contain a semicolon, or a semicolon that ends a statement.
 END_OF_STATEMENT = re.compile(rf"{LITERAL}|`[^`]*`|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*|(;)", re.IGNORECASE | re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
-PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
+PATIENCE_S, PAUSE_S = 2.0, 0.05  # the server may notice late that a session has ended
 
 
 @dataclass(frozen=True, order=True)
 class Xid:
-    """The name of an XA transaction: two parts of at most 64 bytes, and a number."""
+    """The name of an XA transaction: two parts of at most 64 bytes each, and a number."""
 
     gtrid: bytes
     bqual: bytes = b""
@@ -43,11 +44,11 @@ class Xid:
 
     @property
     def literal(self) -> str:
-        """As XA COMMIT and XA ROLLBACK take it, whatever its bytes are."""
+        """The name as XA COMMIT and XA ROLLBACK accept it, for any bytes."""
         return f"X'{self.gtrid.hex()}',X'{self.bqual.hex()}',{self.format_id}"
 
     def __str__(self) -> str:
-        """As people write it, where its bytes can be shown."""
+        """The name in its usual notation. Bytes that cannot be displayed are escaped."""
         gtrid, bqual = (f"'{printable(part.decode('utf-8', 'backslashreplace'))}'" for part in (self.gtrid, self.bqual))
         if self.format_id != 1:
             return f"{gtrid},{bqual},{self.format_id}"
@@ -55,9 +56,9 @@ class Xid:
 
 
 def prepared_transactions(con: "Connection[Any]") -> tuple[Xid, ...] | None:
-    """Return the prepared transactions of a server, sorted; None where it does not say.
+    """Return the sorted prepared transactions of a server. None if the server does not show them.
 
-    Raises TargetError where the connection is lost.
+    Raises TargetError if the connection is lost.
     """
     for query in RECOVER:
         rows = query_or_none(con, query, 4)
@@ -67,7 +68,7 @@ def prepared_transactions(con: "Connection[Any]") -> tuple[Xid, ...] | None:
 
 
 def end_prepared(con: "Connection[Any]", xids: Sequence[Xid]) -> list[Xid]:
-    """Roll back prepared transactions; return those that the server did not let go within 2 s."""
+    """Roll back prepared transactions. Return those that could not be rolled back within 2 s."""
     left, end = list(xids), time.monotonic() + PATIENCE_S
     while left := [xid for xid in left if query_or_none(con, f"XA ROLLBACK {xid.literal}") is None]:
         if time.monotonic() > end:
@@ -77,7 +78,10 @@ def end_prepared(con: "Connection[Any]", xids: Sequence[Xid]) -> list[Xid]:
 
 
 def _xid(row: Sequence[Any]) -> Xid | None:
-    """Return the name in a row of XA RECOVER: format id, two lengths in bytes, the parts. None where it is none."""
+    """Return the name in a row of XA RECOVER: format id, two lengths in bytes, the parts.
+
+    None if the row is invalid.
+    """
     numbers = [whole(value) for value in row[:3]]
     text = row[3].decode("latin-1") if isinstance(row[3], bytes) else str(row[3])
     if None in numbers:
@@ -85,13 +89,15 @@ def _xid(row: Sequence[Any]) -> Xid | None:
     format_id, gtrid, bqual = (int(number or 0) for number in numbers)
     parts = HEX.findall(text) if HEX.match(text) else []
     data = b"".join(_hex(a or b) for a, b in parts) if parts else text.encode()
-    if not parts and text.startswith("'") and len(data) > gtrid + bqual:  # MariaDB's FORMAT='SQL' doubles no quote
+    if not parts and text.startswith("'") and len(data) > gtrid + bqual:  # MariaDB's FORMAT='SQL' escapes no quotes
         data = data[1 : 1 + gtrid] + data[gtrid + 4 : gtrid + 4 + bqual]
     return Xid(data[:gtrid], data[gtrid : gtrid + bqual], format_id)
 
 
 def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
-    """Return start, begin, end, prepare, commit or rollback and the name of an XA statement, else ("", None)."""
+    """Return verb and name of an XA statement, or ("", None). The verb is start, begin, end, prepare, commit or
+    rollback.
+    """
     plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)
     found = STATEMENT.fullmatch(plain.strip().removesuffix(";").strip())
     if found is None:
@@ -101,7 +107,7 @@ def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
 
 
 def xa_statements(text: str) -> Iterator[tuple[str, Xid]]:
-    """Yield verb and name of each XA statement in a text, which may be of several statements."""
+    """Yield verb and name of each XA statement in a text. The text may contain several statements."""
     ends = [found.start() for found in END_OF_STATEMENT.finditer(text) if found[1]]
     for start, end in zip([0, *(at + 1 for at in ends)], [*ends, len(text)], strict=True):
         verb, xid = verb_and_xid(text[start:end])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which options a private server may be given: none that leads it to other files or addresses, or runs something.
+"""Check the options of a private server. Options that use other files or addresses, or run programs, are rejected.
 
-Servers take `_` for `-`, unique beginnings of names, and prefixes such as `loose-` and `skip-`: whatever a name could
-stand for is looked at. What a list doesn't know is refused by its value, as soon as that could be a path.
+Servers accept `_` for `-`, unique prefixes of names, and prefixes such as `loose-` and `skip-`. All meanings of a name
+are checked. An option in no list is rejected if its value could be a path.
 """
 
 import re
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from ..common.errors import InputError
 from ..common.text import printable
 
-# Whatever the data hold: the copy follows no source, joins no group, runs no events, opens no table that is on another
-# server, and no setting that was persisted with the data (read only, a port) is taken over. `loose-`: each version
-# knows some of them.
+# Options that isolate the copy from other servers, whatever its data contain. The copy follows no source, joins no
+# group and runs no events. It opens no table on another server. Persisted settings (read only, a port) are ignored.
+# `loose-` is needed because each version supports only some of the options.
 ALONE = {
     "loose-skip-slave-start": "ON",
     "loose-skip-replica-start": "ON",
@@ -23,13 +23,13 @@ ALONE = {
     "loose-spider": "OFF",
     "event-scheduler": "OFF",
 }
-# What a private server has of its own.
+# Options that the private server sets itself.
 FIXED = (
     *("datadir", "socket", "port", "bind-address", "pid-file", "log-error", "init-file", "user", "admin-address"),
     *("basedir", "tmpdir", "slow-query-log-file", "log-slow-query-file", "event-scheduler", "slave-start"),
     *("replica-start", "persisted-globals-load", "federated", "spider"),
 )
-# Files and folders that would not be those of the copy.
+# Options that name files and folders outside the copy.
 ELSEWHERE = (
     *("innodb-data-home-dir", "innodb-undo-directory", "innodb-log-group-home-dir", "innodb-doublewrite-dir"),
     *("innodb-doublewrite-file", "innodb-temp-tablespaces-dir", "innodb-tmpdir", "innodb-directories"),
@@ -42,7 +42,7 @@ ELSEWHERE = (
     *("keyring-file-data", "ssl-ca", "ssl-capath", "ssl-cert", "ssl-crl", "ssl-crlpath", "ssl-key", "debug"),
     *("defaults-file", "defaults-extra-file", "defaults-group-suffix", "login-path", "feedback-url"),
 )
-# What runs something, loads something, opens doors, or makes it another server.
+# Options that run or load code, open other ways to connect, or change the server's kind.
 RUNS = (
     *("init-connect", "init-slave", "init-replica", "plugin-load", "plugin-load-add", "early-plugin-load", "bootstrap"),
     *("initialize", "initialize-insecure", "install", "install-manual", "remove", "daemonize", "gdb", "grant-tables"),
@@ -50,7 +50,7 @@ RUNS = (
     *("named-pipe", "shared-memory"),
 )
 FAMILIES = ("wsrep-", "group-replication-", "keyring-", "hashicorp-", "aws-key-", "s3-", "ndb-")
-# Whole names that are the beginning of one above.
+# Complete option names that are also the beginning of a rejected name.
 WHOLE = frozenset(
     {
         "general-log",
@@ -65,7 +65,7 @@ WHOLE = frozenset(
         "ssl",
     }
 )
-# Values with a slash that are none of a file.
+# Options whose values may contain a slash without being a path.
 NO_PATHS = frozenset(
     {"default-time-zone", "innodb-ft-server-stopword-table", "innodb-ft-user-stopword-table", "innodb-ft-aux-table"}
 )
@@ -75,7 +75,9 @@ NAME = re.compile(r"[a-z][a-z0-9._-]*")
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Raise InputError where an option is the private server's own, or leads it elsewhere, shortened names included."""
+    """Raise InputError for options that the private server sets itself or that use other files. Short names are checked
+    too.
+    """
     for name, value in options.items():
         plain = name.lower().replace("_", "-")
         shown = f"--target sandbox: {printable(name)}"
@@ -96,7 +98,9 @@ def check_options(options: Mapping[str, str]) -> None:
 
 
 def meanings(name: str) -> list[str]:
-    """Return what a name in lower case with dashes may stand for: itself, and without each prefix that servers take."""
+    """Return the possible meanings of a lower case name with dashes: itself, and without each prefix that servers
+    accept.
+    """
     found = [name]
     while prefix := next((each for each in PREFIXES if found[-1].startswith(each)), None):
         found.append(found[-1].removeprefix(prefix))
@@ -104,12 +108,12 @@ def meanings(name: str) -> list[str]:
 
 
 def looks_like_a_path(value: str) -> bool:
-    """Whether a value could name a file outside of the folder that a server runs in."""
+    """Whether a value could name a file outside the folder that the server runs in."""
     return any(sign in value for sign in ("/", "\\", "..", "\0", "\n")) or value.startswith("~")
 
 
 def _begun(names: Iterable[str], listed: Iterable[str]) -> str:
-    """Return what is listed and begins as one of the names, empty where there is none."""
+    """Return the first listed name that begins with one of the names. Empty if there is none."""
     given = [name for name in names if name not in WHOLE]
     return next((each for each in listed if any(each.startswith(name) for name in given)), "")
 

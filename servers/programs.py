@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the server programs of this machine: those installed, and those fetched into `.servers/`."""
+"""Find the server programs of this machine: installed ones, and those downloaded to `.servers/`."""
 
 import atexit
 import os
@@ -21,7 +21,7 @@ SYSTEM_FOLDERS = (
     "/usr/local/sbin",
     "/usr/local/bin",
 )
-# What installs MariaDB's programs, and whether a service comes along.
+# Commands that install MariaDB's programs, and whether they also install a service.
 INSTALLERS = {
     "apt-get": (
         "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core",
@@ -31,24 +31,24 @@ INSTALLERS = {
     "zypper": ("zypper install mariadb", "its service is not started"),
     "pacman": ("pacman -S mariadb", "its service is not started"),
 }
-LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # of a Debian package that was only unpacked
+LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # loader of an unpacked Debian package
 
 
 @dataclass(frozen=True)
 class Program:
-    """A server program: `mariadb` or `mysql`, its command, and options that say where its files are."""
+    """A server program: its family `mariadb` or `mysql`, its command, and options with the locations of its files."""
 
     family: str
     version: str
     command: tuple[str, ...]
     own: tuple[str, ...] = ()
-    folder: Path | None = None  # of a fetched server
+    folder: Path | None = None  # folder of a downloaded server
 
     def init_command(self, data: Path) -> list[str]:
-        """Return the command that makes a data folder whose root has no password.
+        """Return the command that creates a data folder whose root account has no password.
 
-        For MariaDB of any version it is the installed release's script: an unpacked release has none that runs, and its
-        server reads the tables of an older one.
+        MariaDB of any version uses the script of the installed release. An unpacked release has no working script, and
+        its server can read the tables of an older release.
         """
         if self.family == "mariadb":
             script = shutil.which("mariadb-install-db", path=search_path()) or "mariadb-install-db"
@@ -60,7 +60,10 @@ class Program:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the unprivileged account that servers run as where this process is root; None = its own account."""
+    """Return the unprivileged account for servers if this process runs as root.
+
+    None means the process's own account.
+    """
     if os.geteuid() != 0:
         return None
     for name in ("mysql", "nobody"):
@@ -72,13 +75,15 @@ def server_account() -> pwd.struct_passwd | None:
 
 
 def servers_folder() -> Path:
-    """Return the folder of fetched servers: QT_SERVERS, else `.servers` of the checkout."""
+    """Return the folder of downloaded servers: QT_SERVERS, or else `.servers` of the checkout."""
     folder = os.environ.get("QT_SERVERS")
     return Path(folder) if folder else Path(__file__).resolve().parent.parent / ".servers"
 
 
 def find_program(kind: str) -> Program | None:
-    """Return the program of a kind such as `mariadb`, `mysql` or `mysql-8.0`: the installed one, else the newest."""
+    """Return the program of a kind such as `mariadb`, `mysql` or `mysql-8.0`. The installed one is preferred to the
+    newest.
+    """
     family, _, version = kind.partition("-")
     fitting = [
         program
@@ -94,7 +99,7 @@ def find_program(kind: str) -> Program | None:
 
 
 def missing_sentence(kind: str) -> str:
-    """Return the sentence that a kind of server is missing, and how to get it."""
+    """Return the message that a kind of server is missing, and how to install it."""
     if kind in ("mariadb-11.8", "mysql-9"):
         return f"no {kind} server on this machine. Run scripts/fetch-debian-server to unpack one from a mirror"
     if kind.startswith("mariadb"):
@@ -103,7 +108,7 @@ def missing_sentence(kind: str) -> str:
 
 
 def install_line() -> str:
-    """Return the line that installs MariaDB's programs with this machine's packages, and what it starts."""
+    """Return the command that installs MariaDB's programs on this machine, and the services it installs."""
     found = next((name for name in INSTALLERS if shutil.which(name, path=search_path())), "apt-get")
     words, starts = INSTALLERS[found]
     user = "" if os.geteuid() == 0 else "sudo "
@@ -112,7 +117,7 @@ def install_line() -> str:
 
 @cache
 def known_programs() -> tuple[Program, ...]:
-    """Return every server program found, installed ones first."""
+    """Return all server programs found. Installed ones come first."""
     programs: list[Program | None] = []
     for name in ("mariadbd", "mysqld"):
         path = shutil.which(name, path=search_path())
@@ -129,7 +134,7 @@ def known_programs() -> tuple[Program, ...]:
 
 
 def _unpacked(base: Path) -> Program | None:
-    """Return the program of an unpacked Debian package with its libraries, run through its own loader."""
+    """Return the program of an unpacked Debian package. It runs through the package's own loader and libraries."""
     loader = (str(base / LOADER), "--library-path", str(base / "usr/lib/x86_64-linux-gnu"))
     share = next(folder for folder in (base / "usr/share/mariadb", base / "usr/share/mysql") if folder.exists())
     own = (
@@ -142,7 +147,9 @@ def _unpacked(base: Path) -> Program | None:
 
 
 def _program_of(command: tuple[str, ...], own: tuple[str, ...] = (), folder: Path | None = None) -> Program | None:
-    """Return the program of a command by what --version prints (`mysqld` is MariaDB on Debian), None for no server."""
+    """Return the program of a command, or None if it is not a server. --version identifies it, because `mysqld` is
+    MariaDB on Debian.
+    """
     try:
         answer = subprocess.run([*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
@@ -156,9 +163,9 @@ def _program_of(command: tuple[str, ...], own: tuple[str, ...] = (), folder: Pat
 
 @cache
 def _reachable(folder: Path) -> Path:
-    """Return the folder, or a copy of it where the servers' user cannot reach it (a checkout in /root).
+    """Return the folder, or a copy of it if the servers' account cannot reach it (a checkout in /root).
 
-    The copy is of hard links where the file system is the same; it is removed at the end of this process.
+    The copy uses hard links on the same file system. It is removed when this process ends.
     """
     account = server_account()
     if account is None or all(_open_to_all(parent) for parent in [folder, *folder.parents]):
@@ -182,5 +189,5 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def search_path() -> str:
-    """Return PATH with the folders where servers are installed, which an ordinary user's PATH may lack."""
+    """Return PATH plus the folders where servers are installed. An ordinary user's PATH may lack them."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask a server something that it may refuse or not know, and believe no answer of another shape."""
+"""Send a server queries that it may reject or not support, and check the shape of its answers."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,15 +12,16 @@ from ..common.text import printable
 
 Rows = Sequence[Sequence[Any]]
 OWN_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
-# A server's sql_select_limit cuts the lists of SHOW and information_schema as well.
+# A session's sql_select_limit also cuts the results of SHOW and information_schema.
 ALL_ROWS = "SET SESSION sql_select_limit = 18446744073709551615"
 OWN_LIMIT = "SET SESSION sql_select_limit = DEFAULT"
 
 
 def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows | None:
-    """Return a statement's rows of at least so many columns, None where the server refuses or does not know it.
+    """Return the rows of a query, with at least `columns` columns. None if the server rejects or does not support the
+    query.
 
-    Raises TargetError where the connection is lost, or the answer is another.
+    Raises TargetError if the connection is lost or the rows have fewer columns.
     """
     try:
         with con.cursor() as cursor:
@@ -36,6 +37,6 @@ def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows 
 
 
 def whole(value: object) -> int | None:
-    """Return a server's number, None for anything else."""
+    """Return a server's value as a non-negative integer, or None for any other value."""
     text = str(value)
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run private servers for tests, demo and experiments, each in its own folder; they end when their parent ends.
+"""Run private servers for tests, demo and experiments, each in its own folder. They end when their parent ends.
 
-A server runs as an unprivileged user, listens on 127.0.0.1 and a unix socket, and lets `root` in without
-a password. Its parent-death signal belongs to the *thread* that started it: start servers in the main thread.
+A server runs as an unprivileged user and listens on 127.0.0.1 and a Unix socket. `root` needs no password. The
+parent-death signal belongs to the *thread* that started the server, so start servers in the main thread.
 """
 
 import atexit
@@ -31,16 +31,16 @@ from .programs import Program, find_program, missing_sentence, search_path, serv
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 TEMPORARY = Path("/tmp")
-MAX_SOCKET_PATH = 100  # sun_path has 108 bytes
+MAX_SOCKET_PATH = 100  # socket paths may have 108 bytes (sun_path)
 
-# Small and quick to start.
+# Settings for a small server that starts quickly.
 DEFAULTS = {
     "innodb-buffer-pool-size": "64M",
     "innodb-flush-log-at-trx-commit": "2",
     "performance-schema": "OFF",
     "secure-file-priv": "",
 }
-# `loose-`: 5.7 does not know these and starts all the same.
+# `loose-` lets MySQL 5.7 start, although it does not know these options.
 MYSQL_DEFAULTS = {"loose-innodb-redo-log-capacity": "16M", "loose-mysqlx": "OFF"}
 
 _templates: dict[tuple[str, ...], Path] = {}
@@ -48,7 +48,7 @@ _templates: dict[tuple[str, ...], Path] = {}
 
 @dataclass
 class Server:
-    """One private server, running or stopped. As a context manager it stops and removes a folder it made."""
+    """A private server, running or stopped. As a context manager, it stops and removes its temporary folder."""
 
     kind: str
     program: Program
@@ -68,54 +68,55 @@ class Server:
 
     @property
     def datadir(self) -> Path:
-        """The data folder."""
         return self.folder / "data"
 
     @property
     def socket(self) -> Path:
-        """The unix socket."""
         return self.folder / "s"
 
     @property
     def error_log(self) -> Path:
-        """The server's error log."""
+        """The path of the error log."""
         return self.folder / "error.log"
 
     @property
     def slow_log(self) -> Path:
-        """Where the slow log goes once `slow_query_log` is on."""
+        """The path of the slow log when `slow_query_log` is on."""
         return self.folder / "slow.log"
 
     @property
     def pid(self) -> int:
-        """The process id. Raises TargetError where it is not running."""
+        """The process id. Raises TargetError if the server is not running."""
         if self._process is None:
             raise TargetError(f"the private {self.kind} in {self.folder} is not running")
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether its process lives."""
+        """Whether the server process is running."""
         return self._process is not None and self._process.poll() is None
 
     def url(self, db: str = "") -> str:
-        """Return the address that `querytape replay --target` takes."""
+        """Return the URL of the server for `querytape replay --target`."""
         return f"mysql://{self.user}@127.0.0.1:{self.port}" + (f"/{db}" if db else "")
 
     def connect(self, db: str | None = None, **options: Any) -> "Connection[Any]":
-        """Open a connection over TCP; `options` are PyMySQL's. Without a password it needs no TLS."""
+        """Open a connection over TCP.
+
+        `options` are PyMySQL's. Without a password, TLS is off unless `options` set it.
+        """
         arguments: dict[str, Any] = {"charset": "utf8mb4", "autocommit": True, "database": db}
         arguments |= {"ssl_disabled": not self.password and "ssl" not in options, **options}
         return pymysql.connect(host="127.0.0.1", port=self.port, user=self.user, password=self.password, **arguments)
 
     def execute(self, sql: str, db: str | None = None) -> tuple[tuple[Any, ...], ...]:
-        """Run one statement on a connection of its own and return its rows."""
+        """Run one statement on a separate connection and return its rows."""
         with closing(self._by_socket(database=db, autocommit=True)) as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return tuple(cursor.fetchall())
 
     def _by_socket(self, **options: Any) -> "Connection[Any]":
-        """Open a connection without TLS, whose certificates take PyMySQL 40 ms."""
+        """Open a connection over the Unix socket without TLS, because loading certificates takes PyMySQL 40 ms."""
         own: dict[str, Any] = {"unix_socket": str(self.socket), "user": self.user, "password": self.password}
         return pymysql.connect(**own, charset="utf8mb4", ssl_disabled=True, **options)
 
@@ -128,11 +129,11 @@ class Server:
         return "\n".join(text.splitlines()[-lines:])
 
     def use(self, account: Account) -> None:
-        """Log in as an account that the server makes whenever it starts, as one that runs on data of somebody else."""
+        """Log in as an account that the server creates at each start. Used for a server that runs on copied data."""
         self.user, self.password, self._init_file = account.user, account.password, account.file
 
     def start(self) -> Self:
-        """Start it on its data folder and wait until it answers."""
+        """Start the server on its data folder and wait until it answers."""
         for attempt in range(3):
             self.port = _free_port()
             command = [*self.program.command, "--no-defaults", *self.program.own, *self._arguments()]
@@ -148,7 +149,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Stop it in order (SIGTERM), by force after a minute."""
+        """Stop the server with SIGTERM. Kill it after a minute."""
         if self._process is None:
             return
         self._process.terminate()
@@ -160,14 +161,14 @@ class Server:
         self._process = None
 
     def kill(self) -> None:
-        """End it at once, as a crash would (SIGKILL)."""
+        """Kill the server at once (SIGKILL), as in a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def remove(self) -> None:
-        """Stop it and remove its folder."""
+        """Stop the server and remove its folder."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -228,22 +229,24 @@ def start_server(
     template: Path | None = None,
     data: Path | None = None,
 ) -> Server:
-    """Start a private server of a kind: `mariadb`, `mysql`, or one with the start of a version, `mysql-8.0`.
+    """Start a private server of a kind: `mariadb`, `mysql`, or a version such as `mysql-8.0`.
 
-    `folder` is made where it is missing; without it the server has a temporary one that `with` removes.
-    A folder that has data is started on them; otherwise `template`, a stopped server's data folder, is
-    copied, or a fresh one. `data`: a stopped server's data folder that is not ours, to be copied: its passwords are
-    unknown, so the server has an account of its own; it follows no source and runs no events.
-    Raises TargetError where no such server is found or it does not start, InputError where `data` will not do.
+    - `folder`: the server's folder, created if missing. Without it the server has a temporary folder, which `with`
+      removes. Existing data in the folder are used.
+    - `template`: a stopped server's data folder, copied if `folder` has no data. Without it, fresh data are created.
+    - `data`: a stopped server's data folder of another user, to be copied. Its passwords are unknown, so the server
+      creates its own account. It follows no source and runs no events.
+
+    Raises TargetError if no such server is found or it does not start, InputError if `data` cannot be used.
     """
     program = find_program(kind)
     if program is None:
         raise TargetError(missing_sentence(kind))
-    with held():  # no signal comes between the folder and what knows that it has to go
+    with held():  # no signal may arrive before the cleanup is registered
         place = private_folder(room=copies_folder() if data else TEMPORARY) if folder is None else _own(folder)
         server = Server(kind, program, place, dict(config or {}), owns_folder=folder is None)
         if server.owns_folder:
-            atexit.register(_discard, server)  # wherever a signal comes before somebody's `with` has the server
+            atexit.register(_discard, server)  # removes the server if a signal arrives before the caller's `with`
     try:
         if len(str(place / "s")) > MAX_SOCKET_PATH:
             raise TargetError(f"{place}: the path is too long for a Unix socket. Use a folder with a shorter path")
@@ -261,24 +264,24 @@ def start_server(
 
 
 def _discard(server: Server) -> None:
-    """End a server and remove its folder, if that is still there."""
+    """Kill a server and remove its folder, if the folder still exists."""
     if server.folder.exists():
         server.kill()
         server.remove()
 
 
 def private_folder(prefix: str = "qt-", room: Path = TEMPORARY) -> Path:
-    """Make a temporary folder in `room` that the server's user can enter, and return it."""
+    """Create a temporary folder in `room` that the servers' account can enter. Return the folder."""
     return _own(Path(tempfile.mkdtemp(prefix=prefix, dir=room)))
 
 
 def copies_folder() -> Path:
-    """Return where copies of somebody's data are made: the folder TMPDIR, else /tmp."""
+    """Return the parent folder for copies of data: TMPDIR, or else /tmp."""
     return Path(os.environ.get("TMPDIR") or TEMPORARY)
 
 
 def template_data(program: Program) -> Path:
-    """Return the data folder of a fresh server: made once per program in this process, removed at its end."""
+    """Return the data folder of a fresh server. It is created once per program and removed when this process ends."""
     if program.command not in _templates:
         folder = private_folder("qt-template-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -293,7 +296,7 @@ def template_data(program: Program) -> Path:
 
 
 def _own(folder: Path) -> Path:
-    """Make a folder where it is missing and give it to the servers' user."""
+    """Create a folder if it is missing and make the servers' account its owner."""
     folder.mkdir(parents=True, exist_ok=True)
     account = server_account()
     if account is not None:
@@ -308,10 +311,10 @@ def _free_port() -> int:
 
 
 def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a program as the servers' user; the kernel kills it when the thread that started it ends.
+    """Start a program as the servers' account. The kernel kills it when the thread that started it ends.
 
-    Its temporary files are in a folder of its own next to the log: servers that shared /tmp removed each other's.
-    setpriv sets the death signal after it has changed the user: a change of user would clear it.
+    Its temporary files are in a separate folder next to the log, because servers that shared /tmp removed each other's
+    files. setpriv sets the death signal after it changes the user, because changing the user clears the signal.
     """
     guard = ["setpriv", "--pdeathsig=KILL"]
     account = server_account()
@@ -327,5 +330,5 @@ def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             cwd="/",
             env={"PATH": search_path(), "LC_ALL": "C", "TMPDIR": str(_own(log.parent / "tmp"))},
-            start_new_session=True,  # Ctrl-C in the terminal is for us, not for the server
+            start_new_session=True,  # Ctrl-C in the terminal must not reach the server
         )

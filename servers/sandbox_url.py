@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads `--target sandbox...`: a private server, the data that it starts with and its options, as one text."""
+"""Parse `--target sandbox...`: a private server, its initial data and its options in one text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,23 +19,23 @@ SHAPE = "sandbox[:KIND][?data=FOLDER&NAME=VALUE...]"
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A private server to start. `data`: a stopped server's data folder, to copy. `config`: options of the server."""
+    """A private server to start. `data`: a stopped server's data folder to copy. `config`: the server's options."""
 
     kind: str = "mariadb"
     data: Path | None = None
     config: Mapping[str, str] = field(default_factory=dict)
 
     def start(self, folder: Path | None = None) -> "Server":
-        """Start it, in a temporary folder if none is given. Raises as start_server does."""
+        """Start the server, in a temporary folder by default. Raises the exceptions of start_server."""
         from .sandbox import start_server
 
         return start_server(self.kind, folder, self.config, data=self.data)
 
 
 def parse_sandbox(text: str) -> Sandbox | None:
-    """Return the private server that a target describes; None for any other target.
+    """Return the private server that a target describes, or None for any other target.
 
-    The text has the form SHAPE; keys and values are percent-decoded, as in a URL. Raises InputError for an error in it.
+    The text has the form SHAPE. Keys and values are percent-decoded, as in a URL. Raises InputError if it is invalid.
     """
     head, _, query = text.partition("?")
     name, _, kind = head.partition(":")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describe the server or ProxySQL that a log came from: a replay recognises it and refuses to run against it."""
+"""Describe the server or ProxySQL that a log came from. A replay uses this to refuse its own source as target."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from .facts import gather
 from .queries import Rows, query_or_none
 from .target import Target
 
-# New and old names of the same query; the first that the server knows is taken.
+# New and old names of the same query. The first one that the server supports is used.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
 PROXYSQL_VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"
@@ -21,9 +21,9 @@ MAX_PROXYSQL_RULES = 10_000
 
 
 def describe_target(target: Target) -> dict[str, Any]:
-    """Return `tape.json`'s `server`: identity, version, variables, time_zone, binlog, gtid, at (the server's clock).
+    """Return `server` of tape.json: identity, version, variables, time_zone, binlog, gtid, at (the server's clock).
 
-    Nothing is changed on the server. Raises TargetError where it cannot be reached.
+    Nothing is changed on the server. Raises TargetError if it cannot be reached.
     """
     with closing(target.connect()) as con:
         facts = gather(con)
@@ -43,14 +43,14 @@ def describe_target(target: Target) -> dict[str, Any]:
 
 
 def describe_with_sessions(target: Target) -> tuple[dict[str, Any], OpenSessions]:
-    """Return what describe_target does, and the sessions that are open. Raises TargetError."""
+    """Return the description of describe_target and the open sessions. Raises TargetError."""
     described = describe_target(target)
     with closing(target.connect()) as con:
         return described, ask_open_sessions(con, described["variables"])
 
 
 def server_time(rows: Rows | None) -> datetime:
-    """Return the server's time from its UNIX_TIMESTAMP; this machine's where it does not tell."""
+    """Return the server's time from its UNIX_TIMESTAMP, or this machine's time if the answer is invalid."""
     try:
         return datetime.fromtimestamp(float(rows[0][0]), UTC) if rows else datetime.now(UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -58,10 +58,10 @@ def server_time(rows: Rows | None) -> datetime:
 
 
 def describe_proxysql(target: Target) -> dict[str, Any] | None:
-    """Return what an admin port says of its events log, as `server` of tape.json; None where it is no admin port.
+    """Return `server` of tape.json for the events log of a ProxySQL admin port. None if it is not an admin port.
 
-    `rules`: the active query rules that say whether an event is logged, as [rule, 0 or 1]; None where they cannot be
-    read. Raises TargetError where it cannot be reached.
+    `rules`: the active query rules that determine whether an event is logged, as [rule, 0 or 1]. None if they cannot be
+    read. Raises TargetError if the port cannot be reached.
     """
     with closing(target.connect()) as con:
         rows = query_or_none(con, PROXYSQL_VARIABLES, 2)

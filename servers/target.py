@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Address a server: `mysql://user@host:port/db?socket=/path`, an option file, and passwords that are in neither.
+"""Parse the address of a server: a URL `mysql://user@host:port/db?socket=/path` and an option file.
 
-A unix socket is used only where the URL or the option file gives one: `localhost` is a host like any other here (the
-mysql client would use its socket). An IPv6 address is written in brackets, as in every URL.
+Passwords must not be in the URL. A Unix socket is used only if the URL or the option file contains one. `localhost` is
+an ordinary host, although the mysql client would use its socket. An IPv6 address is written in brackets.
 """
 
 import getpass
@@ -24,16 +24,16 @@ from .option_files import read_options
 from .tls import Tls, is_encrypted, is_this_machine, keys_of, read_public_key
 
 DEFAULT_PORT = 3306
-INSECURE_TRANSPORT = 3159  # require_secure_transport, in MySQL and MariaDB
-TLS_FAILED = 2026  # of the client: also where the server has none
-MAX_FAULT = 1000  # characters of a server's message
+INSECURE_TRANSPORT = 3159  # error of require_secure_transport, in MySQL and MariaDB
+TLS_FAILED = 2026  # the client's error for TLS, also if the server has no TLS
+MAX_FAULT = 1000  # characters shown of a server's message
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
 SHAPE = "mysql://user@host:3306/db, or mysql://user@/db?socket=/path"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server and how to log in; the password is never shown. Exactly one of `address` and `socket` is set."""
+    """A server and its login. The password is never shown. Exactly one of `address` and `socket` is set."""
 
     user: str
     host: str | None = None
@@ -47,25 +47,25 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The server as people write it: `user@host:port/db`, without a password."""
+        """The server in its usual notation: `user@host:port/db`, without a password."""
         where = self.socket if self.socket else f"{self.host}:{self.port}"
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
     @property
     def is_local(self) -> bool:
-        """Whether the server runs on this machine, so that this machine's counters are its own."""
+        """Whether the server runs on this machine, so that this machine's counters include the server."""
         return is_this_machine(self.address)
 
     @property
     def asks_for_key(self) -> bool:
-        """Whether a server without TLS may name the key that the password is encrypted with; see tls.py."""
+        """Whether a server without TLS may send the key that encrypts the password; see tls.py."""
         tls = self.tls
         return tls.server_public_key is None and (tls.get_server_public_key or self.is_local)
 
     def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
-        """Open a control connection. Raises TargetError with what the server or the network said.
+        """Open a control connection. Raises TargetError with the message of the server or the network.
 
-        `timeout_s`: for the login; `answer_s`: for each answer. `streams`: results of any size are read row by row.
+        `timeout_s`: for the login. `answer_s`: for each answer. `streams`: read results of any size row by row.
         """
         try:
             con = connect(
@@ -95,13 +95,13 @@ class Target:
             raise TargetError(text) from error
 
     def login_fault(self, number: int, text: str) -> str:
-        """Return what a server or client library said of a login, and what the user can do about it."""
+        """Return the message for a failed login, with the error text and a remedy."""
         hint = self._hint(pymysql.OperationalError(number))
         said = printable(text, MAX_FAULT)
         return f"{self.name}: {number} {said.rstrip('.') if hint else said}{hint}"
 
     def _hint(self, error: BaseException) -> str:
-        """Return what the user can do about a failed connect."""
+        """Return a remedy for a failed connection."""
         number = error.args[0] if error.args else None
         clear = self.tls.mode == "DISABLED"
         if number in (1045, 1698):
@@ -116,9 +116,9 @@ class Target:
         return ""
 
     def settled(self, con: "Connection[Any]") -> "Target":
-        """Return the target with PREFERRED replaced by what the control connection `con` came to.
+        """Return the target with PREFERRED replaced by the actual mode of the control connection `con`.
 
-        Raises TargetError where that is no answer.
+        Raises TargetError if the server does not answer.
         """
         try:
             return replace(self, tls=self.tls.settled(is_encrypted(con)))
@@ -127,15 +127,15 @@ class Target:
 
 
 def fault_text(error: BaseException) -> str:
-    """Return a driver's error as one line: `1045 Access denied ...`."""
-    if error.args == (0, ""):  # PyMySQL's for a connection that an earlier error closed
+    """Return a driver's error as one line such as `1045 Access denied ...`."""
+    if error.args == (0, ""):  # PyMySQL's error for a closed connection
         return "the connection is closed"
     return printable(" ".join(str(part) for part in error.args) or type(error).__name__, MAX_FAULT)
 
 
 @dataclass(frozen=True)
 class Login:
-    """How to log in to a server, besides its URL. An option file decides about TLS if `tls` is None."""
+    """How to log in to a server, besides its URL. If `tls` is None, the option file determines the TLS settings."""
 
     defaults_file: Path | None = None
     defaults_group: str | None = None
@@ -150,10 +150,10 @@ class Login:
 def parse_target(
     url: str, login: Login | None = None, environ: Mapping[str, str] = os.environ, what: str = "--target"
 ) -> Target:
-    """Return the target of a URL; what it leaves open comes from the option file, then the environment.
+    """Return the target of a URL. Missing parts come from the option file, the password first from the environment.
 
-    `what`: how the command calls the URL.
-    Raises InputError for a URL or file that cannot be understood, TargetError for a host that has no address.
+    `what`: the option that contains the URL. Raises InputError for an invalid URL or file, TargetError for a host
+    without an address.
     """
     login = login or Login()
     options = read_options(login.defaults_file, login.defaults_group) if login.defaults_file else {}
@@ -187,7 +187,7 @@ def parse_target(
 
 
 def _url_parts(url: str, what: str) -> dict[str, str]:
-    """Return the parts of a URL by the names of option files. Raises InputError."""
+    """Return the parts of a URL by the names used in option files. Raises InputError."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -226,7 +226,10 @@ def _port(text: str | None) -> int:
 
 
 def resolve(host: str, port: int) -> str:
-    """Return the first address of a host, for all connections: no session waits for a name. Raises TargetError."""
+    """Return the first address of a host, for all connections.
+
+    Sessions then need no name lookup. Raises TargetError.
+    """
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set up TLS by the mysql client's names (DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY), and RSA keys.
+"""Set up TLS by the mysql client's modes (DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY), and RSA keys.
 
-Without TLS, sha256_password, and caching_sha2_password while the server has not cached the password, send the password
-encrypted with the server's RSA key. A client that asks the server for the key encrypts it for whoever answers. So a key
-is asked for only on this machine, where nobody is in between, or if the user allows it.
+Without TLS, sha256_password encrypts the password with the server's RSA key. caching_sha2_password does the same while
+the server has not cached the password. A client that requests the key from the server encrypts the password for
+whatever machine answers. The key is therefore requested only on this machine or with the user's permission.
 """
 
 import ipaddress
@@ -32,11 +32,11 @@ NO = frozenset({"0", "off", "false", "no"})
 
 @dataclass(frozen=True)
 class Tls:
-    """How a connection is encrypted. The default is not at all: encryption would be measured with the server.
+    """How a connection is encrypted. The default is no encryption, because its cost would be measured with the server.
 
-    `cleartext_password`: a server that asks for the password itself gets it, where the connection is encrypted.
-    Without TLS a password may be encrypted with the key in the file `server_public_key`, or, where there is none and
-    with `get_server_public_key`, with the one that the server names.
+    - `cleartext_password`: send the clear text password if the server requests it and the connection is encrypted.
+    - `server_public_key`: a file with the key that encrypts a password without TLS.
+    - `get_server_public_key`: request this key from the server if there is no file.
     """
 
     mode: str = "DISABLED"
@@ -57,7 +57,7 @@ class Tls:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Tls":
-        """Return what an option file says, by the client's names (with underscores)."""
+        """Return the settings of an option file. The names are those of the mysql client, with underscores."""
         files = {name: options.get(f"ssl_{name}") for name in ("ca", "cert", "key")}
         return cls(
             options.get("ssl_mode", "PREFERRED" if any(files.values()) else "DISABLED").upper(),
@@ -72,11 +72,11 @@ class Tls:
         return self.mode not in ("DISABLED", "PREFERRED")
 
     def settled(self, encrypted: bool) -> "Tls":
-        """Return the settings with PREFERRED decided."""
+        """Return the settings with PREFERRED replaced by REQUIRED or DISABLED."""
         return replace(self, mode="REQUIRED" if encrypted else "DISABLED") if self.mode == "PREFERRED" else self
 
     def context(self) -> ssl.SSLContext | None:
-        """Return the context for PyMySQL, None = not encrypted. Raises InputError for files that cannot be read."""
+        """Return the TLS context for PyMySQL. None means no encryption. Raises InputError if a file cannot be read."""
         if self.mode == "DISABLED":
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -93,7 +93,7 @@ class Tls:
 
 
 def is_encrypted(con: "Connection[Any]") -> bool:
-    """Return whether a connection goes through TLS."""
+    """Return whether a connection uses TLS."""
     with con.cursor() as cursor:
         cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
         row = cursor.fetchone()
@@ -101,9 +101,10 @@ def is_encrypted(con: "Connection[Any]") -> bool:
 
 
 def is_this_machine(address: str | None) -> bool:
-    """Whether what is sent to an address never leaves this machine: None = a unix socket, else a loopback address.
+    """Whether data sent to an address stay on this machine. This holds for loopback addresses and for None, a Unix
+    socket.
 
-    A name is none, `localhost` too: it is resolved first.
+    A name must be resolved first, even `localhost`.
     """
     if address is None:
         return True
@@ -116,7 +117,7 @@ def is_this_machine(address: str | None) -> bool:
 
 
 def read_public_key(path: str | Path) -> bytes:
-    """Return a server's RSA key as it is in its public_key.pem. Raises InputError for a file that holds no such key."""
+    """Return the RSA key in a server's public_key.pem. Raises InputError if the file contains no such key."""
     what = f"--server-public-key-path {path}"
     try:
         text = Path(path).read_bytes()
@@ -132,6 +133,6 @@ def read_public_key(path: str | Path) -> bytes:
 
 
 def keys_of(options: Mapping[str, str]) -> tuple[bool, str | None]:
-    """Return whether an option file lets the key be asked for, and the key's file; names have underscores."""
+    """Return whether an option file allows requesting the key, and the path of the key file. Names have underscores."""
     asks = options.get("get_server_public_key")
     return asks is not None and asks.lower() not in NO, options.get("server_public_key_path") or None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the parts of schemas that an account may not see. Servers omit them from their lists silently."""
+"""Find the parts of schemas that an account may not see. Servers omit them from their lists silently."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,9 @@ from pymysql.connections import Connection
 
 from .queries import Rows, query_or_none
 
-# An account sees these kinds of objects (of schema_facts) only with one of these privileges on their schema. Without
-# one, it sees only the tables that were granted to it by name. The first privilege is the one to ask for.
+# Privileges by kind of object (of schema_facts). An account sees a kind only with one of its privileges on the schema.
+# Without these privileges, an account sees only the tables that were granted to it by name. The first privilege is the
+# one to request.
 NEEDED = {"trigger": ("TRIGGER",), "event": ("EVENT",)}
 ROUTINES = {"routine": ("EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE", "SHOW_ROUTINE", "SHOW CREATE ROUTINE")}
 TABLES = {
@@ -27,14 +28,16 @@ _LINE = re.compile(rf"(GRANT|REVOKE) (.+?) ON {_NAME}\.\* (?:TO|FROM) ", re.S)
 
 
 class Unseen(NamedTuple):
-    """Kinds of objects that an account may not see in schemas of a server."""
+    """Kinds of objects that an account may not see in some schemas of a server."""
 
     kinds: tuple[str, ...]
     schemas: tuple[str, ...]
     account: str
 
     def said(self, kinds: Sequence[str] = ()) -> str:
-        """Return it as a sentence without a full stop, with the GRANT that shows them. `kinds`: only these."""
+        """Return a message without a full stop, with the GRANT that makes the objects visible. `kinds`: only these
+        kinds.
+        """
         shown = kinds or self.kinds
         what = " and ".join("all tables" if kind == "table" else f"{kind}s" for kind in shown)
         place = f"`{_doubled(self.schemas[0], '`')}`.*" if len(self.schemas) == 1 else "*.*"
@@ -44,18 +47,20 @@ class Unseen(NamedTuple):
 
 
 def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
-    """Return what the account may not see of these schemas; None where it sees all, or the server does not say.
+    """Return the objects of these schemas that the account may not see. None if it sees all, or if this is unknown.
 
-    `needed`: the privileges of which each kind of object needs one.
+    `needed`: for each kind of object, the privileges of which one is required.
 
-    Raises TargetError where the connection is lost.
+    Raises TargetError if the connection is lost.
     """
     account = query_or_none(con, "SELECT CURRENT_USER()")
     return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas, needed)
 
 
 def unseen_by(account: str, grants: Rows | None, schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
-    """Return what an account (`user@host`) with the lines of SHOW GRANTS may not see of these schemas."""
+    """Return the objects of these schemas that an account may not see. `account` is `user@host`, `grants` its SHOW
+    GRANTS.
+    """
     if not grants or not account:
         return None
     lacking = {
@@ -73,7 +78,7 @@ def _doubled(text: str, mark: str) -> str:
 
 
 def is_granted(grants: Rows, privilege: str, schema: str) -> bool:
-    """Whether lines of SHOW GRANTS give a privilege on a whole schema. These lines contain what roles give."""
+    """Whether lines of SHOW GRANTS give a privilege on a whole schema. The lines include privileges of roles."""
     granted = False
     for row in grants:
         if (line := _LINE.match(str(row[0]))) is None or not _matches(line[3], schema):
@@ -87,7 +92,7 @@ def is_granted(grants: Rows, privilege: str, schema: str) -> bool:
 
 
 def _matches(pattern: str, schema: str) -> bool:
-    """Whether a schema as SHOW GRANTS has it (`%` and `_` stand for others, `\\_` does not) is that one."""
+    r"""Whether a schema pattern of SHOW GRANTS matches a schema. `%` and `_` are wildcards, `\_` is not."""
     if pattern == "*":
         return True
     text = pattern[1:-1].replace(2 * pattern[0], pattern[0])

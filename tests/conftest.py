@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that many tests share: private servers, and the samples of real logs beside the checkout.
+"""Fixtures that many tests share: private servers, and samples of real logs next to the checkout.
 
-A test is skipped where this machine lacks what it needs. The last lines of the run list each reason.
-The marks of a test decide its tier (docs/testing.md). A test without the mark cannot start servers or a browser.
+A test is skipped if this machine lacks a requirement. The last lines of the test run list each reason. The marks of a
+test decide its tier (docs/testing.md). A test without the mark cannot start servers or a browser.
 """
 
 import gc
@@ -22,13 +22,14 @@ from querytape.common.signals import ENDING
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
-gc.disable()  # until the tests are collected: it looked again and again at what stays
+gc.disable()  # until collection ends, because it rescans permanent objects
 CHECKOUT = Path(__file__).resolve().parent.parent
 WHOLE = CHECKOUT / "tests" / "whole"
 SAMPLES = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
-# A program and the mark of the tests that may start it; a fixture and the mark of the tests that use it.
+# STARTED: a program, and the mark of the tests that may start it. GIVEN: a fixture, and the mark of the tests that use
+# it.
 STARTED = {"mariadbd": "server", "mysqld": "server", "chromium": "browser", "google-chrome": "browser"}
 GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "long"}
 OTHER_CONNECTIONS = (
@@ -40,15 +41,15 @@ ServerFactory = Callable[..., Server]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers.
+    """Give each test the marks of its fixtures. All tests of tests/whole get the mark `server`.
 
-    Its files come first: a worker that begins a long one last keeps the others waiting.
+    Files of tests/whole run first, because a long test that starts last keeps the other workers waiting.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         marks = {GIVEN[name] for name in fixtures if name in GIVEN}
         if "samples" in fixtures and not SAMPLES.is_dir():
-            marks.add("long")  # which names what is missing
+            marks.add("long")  # a long run reports missing samples
         if item.path.is_relative_to(WHOLE):
             marks.add("server")
         for mark in marks:
@@ -58,16 +59,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take what stays until the end out of the garbage collector's sight: it took a tenth of the processor's time."""
+    """Exclude permanent objects from garbage collection, which took a tenth of the CPU time."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Keep one of each six cases of the tests marked `sampled`; the others are long. Which one, the test's name decides.
+    """Keep one of every six cases of tests marked `sampled`, and mark the other cases as long.
 
-    So half of the tests on two kinds of servers run on the one, half on the other.
+    The test's name decides which case stays. About half of the two-server tests therefore run on each server kind.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -82,14 +83,14 @@ def _sample(items: list[pytest.Item]) -> None:
 
 
 class OnlyWithMark:
-    """Sees that no other tests start servers and browsers: they would make the fast tier slow."""
+    """An audit hook that stops unmarked tests from starting servers or browsers, which would slow down the fast tier."""
 
     def __init__(self) -> None:
         self.item: pytest.Item | None = None
         sys.addaudithook(self.look)
 
     def look(self, event: str, args: tuple[Any, ...]) -> None:
-        """Refuse a program whose mark the test lacks."""
+        """Raise AssertionError if a test starts a program without the program's mark."""
         if event != "subprocess.Popen" or self.item is None or not isinstance(args[1], list):
             return
         for program in (Path(os.fsdecode(word)).name for word in args[1]):
@@ -103,13 +104,15 @@ only_with_mark = OnlyWithMark()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Say which test begins."""
+    """Record the test that begins."""
     only_with_mark.item = item
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals() -> None:
-    """Signals do what they do in a terminal: a shell that runs the tests with `&` has SIGINT ignored, one of nohup SIGHUP."""
+    """Restore the default signal handlers. A shell that starts the tests with `&` ignores SIGINT, and nohup ignores
+    SIGHUP.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -117,7 +120,7 @@ def _signals() -> None:
 
 @pytest.fixture(autouse=True)
 def _signals_stay(_signals: None) -> Iterator[None]:
-    """No test leaves a signal ignored: the processes of later tests would not end by it."""
+    """Fail a test that leaves a signal handler changed. Processes of later tests would ignore that signal."""
     before = {number: signal.getsignal(number) for number in ENDING}
     yield
     left = {number.name for number, handler in before.items() if signal.signal(number, handler) != handler}
@@ -125,12 +128,12 @@ def _signals_stay(_signals: None) -> Iterator[None]:
 
 
 def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:
-    """Skip the test; the last lines of the run say so again."""
+    """Skip the test. The last lines of the test run repeat the reason."""
     pytest.skip(NOT_TESTED + sentence)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name everything that was missing, so that a green run can't hide it; the reports come from all workers."""
+    """List the reasons of all skipped tests, so that a passing run cannot hide them. The reports come from all workers."""
     reports = terminalreporter.stats.get("skipped", [])
     reasons = [report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple)]
     for reason, count in Counter(reason for reason in reasons if NOT_TESTED in reason).items():
@@ -140,7 +143,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_unconfigure(config: pytest.Config) -> Iterator[None]:
-    """Name the tests that failed once more, last of all: the differences of a single one may fill the pages before."""
+    """List the failed tests again at the end, because the output of one failure can fill several pages."""
     yield
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(config, "workerinput"):
@@ -151,7 +154,7 @@ def pytest_unconfigure(config: pytest.Config) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def _shared_servers() -> Iterator[dict[str, Server]]:
-    """The servers that tests share, started when first asked for."""
+    """Hold the servers that tests share. Each server starts at its first use."""
     servers: dict[str, Server] = {}
     yield servers
     for server in servers.values():
@@ -169,35 +172,39 @@ def _shared(name: str, servers: dict[str, Server], request: pytest.FixtureReques
 
 
 def _end_connections(server: Server) -> None:
-    """End what a test has left behind, such as the statement of a replay that did not wait for its answer."""
+    """End connections that a test has left open, such as a statement whose replay did not wait for the answer."""
     with closing(server.connect()) as con, con.cursor() as cursor:
         cursor.execute(OTHER_CONNECTIONS)
         for (number,) in cursor.fetchall():
-            with suppress(pymysql.err.MySQLError):  # it has ended by itself
+            with suppress(pymysql.err.MySQLError):  # the connection has already ended
                 cursor.execute(f"KILL {number}")
 
 
 @pytest.fixture
 def mariadb(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A private MariaDB that all tests share: use a schema of your own, leave its settings alone."""
+    """Provide the private MariaDB that all tests share. A test must use its own schema and leave server settings
+    unchanged.
+    """
     yield from _shared("mariadb", _shared_servers, request)
 
 
 @pytest.fixture
 def mysql80(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A private MySQL 8.0 that all tests share."""
+    """Provide the private MySQL 8.0 that all tests share."""
     yield from _shared("mysql80", _shared_servers, request)
 
 
 @pytest.fixture(params=sorted(KINDS))
 def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Each kind of shared server in turn."""
+    """Provide each kind of shared server in turn."""
     yield from _shared(request.param, _shared_servers, request)
 
 
 @pytest.fixture
 def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
-    """Make servers of a test's own, gone after it: `server_factory("mysql80", {"slow_query_log": "ON"})`."""
+    """Start servers that only this test uses: `server_factory("mysql80", {"slow_query_log": "ON"})`. They are removed
+    at its end.
+    """
     made: list[Server] = []
 
     def make(name: str = "mariadb", config: dict[str, str] | None = None, template: Path | None = None) -> Server:
@@ -215,19 +222,19 @@ def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
 
 @pytest.fixture
 def mariadb_factory(server_factory: ServerFactory) -> ServerFactory:
-    """`server_factory` for MariaDB: `mariadb_factory({"slow_query_log": "ON"})`."""
+    """Provide `server_factory` for MariaDB: `mariadb_factory({"slow_query_log": "ON"})`."""
     return lambda config=None, template=None: server_factory("mariadb", config, template)
 
 
 @pytest.fixture
 def mysql80_factory(server_factory: ServerFactory) -> ServerFactory:
-    """`server_factory` for MySQL 8.0."""
+    """Provide `server_factory` for MySQL 8.0."""
     return lambda config=None, template=None: server_factory("mysql80", config, template)
 
 
 @pytest.fixture
 def samples(request: pytest.FixtureRequest) -> Path:
-    """The folder of recorded logs beside the checkout (QT_SAMPLES names another)."""
+    """Return the folder of recorded logs next to the checkout. QT_SAMPLES overrides the folder."""
     if not SAMPLES.is_dir():
         skip_loudly(request, f"no recorded samples in {SAMPLES}: set QT_SAMPLES to their folder")
     return SAMPLES
@@ -235,13 +242,13 @@ def samples(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def checkout() -> Path:
-    """The folder of the checkout, whatever its name."""
+    """Return the folder of the checkout."""
     return CHECKOUT
 
 
 @pytest.fixture
 def shop(mariadb: Server) -> Iterator[Server]:
-    """The shared MariaDB with an empty schema `shop`."""
+    """Provide the shared MariaDB with a new schema `shop` of empty tables."""
     mariadb.execute("CREATE OR REPLACE DATABASE shop")
     mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
     mariadb.execute("CREATE TABLE shop.bytes (b LONGBLOB)")
@@ -251,7 +258,7 @@ def shop(mariadb: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def any_shop(server: Server) -> Iterator[Server]:
-    """Each kind of shared server in turn, with an empty schema `shop`."""
+    """Provide each kind of shared server in turn, with a new schema `shop`."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the house that a machine can check: imports, numbers in C and Python, licences, sizes."""
+"""Automatic checks of the project's structure: imports, constants shared by C and Python, licences, and file sizes."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tests.helpers.graph import Graph, include_graph, ours, python_graph, rings,
 
 pytestmark = pytest.mark.slow
 
-# Which part may import which; every part may import itself. docs/architecture.md shows this table.
+# The parts that each part may import. Every part may import itself. docs/architecture.md contains this table.
 MAY_IMPORT = {
     "common": set(),
     "schemas": {"common"},
@@ -39,7 +39,8 @@ MAY_IMPORT = {
         "serve",
     },
 }
-# Inside a part, from the ground up: a module imports from its own layer and those before it. A folder stands for all in it.
+# The layers inside a part, lowest first. A module imports from its own layer and lower layers. A folder stands for all
+# its modules.
 LAYERS = {
     "analyze": (
         ("rows", "tape_rows"),
@@ -94,10 +95,10 @@ LAYERS = {
         ("",),
     ),
 }
-# Modules without a test file of their name. This list only shrinks: what has one must not be in it.
+# Modules without a test file of the same name. Remove an entry when its test file exists, and add none.
 WITHOUT_TEST_FILE: frozenset[str] = frozenset()
-# Who asks the text of a statement what it does, and how often. native/ answers that. This list only shrinks: a single
-# execution's values, and rules of `lint`, which are data.
+# Files that search statement texts, with the number of searches. Only native/ should parse statements, so this list may
+# only shrink. The listed searches read values of a single execution, or apply rules of `lint`, which are data.
 ASKS_TEXTS = {
     "analyze/lint/check.py": 3,
     "analyze/sql/lint/texts.sql": 1,
@@ -110,14 +111,13 @@ MAX_FUNCTION = 60
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """Who imports whom in the product's Python."""
+    """Return the import graph of the product's Python modules."""
     checkout = Path(__file__).resolve().parent.parent
     return python_graph(checkout, *MAY_IMPORT)
 
 
 @pytest.mark.parametrize("part", sorted(MAY_IMPORT))
-def test_a_part_imports_only_what_it_may(part: str, graph: Graph) -> None:
-    """A part imports only what the table lets it."""
+def test_parts_import_only_allowed_parts(part: str, graph: Graph) -> None:
     allowed = MAY_IMPORT[part] | {part}
     assert [
         f"{module} imports {used or 'the package itself'}"
@@ -129,8 +129,8 @@ def test_a_part_imports_only_what_it_may(part: str, graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("part", sorted(LAYERS))
-def test_layers_inside_a_part(part: str, graph: Graph) -> None:
-    """Inside a part imports go down: no module imports from a layer above its own; every module is in a layer."""
+def test_modules_import_only_from_their_layer_or_lower(part: str, graph: Graph) -> None:
+    """Every module belongs to a layer."""
     floors = {name: floor for floor, names in enumerate(LAYERS[part]) for name in names}
     inside = {module: module[len(part) + 1 :].partition(".")[0] for module in graph if module.partition(".")[0] == part}
     assert sorted(set(inside.values()) - floors.keys()) == []
@@ -142,42 +142,41 @@ def test_layers_inside_a_part(part: str, graph: Graph) -> None:
     ] == []
 
 
-def test_native_code_alone_reads_statements(checkout: Path) -> None:
-    """No SQL looks for words in the text of a statement: digests have `properties`, `tables` and `calls`."""
+def test_only_native_code_parses_statements(checkout: Path) -> None:
+    """SQL and Python read the fields `properties`, `tables` and `calls` of digests and do not search statement texts."""
     files = [path for part in MAY_IMPORT for kind in ("*.sql", "*.py") for path in ours(checkout / part, kind)]
     found = {path: len(OF_TEXT.findall(path.read_text(encoding="utf-8"))) for path in files}
     assert {str(path.relative_to(checkout)): n for path, n in found.items() if n} == ASKS_TEXTS
 
 
-def test_no_ring_of_imports(graph: Graph) -> None:
-    """No modules import each other, be it through others, in a function or under TYPE_CHECKING."""
+def test_imports_have_no_cycle(graph: Graph) -> None:
+    """Imports inside functions and under TYPE_CHECKING count as well."""
     assert rings(graph) == []
 
 
-def test_no_ring_of_includes(checkout: Path) -> None:
-    """No files of C include each other; a `.c` and its header count as one."""
+def test_includes_have_no_cycle(checkout: Path) -> None:
+    """A `.c` file and its header count as one node of the include graph."""
     graph = include_graph(checkout / "native")
     assert rings(graph) == []
     assert rings(units(graph)) == []
 
 
-def test_the_walks_see_what_is_there(graph: Graph, checkout: Path) -> None:
-    """The graphs above are not empty, and a ring that is made is found: the tests pass on something."""
+def test_graphs_are_complete_and_cycles_are_detected(graph: Graph, checkout: Path) -> None:
+    """This test checks the import and include graphs that other tests use."""
     assert "common.errors" in graph["capture.record_source"]
     assert "base/error.h" in include_graph(checkout / "native")["base/error.c"]
     assert rings({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
     assert rings(units({"x.c": {"x.h", "y.h"}, "y.c": {"y.h", "x.h"}, "x.h": set(), "y.h": set()})) == [["x", "y"]]
 
 
-def test_no_command_imports_another(graph: Graph) -> None:
-    """What two commands need is a module of `cli/`, or below."""
+def test_commands_do_not_import_each_other(graph: Graph) -> None:
+    """Code that two commands share belongs in `cli/` or in a lower part."""
     commands = {module for module in graph if module.startswith("cli.commands.")}
     assert len(commands) > 10
     assert [(module, used) for module in commands for used in graph[module] & commands] == []
 
 
-def test_only_the_command_line_knows_click(checkout: Path) -> None:
-    """Below `cli/` nothing imports click."""
+def test_only_cli_imports_click(checkout: Path) -> None:
     found = []
     for part in MAY_IMPORT.keys() - {"cli"}:
         for path in ours(checkout / part, "*.py"):
@@ -186,19 +185,17 @@ def test_only_the_command_line_knows_click(checkout: Path) -> None:
     assert found == []
 
 
-def test_the_root_has_no_other_python(checkout: Path) -> None:
-    """The folders are the house; at the root is what every Python project has there."""
+def test_root_folder_has_no_unexpected_python_files(checkout: Path) -> None:
     assert {path.name for path in checkout.glob("*.py")} == {"__init__.py", "__main__.py", "setup.py"}
 
 
-def test_no_name_of_the_standard_library(graph: Graph) -> None:
-    """No module or folder of ours is called like a module of the standard library."""
+def test_modules_do_not_shadow_the_standard_library(graph: Graph) -> None:
     words = {word for module in graph for word in module.split(".") if word and word != "__main__"}
     assert sorted(words & sys.stdlib_module_names) == []
 
 
-def test_every_module_has_its_test_file(graph: Graph, checkout: Path) -> None:
-    """`a/b.py` is tested by `tests/a/test_b.py` (or several that begin with it), but for a list that only shrinks."""
+def test_every_module_has_a_test_file(graph: Graph, checkout: Path) -> None:
+    """The tests of `a/b.py` are in `tests/a/test_b.py`, or in several files whose names begin with `test_b`."""
     without = set()
     for module in graph:
         folder, _, name = module.rpartition(".")
@@ -210,8 +207,10 @@ def test_every_module_has_its_test_file(graph: Graph, checkout: Path) -> None:
     assert sorted(without) == sorted(WITHOUT_TEST_FILE)
 
 
-def test_private_headers_have_types_only(checkout: Path) -> None:
-    """A folder's `FOLDER_state.h` declares no function: each `.c` has a header of its own for that, so that no ring can hide."""
+def test_private_headers_declare_only_types(checkout: Path) -> None:
+    """`FOLDER_state.h` declares no functions. Each `.c` file declares its functions in its own header, so that cycles
+    stay visible.
+    """
     headers = [path for path in ours(checkout / "native", "*.h") if path.name == f"{path.parent.name}_state.h"]
     assert headers
     for path in headers:
@@ -220,8 +219,8 @@ def test_private_headers_have_types_only(checkout: Path) -> None:
     assert [path.name for path in ours(checkout / "native", "*_private.h")] == []
 
 
-def test_every_c_file_has_its_header(checkout: Path) -> None:
-    """`x.c` offers what `x.h` says; what querytape.h declares needs no other header."""
+def test_every_c_file_has_a_header(checkout: Path) -> None:
+    """Functions that querytape.h declares need no other header."""
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted((checkout / "native").glob("querytape*.h")))
     public = set(re.findall(r"\b(qt_\w+)\(", headers))
     found = []
@@ -234,8 +233,8 @@ def test_every_c_file_has_its_header(checkout: Path) -> None:
     assert found == []
 
 
-def test_files_that_the_code_names_exist(checkout: Path) -> None:
-    """A comment or docstring that names a file of ours by its folder: `schemas/names.toml`."""
+def test_files_named_in_comments_exist(checkout: Path) -> None:
+    """Comments and docstrings name project files with their folder, such as `schemas/names.toml`."""
     files = [path.relative_to(checkout).as_posix() for path in ours(checkout, "*")]
     folders = {part for file in files for part in file.split("/")[:-1]}
     ends = {file[at:] for file in files for at in (0, *(place.end() for place in re.finditer("/", file)))}
@@ -250,8 +249,8 @@ def test_files_that_the_code_names_exist(checkout: Path) -> None:
     assert missing == []
 
 
-def test_every_source_file_names_its_licence(checkout: Path) -> None:
-    """One SPDX line a file, in its first three lines."""
+def test_every_source_file_has_a_licence_line(checkout: Path) -> None:
+    """Each file has one SPDX line within its first three lines."""
     scripts = [path for folder in ("scripts", ".ci") for path in (checkout / folder).iterdir() if path.is_file()]
     without = [
         str(path.relative_to(checkout))
@@ -262,16 +261,15 @@ def test_every_source_file_names_its_licence(checkout: Path) -> None:
     assert not without
 
 
-def test_ci_calls_only_make_targets(checkout: Path) -> None:
-    """What CI does can be done by hand: its targets are those of `make help`."""
+def test_ci_runs_only_make_targets(checkout: Path) -> None:
+    """`make help` lists every target that CI runs. Each CI step can therefore also be run by hand."""
     called = re.findall(r"^make ([a-z-]+)", (checkout / ".ci" / "run").read_text(encoding="utf-8"), re.M)
     targets = re.findall(r"^([a-z-]+):.*## ", (checkout / "Makefile").read_text(encoding="utf-8"), re.M)
     assert "test" in called
     assert set(called) <= set(targets)
 
 
-def test_python_files_and_functions_stay_short(checkout: Path) -> None:
-    """No Python file of ours has 600 lines, no function 60."""
+def test_python_files_and_functions_are_short(checkout: Path) -> None:
     long = []
     for path in ours(checkout, "*.py"):
         text = path.read_text(encoding="utf-8")
@@ -283,8 +281,8 @@ def test_python_files_and_functions_stay_short(checkout: Path) -> None:
     assert long == []
 
 
-def test_c_files_and_functions_stay_short(checkout: Path) -> None:
-    """The same for C; and no line is wider than 120."""
+def test_c_files_and_functions_are_short(checkout: Path) -> None:
+    """C lines are at most 120 columns wide."""
     long = []
     for path in ours(checkout / "native", "*.c", "*.h"):
         lines = path.read_text(encoding="utf-8").splitlines()

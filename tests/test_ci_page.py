@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/ci.md are what the pipelines' own schemas and linters take, and name what is there."""
+"""The examples of docs/ci.md pass the schemas and linters of GitHub and GitLab, and use existing inputs and variables."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ PAGE = CHECKOUT / "docs" / "ci.md"
 
 
 def example(file: str) -> str:
-    """Return the example that stands behind a file's name."""
+    """Return the example that follows a file's name on the page."""
     text = PAGE.read_text(encoding="utf-8").partition(f"`{file}`:\n\n")[2]
     lines = re.match(r"(?:    .*\n|\n)+", text)
     assert lines is not None, file
@@ -23,7 +23,7 @@ def example(file: str) -> str:
 
 
 def said(*words: object) -> str:
-    """Run a linter of the environment; return what it says where it finds something."""
+    """Run a linter of the environment. Return its output if it finds a fault, or "" if it finds none."""
     done = subprocess.run([str(BIN / str(words[0])), *map(str, words[1:])], capture_output=True, text=True, timeout=120)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
@@ -33,8 +33,8 @@ def said(*words: object) -> str:
     ("file", "schema"),
     [(".github/workflows/replay.yml", "vendor.github-workflows"), (".gitlab-ci.yml", "vendor.gitlab-ci")],
 )
-def test_the_examples_fit_their_schema(file: str, schema: str, tmp_path: Path) -> None:
-    """What is copied from the page is accepted; a word that the schema does not know is refused."""
+def test_ci_examples_match_their_schema(file: str, schema: str, tmp_path: Path) -> None:
+    """A misspelled key is refused, which shows that the schema is applied."""
     path = tmp_path / "copied.yml"
     more = ["--data-transform", "gitlab-ci"] if "gitlab" in schema else []
     path.write_text(example(file), encoding="utf-8")
@@ -43,11 +43,11 @@ def test_the_examples_fit_their_schema(file: str, schema: str, tmp_path: Path) -
     assert "servises" in said("check-jsonschema", "--builtin-schema", schema, *more, path)
 
 
-def test_the_workflow_is_safe(tmp_path: Path) -> None:
-    """zizmor finds nothing in what is copied; it finds a title of a pull request that is written into a script."""
+def test_example_workflow_passes_zizmor(tmp_path: Path) -> None:
+    """A pull request title inside a script is reported, which shows that zizmor runs."""
     path = tmp_path / ".github" / "workflows" / "replay.yml"
     path.parent.mkdir(parents=True)
-    # Whose the action is and its hash are the reader's: the page says to pin it.
+    # The reader inserts the action's owner and commit hash, as the page requires.
     text = example(".github/workflows/replay.yml").replace(
         "OWNER/querytape@v0.1.0", f"me/querytape@{'1' * 40} # v0.1.0"
     )
@@ -59,8 +59,8 @@ def test_the_workflow_is_safe(tmp_path: Path) -> None:
     assert "template-injection" in said("zizmor", "--offline", "--no-progress", path)
 
 
-def test_inputs_and_variables_are_there() -> None:
-    """Each input of the example is one of action.yml's; each variable of GitLab's example is one that a script reads."""
+def test_example_inputs_and_variables_exist() -> None:
+    """action.yml declares the inputs of the example. The CI scripts read the variables of the example for GitLab."""
     action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
     inputs = set(re.findall(r"^  ([a-z-]+):$", action.partition("\noutputs:")[0], re.M))
     workflow = example(".github/workflows/replay.yml").partition("OWNER/querytape")[2]
@@ -74,8 +74,8 @@ def test_inputs_and_variables_are_there() -> None:
     assert [name for name in sorted(variables) if name not in scripts] == []
 
 
-def test_no_input_is_written_into_a_script() -> None:
-    """action.yml hands inputs to its steps through the environment, nowhere into the shell's text."""
+def test_action_passes_inputs_through_the_environment() -> None:
+    """An input inside a shell script could inject commands."""
     action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
     runs = re.findall(r"^      run: (?:\|\n((?:        .*\n)+)|(.*))", action, re.M)
     assert len(runs) == 3

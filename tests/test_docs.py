@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: links and paths lead somewhere, the words are the field's, what is generated is up to date."""
+"""Tests of the documentation pages: valid links and paths, standard terms, and generated pages that are up to date."""
 
 import re
 import subprocess
@@ -14,13 +14,13 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 PAGES = sorted([*(CHECKOUT / name for name in AT_THE_TOP), *(CHECKOUT / "docs").rglob("*.md")])
 NAMES = [path.relative_to(CHECKOUT).as_posix() for path in PAGES]
-# Folders that a page names by path; what begins with another word is a path on the reader's machine.
+# Folders that a page may name. Any other path is on the reader's machine.
 FOLDERS = sorted(
     path.name
     for path in CHECKOUT.iterdir()
     if path.is_dir() and not path.name.startswith(".") and path.name not in ("build", "dist")
 )
-MADE = {"bench/out", "build", "dist"}  # by make, never committed
+MADE = {"bench/out", "build", "dist"}  # made by make, never committed
 OLD_WORDS = (
     r"canar(y|ies)|conductor|stand-ins?|portraits?|(the|its|their|whose) books|nullserver|redacted tapes?|tape redact"
     r"|whom|anew|meanwhile|likewise|beside"
@@ -31,7 +31,7 @@ OF_A_SOURCE = ["## The command", "## What it records", "## What it cannot record
 
 
 def links(text: str) -> Iterator[str]:
-    """Yield the targets of a page's links and pictures, code aside."""
+    """Yield the targets of a page's links and pictures outside code."""
     for line in text.splitlines():
         if not line.startswith("    "):
             yield from re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line))
@@ -39,14 +39,13 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return what a link behind `#` may name: headings as GitHub writes them."""
+    """Return the valid link anchors of a page: its headings as GitHub converts them."""
     heads = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_links_lead_somewhere(name: str) -> None:
-    """Every link inside the repository names a file that is there, and a heading that is on it."""
+def test_links_reach_existing_files_and_headings(name: str) -> None:
     page, broken = CHECKOUT / name, []
     for link in links(page.read_text(encoding="utf-8")):
         place, _, heading = link.partition("#")
@@ -59,8 +58,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_paths_are_there(name: str) -> None:
-    """Every path of the repository that a page names exists."""
+def test_paths_on_pages_exist(name: str) -> None:
     text = (CHECKOUT / name).read_text(encoding="utf-8")
     pattern = rf"(?<![\w/.:<-])((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*)"
     named = {path.rstrip(".,/") for path in re.findall(pattern, text)}
@@ -75,8 +73,8 @@ def test_paths_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_files_are_there(name: str) -> None:
-    """Every source file that a page names without its folder exists, too."""
+def test_source_files_on_pages_exist(name: str) -> None:
+    """The test checks file names that a page gives without their folder."""
     text = (CHECKOUT / name).read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w\w+\.(?:py|c|h|sql|j2))`", text))
     assert (
@@ -98,15 +96,14 @@ def alternatives(path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "CHANGELOG.md"])
-def test_no_old_words(name: str) -> None:
-    """The pages use the field's terms, and plain English."""
+def test_pages_avoid_outdated_terms(name: str) -> None:
     text = (CHECKOUT / name).read_text(encoding="utf-8")
     lines = enumerate(text.splitlines(), 1)
     assert [(number, line) for number, line in lines if re.search(rf"\b({OLD_WORDS})\b", line, re.I)] == []
 
 
-def test_what_make_is_asked_for_exists() -> None:
-    """Every `make TARGET` of a page is one of the Makefile, each target has one recipe, and make says so without a warning."""
+def test_make_targets_on_pages_exist() -> None:
+    """`make` also reads the Makefile without a warning, so each target has one recipe."""
     listed = subprocess.run(["make", "-n", "help"], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert listed.stderr == ""
     targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.M))
@@ -120,13 +117,12 @@ def test_what_make_is_asked_for_exists() -> None:
 
 
 def test_readme_is_short() -> None:
-    """The first page shows before it explains, and ends."""
     assert (CHECKOUT / "README.md").read_text(encoding="utf-8").count("\n") <= LINES_OF_README
 
 
 @pytest.mark.parametrize("name", [*SOURCES, "server", "rds"])
-def test_each_source_has_a_short_page(name: str) -> None:
-    """The page of a source begins with the same four parts as those of the others; docs/capture.md leads to it."""
+def test_each_source_has_a_short_page_of_standard_form(name: str) -> None:
+    """Each page begins with the same four sections, and docs/capture.md links to it."""
     text = (CHECKOUT / "docs" / "sources" / f"{name}.md").read_text(encoding="utf-8")
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads[:4] == OF_A_SOURCE
@@ -134,8 +130,10 @@ def test_each_source_has_a_short_page(name: str) -> None:
     assert f"sources/{name}.md" in links((CHECKOUT / "docs" / "capture.md").read_text(encoding="utf-8"))
 
 
-def test_every_page_is_in_the_index() -> None:
-    """docs/README.md leads to every page but those that only include others for the site, and so does the site's own menu."""
+def test_every_page_is_in_the_index_and_the_menu() -> None:
+    """The index is docs/README.md, and the menu is in docs/index.md. Pages that only include others for the site are
+    exempt from the index.
+    """
     docs = CHECKOUT / "docs"
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     index = set(links((docs / "README.md").read_text(encoding="utf-8")))
@@ -146,8 +144,7 @@ def test_every_page_is_in_the_index() -> None:
     assert menu == pages - {"README.md", "index.md"}
 
 
-def test_the_architecture_names_every_folder() -> None:
-    """docs/architecture.md has a line for every folder of the product's source."""
+def test_architecture_page_lists_every_folder() -> None:
     text = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     folders = {str(Path(name).parent) for name in listed.splitlines() if Path(name).suffix in (".py", ".c", ".h")}
@@ -156,21 +153,20 @@ def test_the_architecture_names_every_folder() -> None:
     ] == []
 
 
-def test_the_import_table_is_up_to_date() -> None:
-    """docs/architecture.md has the table that the architecture test holds."""
+def test_import_table_is_up_to_date() -> None:
+    """The table in docs/architecture.md is generated from the table of the architecture test."""
     command = [sys.executable, str(CHECKOUT / "docs" / "make_architecture.py"), "--print"]
     page = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT).stdout
     assert (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8") == page, "run make docs"
 
 
 def section(page: str, heading: str) -> str:
-    """Return the part of a page under a heading, up to the next of its kind."""
+    """Return the section below a heading, up to the next heading of the same level."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
     return text.split(f"\n{heading}\n")[1].split(f"\n{heading.split()[0]} ")[0]
 
 
-def test_format_names_every_key_of_a_tape(tmp_path: Path) -> None:
-    """docs/format.md has every key that a capture writes into tape.json."""
+def test_format_page_lists_every_key_of_tape_json(tmp_path: Path) -> None:
     log = CHECKOUT / "tests" / "capture" / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
     info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings())
     listed = re.findall(r"^\| (`.*?`) \|", section("docs/format.md", "## tape.json"), re.M)
@@ -178,8 +174,7 @@ def test_format_names_every_key_of_a_tape(tmp_path: Path) -> None:
     assert info.keys() - documented == set()
 
 
-def test_issue_forms_ask_for_what_is_there() -> None:
-    """The commands that the forms for issues name are those of docs/cli.md, with their options."""
+def test_issue_forms_name_existing_commands() -> None:
     known = (CHECKOUT / "docs" / "cli.md").read_text(encoding="utf-8")
     forms = [path.read_text(encoding="utf-8") for path in (CHECKOUT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
     commands = {found for form in forms for found in re.findall(r"`querytape ([^`]+)`", form)}
@@ -187,8 +182,8 @@ def test_issue_forms_ask_for_what_is_there() -> None:
     assert [word for each in commands for word in each.split() if word.startswith("-") and word not in known] == []
 
 
-def test_texts_of_every_kind_are_collected(tmp_path: Path) -> None:
-    """The page that `make lint` checks has texts of commands, Python, C, SQL, templates and tables."""
+def test_text_collection_covers_every_kind(tmp_path: Path) -> None:
+    """`make lint` checks the collected texts of commands, Python, C, SQL, templates and tables."""
     page = tmp_path / "texts.md"
     subprocess.run([sys.executable, str(CHECKOUT / "docs" / "make_texts.py"), str(page)], cwd=CHECKOUT, check=True)
     text = page.read_text(encoding="utf-8")

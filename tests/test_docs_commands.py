@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that the pages show exist: each option, each choice and each value is one that the command takes."""
+"""Commands on the documentation pages use existing options, choices and values."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ PAGES = sorted(
         *(page for page in (CHECKOUT / "docs").rglob("*.md") if page.stem != "cli"),
     ]
 )
-# What a page writes for "something": in its place stands a value that any option takes.
+# Placeholders on a page, which stand for any valid value.
 LEFT_OUT = {"...", "…"}
 ENDS_A_COMMAND = {"|", "||", "&&", ";", ">", ">>", "2>", "<", "&", "2>&1"}
 
@@ -37,7 +37,7 @@ class Shown:
 
 
 def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield (number, text, whether in a block) of what may be a command: a block's lines, joined where they go on, and code in text."""
+    """Yield (line number, text, in a block) of possible commands: joined lines of code blocks, and code inside text."""
     fenced, block, block_at, text, text_at = False, "", 0, "", 0
     for number, line in enumerate([*page.splitlines(), ""], 1):
         fence = line.startswith("```")
@@ -77,7 +77,7 @@ def not_run(page: str) -> set[int]:
 
 
 def commands(page: str) -> Iterator[Shown]:
-    """Yield every command of ours on a page."""
+    """Yield every querytape command on a page."""
     skipped = not_run(page)
     for number, text, whole in lines_of(page):
         for found in re.finditer(r"(?:^|(?<=[\s/(]))querytape (?=[a-z-])", text):
@@ -90,7 +90,7 @@ def commands(page: str) -> Iterator[Shown]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield the words of a command up to its end: a pipe, a redirection, a comment, or the end of what it stands in."""
+    """Yield the words of a command up to a pipe, a redirection, a comment or the end of the text."""
     reader = shlex.shlex(text.replace("<(", '"<("'), posix=True, punctuation_chars=";|&<>)")
     reader.whitespace_split = True
     try:
@@ -98,22 +98,24 @@ def words_of(text: str) -> Iterator[str]:
             if word in ENDS_A_COMMAND or word == ")":
                 return
             yield word
-    except ValueError:  # a quote that is closed further on in the text
+    except ValueError:  # the quote ends later in the text
         return
 
 
 def top() -> click.Context:
-    """Return the context of `querytape` itself, as it is run: a command keeps the names of the first help option that it was asked for."""
+    """Return the context of `querytape` with its real settings. click caches the first help option that a command is
+    asked for.
+    """
     return click.Context(group, info_name="querytape", **group.context_settings)
 
 
 def found_command(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
-    """Return the command that words begin with, its context, and the words behind its name."""
+    """Return the command named by the first words, its context and the remaining words."""
     command: click.Command = group
     context = top()
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         below = command.get_command(context, words[0])
-        if below is None and words[0].partition(".")[0].lower() != words[0]:  # a file: `capture FILE` looks what it is
+        if below is None and words[0].partition(".")[0].lower() != words[0]:  # `capture FILE` detects its kind
             below = command.get_command(context, "slowlog") if command.name == "capture" else None
         if below is None:
             raise click.UsageError(f"no command {words[0]}", context)
@@ -123,7 +125,7 @@ def found_command(words: list[str]) -> tuple[click.Command, click.Context, list[
 
 
 def faults(shown: Shown) -> Iterator[str]:
-    """Yield what is wrong with a command: unknown names, options without value, values that an option does not take."""
+    """Yield the faults of a command: unknown names, options without a value, and invalid values."""
     try:
         command, context, words = found_command(list(shown.words))
         known = [word for word in words if word not in LEFT_OUT]
@@ -136,12 +138,12 @@ def faults(shown: Shown) -> Iterator[str]:
 
 
 def unfit(command: click.Command, context: click.Context, words: list[str], whole: bool) -> Iterator[str]:
-    """Yield what of a command's words is not as it takes them."""
+    """Yield the words that a command does not accept."""
     if "--help" in words or isinstance(command, click.Group):
         return
     try:
         given, _, order = command.make_parser(context).parse_args(list(words))
-    except click.BadOptionUsage:  # a sentence may name an option without its value
+    except click.BadOptionUsage:  # text may name an option without its value
         if whole:
             raise
         return
@@ -156,23 +158,22 @@ def unfit(command: click.Command, context: click.Context, words: list[str], whol
                 try:
                     param.type.convert(each, param, context)
                 except (click.ClickException, QuerytapeError) as error:
-                    if "no such folder" not in str(error):  # the data folder of a sandbox is on the reader's machine
+                    if "no such folder" not in str(error):  # a sandbox's data folder is on the reader's machine
                         yield f"{param.opts[0]} {each}: {error}"
     if whole:
         yield from (f"lacks {param.opts[0]}" for param in command.params if param.required and param not in order)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CHECKOUT).as_posix())
-def test_commands_exist_as_they_are_shown(page: Path) -> None:
-    """Each command of a page has the options, choices and values that its page gives it."""
+def test_commands_on_pages_are_valid(page: Path) -> None:
     wrong = []
     for shown in commands(page.read_text(encoding="utf-8")):
         wrong += [f"{page.name}:{shown.line}: querytape {' '.join(shown.words)}: {fault}" for fault in faults(shown)]
     assert wrong == []
 
 
-def test_most_commands_are_on_a_page() -> None:
-    """The pages show nearly all commands, and over a hundred of them: else the search for them is broken."""
+def test_pages_show_most_commands() -> None:
+    """If this test finds only a few commands, its search for commands is broken."""
     shown = [each for page in PAGES for each in commands(page.read_text(encoding="utf-8"))]
     assert len(shown) > 120
     assert len({each.words[0] for each in shown if each.words}) >= len(group.list_commands(top())) - 2
@@ -195,6 +196,5 @@ def test_most_commands_are_on_a_page() -> None:
         ("```\nquerytape lint t.tape \\\n    --two mysql-8.4\n```", "No such option"),
     ],
 )
-def test_a_wrong_command_is_found(line: str, fault: str) -> None:
-    """Wrong names, options, choices and missing values are each found, in blocks and in text."""
+def test_invalid_command_is_found_in_blocks_and_text(line: str, fault: str) -> None:
     assert fault.lower() in "\n".join(each for shown in commands(line) for each in faults(shown)).lower()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library as docs/library.md shows it: every example runs, a script is typed, results are Arrow."""
+"""The examples of docs/library.md run, pass the type checker, and return Arrow data."""
 
 import re
 import subprocess
@@ -31,7 +31,7 @@ SELECT {n};
 
 
 class Arrow:
-    """Only an Arrow stream: what another library sees of a relation."""
+    """A relation reduced to its Arrow stream, as another library sees it."""
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
         self._relation = relation
@@ -41,14 +41,13 @@ class Arrow:
 
 
 def write_log(path: Path) -> None:
-    """Write a slow log of three seconds."""
+    """Write a slow log that covers three seconds."""
     rows = [LOG.format(at=n // 10, id=5 + n % 2, stamp=1795176000 + n // 10, n=n) for n in range(30)]
     path.write_text("".join(rows), encoding="utf-8")
 
 
 @pytest.mark.server
-def test_the_examples_run(mariadb: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the page, as one script, against a private server."""
+def test_library_examples_run_as_one_script(mariadb: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "slow.log")
     assert len(EXAMPLES) == 6
@@ -66,8 +65,8 @@ def test_the_examples_run(mariadb: Server, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.long
-def test_a_script_is_typed(tmp_path: Path) -> None:
-    """mypy --strict accepts the examples as one script, and sees a wrong argument."""
+def test_library_examples_pass_strict_type_checks(tmp_path: Path) -> None:
+    """A wrong argument is reported, which shows that the library's types are used."""
     (tmp_path / "good.py").write_text("".join(EXAMPLES), encoding="utf-8")
     (tmp_path / "bad.py").write_text('import querytape\nquerytape.capture(1, "x")\n', encoding="utf-8")
     (tmp_path / "querytape").symlink_to(CHECKOUT)
@@ -87,27 +86,27 @@ def test_a_script_is_typed(tmp_path: Path) -> None:
         "import querytape.capture.sources.slowlog as slowlog, querytape; q = querytape.capture",
     ],
 )
-def test_capture_is_a_function_and_a_package(program: str) -> None:
-    """In any order of imports the name can be called, and the package's modules are there."""
+def test_capture_is_both_function_and_package(program: str) -> None:
+    """This holds for each order of imports."""
     check = "; assert slowlog.KIND.name == 'slowlog'; assert callable(q); assert q.capture and q.SOURCES"
     subprocess.run([sys.executable, "-c", program + check], check=True)
 
 
-def test_importing_the_library_is_cheap() -> None:
-    """Neither DuckDB nor the native part nor click is imported before a function is used."""
+def test_library_import_loads_no_heavy_module() -> None:
+    """DuckDB, the native extension and click are imported when a function first needs them."""
     program = "import sys, querytape; print({'duckdb', 'cffi', 'click', 'numpy', 'pymysql'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "set()\n"
 
 
-def test_every_public_name_is_there() -> None:
-    """`__all__` has no name that does not exist, and an unknown one is an AttributeError."""
+def test_every_public_name_exists() -> None:
+    """An unknown name raises AttributeError."""
     assert [name for name in vars(querytape)["__all__"] if getattr(querytape, name, None) is None] == []
     with pytest.raises(AttributeError, match="has no attribute 'rewind'"):
         _ = querytape.rewind  # type: ignore[attr-defined]
 
 
-def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
-    """What only knows Arrow reads it: no other library is needed, and the tape may be given as a path."""
+def test_table_is_an_arrow_stream(tmp_path: Path) -> None:
+    """A reader of Arrow streams needs no other library. `open_tape` also accepts an open tape."""
     tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(7)]))
     stream = Arrow(tape.events())
     assert duckdb.connect().from_arrow(stream).aggregate("count(*), sum(seq)").fetchall() == [(7, 28)]
@@ -116,14 +115,12 @@ def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
         tape.folder = None  # type: ignore[misc, assignment]
 
 
-def test_other_libraries_read_it(tmp_path: Path) -> None:
-    """PyArrow makes a table of a tape's events."""
+def test_pyarrow_reads_the_events_of_a_tape(tmp_path: Path) -> None:
     tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]))
     assert pyarrow.table(tape.events()).num_rows == 1
 
 
-def test_a_run_of_nothing_known(tmp_path: Path) -> None:
-    """What can't be opened or captured is an error of ours, with what was expected."""
+def test_unknown_runs_kinds_and_tables_raise_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(querytape.FolderError, match="no such run"):
         querytape.open_run(tmp_path / "no.run")
     with pytest.raises(querytape.InputError, match="expected one of packets, slowlog"):

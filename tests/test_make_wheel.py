@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make wheel` writes of others' libraries; `make wheel test-wheel` makes one and tries it in a bare Debian."""
+"""Tests of the notices that `make wheel` writes for bundled libraries. `make wheel test-wheel` builds a wheel and
+installs it in a bare Debian.
+"""
 
 import importlib.util
 import json
@@ -16,7 +18,7 @@ from .conftest import skip_loudly
 
 @pytest.fixture
 def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -> ModuleType:
-    """The script, with a libpcap that was not built."""
+    """Load the script, with a folder for a libpcap that was not built."""
     if shutil.which("dpkg") is None:
         skip_loudly(request, "no dpkg: whose a library is, and its licence, is not looked up")
     spec = importlib.util.spec_from_file_location("make_wheel", checkout / "scripts" / "make_wheel.py")
@@ -34,8 +36,8 @@ def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -
 
 
 @pytest.mark.slow
-def test_every_library_is_named_with_its_licence(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """Repaired names are traced to their packages; NOTICE, licence texts and the list of parts have each of them."""
+def test_every_bundled_library_is_listed_with_its_licence(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """auditwheel renames the libraries. NOTICE, the licence texts and the list of parts contain each original package."""
     unpacked, info = tmp_path / "w", tmp_path / "w" / "querytape-1.dist-info"
     for folder in (unpacked / "querytape.libs", unpacked / "querytape" / "native" / "plugins", info / "sboms"):
         folder.mkdir(parents=True)
@@ -62,8 +64,8 @@ def test_every_library_is_named_with_its_licence(make_wheel: ModuleType, tmp_pat
     assert sorted(named) == sorted({"libssl3", "libpcap", *packages})
 
 
-def test_what_was_built_is_named_with_its_source(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """Libraries of scripts/build-libraries: name, licence and source come from its list, on a system without dpkg, too."""
+def test_built_libraries_are_listed_with_their_source(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """The name, licence and source come from the list of scripts/build-libraries, even on a system without dpkg."""
     built, unpacked = tmp_path / "built", tmp_path / "w"
     info = unpacked / "querytape-1.dist-info"
     for folder in (
@@ -113,8 +115,8 @@ def test_what_was_built_is_named_with_its_source(make_wheel: ModuleType, tmp_pat
         make_wheel.libraries_of(unpacked)
 
 
-def test_a_library_of_nobody_ends_it(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """Without a package its licence is unknown."""
+def test_library_without_a_package_is_an_error(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """The licence of such a library is unknown."""
     (tmp_path / "w" / "querytape.libs").mkdir(parents=True)
     (tmp_path / "w" / "querytape.libs" / "libnobody-0123abcd.so.1").write_bytes(b"")
     with pytest.raises(SystemExit, match="it is not known where it came from"):
@@ -124,8 +126,8 @@ def test_a_library_of_nobody_ends_it(make_wheel: ModuleType, tmp_path: Path) -> 
         make_wheel.package_of(tmp_path / "own.so")
 
 
-def test_the_wheel_is_written_smaller(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """The same names, contents and rights in the same order, in fewer bytes."""
+def test_wheel_is_compressed_without_changing_its_contents(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """File names, contents, permissions and order stay the same."""
     wheel = tmp_path / "w.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, mode in (("b.so", 0o755), ("a.py", 0o644)):

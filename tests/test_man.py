@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The man pages: made of the commands' help, up to date, and read by man without a complaint."""
+"""Tests of the man pages: they come from the commands' help, are up to date, and pass groff without a warning."""
 
 import json
 import re
@@ -20,8 +20,8 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 @pytest.mark.slow
-def test_the_pages_are_up_to_date() -> None:
-    """docs/man has what the commands' help makes, each page and no other; in a process that has run nothing else."""
+def test_man_pages_are_up_to_date() -> None:
+    """The pages are generated in a new process, because other tests change click's state."""
     kept = {page.name: page.read_text(encoding="utf-8") for page in (DOCS / "man").iterdir()}
     program = "import json; from querytape.docs import make_man; print(json.dumps(make_man.pages()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -31,7 +31,7 @@ def test_the_pages_are_up_to_date() -> None:
 
 
 def words_of_help(name: str) -> set[str]:
-    """Return the words of the help of a command and all below it."""
+    """Return the words in the help of a command and its subcommands."""
     command = group.get_command(click.Context(group), name)
     assert command is not None
     helps = (
@@ -46,8 +46,8 @@ def words_of_help(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", group.list_commands(click.Context(group)))
-def test_man_shows_what_help_says(request: pytest.FixtureRequest, name: str) -> None:
-    """Formatted by groff, without a warning, a page has every word that --help has."""
+def test_man_page_contains_every_word_of_help(request: pytest.FixtureRequest, name: str) -> None:
+    """groff must format the page without a warning."""
     groff = shutil.which("groff")
     if groff is None:
         skip_loudly(request, "no groff: man pages are not formatted (apt-get install groff-base)")
@@ -61,8 +61,8 @@ def test_man_shows_what_help_says(request: pytest.FixtureRequest, name: str) -> 
     } == set()
 
 
-def test_what_roff_would_take_is_literal() -> None:
-    """Backslashes, hyphens, quotes and lines that begin with a dot come out as they went in."""
+def test_roff_characters_stay_literal() -> None:
+    """The text contains backslashes, hyphens, quotes and lines that begin with a dot."""
     text = "--a 'b' `c` ~d ^e \\f\n.g\n..."
     page = f".TH T 1\n.SH A\n.nf\n{make_man.plain(text)}\n.fi\n"
     assert re.search(r"^\\&\.g$", page, re.M)

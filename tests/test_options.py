@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option that a text tells somebody to use is one that a command has."""
+"""Every option named in a message or on a page exists."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from querytape.cli.main import group
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-]*-- )")
 ROOMS = ("analyze", "capture", "cli", "common", "experiments", "metrics", "replay", "serve", "servers")
 TEXTS = {".py", ".sql", ".tsv"}
-# Options of other programs, which querytape starts, reads the files of, or names to its user.
+# Options of other programs that querytape runs, parses or recommends.
 OF_OTHERS = {
     "--apply-log-only", "--auth-root-authentication-method", "--basedir", "--cap-add", "--character-sets-dir",
     "--clear-groups", "--cloudwatch-logs-export-configuration", "--datadir", "--db-cluster-identifier",
@@ -22,7 +22,8 @@ OF_OTHERS = {
     "--plugin-dir", "--prefix", "--prepare", "--preserve-embedded-numbers", "--reflink", "--regid", "--reuid", "--skip-log-bin",
     "--skip-test-db", "--stable", "--stop-datetime", "--verbose",
 }  # fmt: skip
-# The same in pages, where they are named alone; coming-from.md is about other replayers.
+# Options of other programs that pages name without a command. coming-from.md describes other replay tools and is
+# exempt.
 OF_OTHERS_IN_PAGES = {
     "--exclude-gtids", "--incremental-dir", "--libssl", "--master-data", "--max-class-size", "--max-examples", "--network",
     "--no-read-only", "--prepare", "--run-time", "--single-transaction", "--source-data", "--stop-datetime",
@@ -31,7 +32,7 @@ OF_OTHERS_IN_PAGES = {
 
 
 def options_of(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield every option of a command and of those below it."""
+    """Yield every option of a command and its subcommands."""
     yield "--help"
     for parameter in command.params:
         yield from (*parameter.opts, *parameter.secondary_opts)
@@ -44,12 +45,11 @@ def options_of(command: click.Command, context: click.Context) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def options() -> set[str]:
-    """The options that querytape has."""
+    """Return all options of querytape."""
     return set(options_of(group, click.Context(group)))
 
 
-def test_options_in_messages_and_tables(options: set[str], checkout: Path) -> None:
-    """Of the code, and of the tables that it reads."""
+def test_options_in_messages_and_tables_exist(options: set[str], checkout: Path) -> None:
     files = [file for room in ROOMS for file in sorted((checkout / room).rglob("*")) if file.suffix in TEXTS]
     found = {
         option: file.relative_to(checkout)
@@ -60,8 +60,8 @@ def test_options_in_messages_and_tables(options: set[str], checkout: Path) -> No
     assert len(found) > len(OF_OTHERS) + 50
 
 
-def test_options_in_pages(options: set[str], checkout: Path) -> None:
-    """Of the docs: in commands of querytape, and where an option is named alone."""
+def test_options_on_pages_exist(options: set[str], checkout: Path) -> None:
+    """The test covers querytape commands on a page and options named without a command."""
     wrong: dict[str, Path] = {}
     for page in [checkout / "README.md", *sorted((checkout / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")

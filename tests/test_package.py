@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ships: the wheel and the source archive, built from a folder of another name and tried outside it."""
+"""Tests of the wheel and the source archive, which are built in a folder with another name and used outside it."""
 
 import os
 import re
@@ -38,7 +38,7 @@ IGNORED = shutil.ignore_patterns(
 
 @dataclass(frozen=True)
 class Built:
-    """The two archives."""
+    """The paths of the wheel and the source archive."""
 
     wheel: Path
     sdist: Path
@@ -46,7 +46,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Build both archives from a copy of the checkout in a folder of an odd name."""
+    """Build both archives from a copy of the checkout in a folder with an unusual name."""
     place = tmp_path_factory.mktemp("build")
     copy = place / "a clone, renamed"
     shutil.copytree(Path(__file__).resolve().parent.parent, copy, ignore=IGNORED)
@@ -63,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         ],
         capture_output=True,
         text=True,
-        env={**os.environ, "CFLAGS": "-O0"},  # it is not run for long
+        env={**os.environ, "CFLAGS": "-O0"},  # fast compilation, because the tests run little code
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return Built(next(place.glob("*.whl")), next(place.glob("*.tar.gz")))
@@ -71,9 +71,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel into an environment that finds what it depends on in ours; return the environment's folder.
+    """Install the wheel into a new environment and return the environment's folder.
 
-    `make test-wheel` installs it with what it asks for.
+    The new environment uses the dependencies of the current one. `make test-wheel` installs the dependencies as well.
     """
     environment = tmp_path_factory.mktemp("empty") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
@@ -90,12 +90,12 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return our environment without what would let Python find the checkout."""
+    """Return the current environment without variables that let Python find the checkout."""
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
 
 
 def run(environment: Path, cwd: Path, *command: str) -> str:
-    """Run a command of an environment in a folder that is not the checkout; return what it printed."""
+    """Run a command of an environment outside the checkout and return its output."""
     program, *arguments = command
     done = subprocess.run(
         [str(environment / "bin" / program), *arguments],
@@ -108,13 +108,13 @@ def run(environment: Path, cwd: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_the_wheel_fits_every_python_from_3_11(built: Built) -> None:
-    """One wheel a platform: the stable ABI of 3.11."""
+def test_wheel_supports_python_3_11_and_later(built: Built) -> None:
+    """The wheel uses the stable ABI of Python 3.11, so one wheel per platform is enough."""
     assert built.wheel.name.startswith("querytape-0.1.0-cp311-abi3-linux")
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
-    """The parts, their SQL and the extension; no setup.py, no tests, no benches, no C."""
+def test_wheel_contains_only_the_package(built: Built) -> None:
+    """The wheel contains the Python parts, their SQL and the extension. It contains no tests, C files or setup.py."""
     with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info", "querytape-0.1.0.data"}
@@ -133,8 +133,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
 
 
 @pytest.mark.slow
-def test_the_package_has_every_data_file(checkout: Path, tmp_path: Path) -> None:
-    """An SQL file or template that is not packaged is found here and not by a user."""
+def test_package_contains_every_data_file(checkout: Path, tmp_path: Path) -> None:
+    """The data files are SQL files and templates."""
     copy, packaged = tmp_path / "copy", tmp_path / "packaged"
     shutil.copytree(checkout, copy, ignore=IGNORED)
     build = [sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", str(packaged)]
@@ -152,8 +152,7 @@ def test_the_package_has_every_data_file(checkout: Path, tmp_path: Path) -> None
     assert not wanted - there
 
 
-def test_the_source_archive_can_be_built(built: Built, checkout: Path) -> None:
-    """The source archive has every C file and header, the licence and the change log."""
+def test_source_archive_contains_every_build_file(built: Built, checkout: Path) -> None:
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {str(path.relative_to(checkout)) for path in (checkout / "native").glob("*/*.[ch]")} | {
@@ -164,22 +163,21 @@ def test_the_source_archive_can_be_built(built: Built, checkout: Path) -> None:
     assert not [name for name in names if name.endswith((".so", ".o"))]
 
 
-def test_the_command_works_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
-    """`querytape` prints its version and its help from an environment that has only the wheel."""
+def test_command_works_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
     assert run(installed, tmp_path, "querytape", "--version").strip().endswith("0.1.0")
     assert "capture" in run(installed, tmp_path, "querytape", "--help")
     assert "0.1.0" in run(installed, tmp_path, "python", "-m", "querytape", "--version")
 
 
 def test_man_pages_are_installed(installed: Path, checkout: Path) -> None:
-    """Where man looks for the pages of a program: share/man next to its bin. Every page is there."""
+    """man searches share/man next to the bin folder of a program."""
     pages = {page.name for page in (checkout / "docs" / "man").iterdir()}
     assert {page.name for page in (installed / "share" / "man" / "man1").glob("*.1")} == pages
 
 
 @pytest.mark.server
-def test_the_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Capture, two replays and the report, from an environment that has only the wheel, where a MariaDB is found."""
+def test_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The demo runs a capture, two replays and a report against a MariaDB server."""
     if find_program("mariadb") is None:
         skip_loudly(request, missing_sentence("mariadb"))
     said = run(installed, tmp_path, "querytape", "demo", "--seconds", "2", "--keep", str(tmp_path / "shop"))
@@ -187,8 +185,8 @@ def test_the_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request:
     assert (tmp_path / "shop" / "report.html").stat().st_size > 100_000
 
 
-def test_the_demo_says_what_installs_a_server(installed: Path, tmp_path: Path) -> None:
-    """Without one it says so before it begins, with the line to type; no folder is made, nothing is shown as begun."""
+def test_demo_without_a_server_shows_the_install_command(installed: Path, tmp_path: Path) -> None:
+    """The demo stops before it prints progress or makes a folder."""
     program = (
         "import sys\nimport querytape.servers.programs as programs\nfrom querytape.__main__ import main\n"
         "programs.SYSTEM_FOLDERS = ()\nsys.argv = ['querytape', 'demo', '--keep', 'shop']\nmain()\n"
@@ -211,8 +209,12 @@ def test_the_demo_says_what_installs_a_server(installed: Path, tmp_path: Path) -
     assert not (tmp_path / "shop").exists()
 
 
-def test_the_action_installs_it(built: Built, installed: Path, checkout: Path, tmp_path: Path) -> None:
-    """scripts/ci-install, the first step of action.yml: what is named goes into an environment on the job's PATH, or nothing does."""
+def test_action_installs_querytape_or_uses_the_installed_one(
+    built: Built, installed: Path, checkout: Path, tmp_path: Path
+) -> None:
+    """scripts/ci-install is the first step of action.yml. It installs into a new environment on the job's PATH, and an
+    invalid package name installs nothing.
+    """
     script, paths = checkout / "scripts" / "ci-install", tmp_path / "path"
     job = {**clean_environment(), "GITHUB_PATH": str(paths), "RUNNER_TEMP": str(tmp_path / "a runner")}
     given = {"QT_INSTALL": f"\n--no-cache-dir\r\n{built.wheel}\n"}
@@ -231,15 +233,14 @@ def test_the_action_installs_it(built: Built, installed: Path, checkout: Path, t
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_what_is_imported_is_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """The environment's own copy is imported, with its types marked as such."""
+def test_installed_package_is_imported_with_its_types(installed: Path, tmp_path: Path) -> None:
     where = run(installed, tmp_path, "python", "-c", "import querytape.native.bindings.parsers as m; print(m.__file__)")
     assert where.startswith(str(installed))
     assert (Path(where.strip()).parents[2] / "py.typed").exists()
 
 
-def test_the_lock_is_what_setup_allows() -> None:
-    """requirements.lock has each package that the distribution asks for, in a version that it allows, with hashes."""
+def test_lock_file_satisfies_the_declared_requirements() -> None:
+    """requirements.lock pins each required package in an allowed version, with hashes."""
     text = (Path(__file__).resolve().parent.parent / "requirements.lock").read_text(encoding="utf-8")
     locked = [(Requirement(line.rstrip(" \\")), line) for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
     assert all("\n    --hash=sha256:" in part for part in re.split(r"\n(?=[a-z0-9])", text)[1:])
@@ -253,8 +254,8 @@ def test_the_lock_is_what_setup_allows() -> None:
             assert asked.specifier.contains(versions[canonicalize_name(asked.name)]), asked
 
 
-def test_upper_bounds_have_a_reason() -> None:
-    """A new version is kept away only where one has broken us or may: those of DuckDB and mutmut."""
+def test_only_duckdb_and_mutmut_have_upper_bounds() -> None:
+    """New versions of both packages have broken querytape or may break it."""
     bounded = {
         each.name for each in map(Requirement, metadata.requires("querytape") or []) if "<" in str(each.specifier)
     }

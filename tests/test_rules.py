@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules for tests that a machine can check: docs/testing.md has all of them."""
+"""Automatic checks of the rules for tests. docs/testing.md lists all rules."""
 
 import ast
 import json
@@ -11,8 +11,8 @@ from tests.helpers.golden import as_lines
 AGAIN = re.compile(r"\b(?:for|in) (?:attempt|ATTEMPTS)\b|\brange\((?:ATTEMPTS|RETRIES)\)|mark\.flaky|--reruns")
 
 
-def test_nothing_is_tried_until_it_passes(checkout: Path) -> None:
-    """No test repeats itself until it passes; what is about chance is in the long tier."""
+def test_tests_are_not_retried_until_they_pass(checkout: Path) -> None:
+    """Tests that depend on chance belong in the long tier."""
     by_chance = 0
     for path in sorted((checkout / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
@@ -28,8 +28,8 @@ def test_nothing_is_tried_until_it_passes(checkout: Path) -> None:
     assert by_chance > 0
 
 
-def test_golden_files_are_for_reading(checkout: Path) -> None:
-    """A golden file has a row a line, as tests/helpers/golden.py writes it, and no hashes of what it does not show."""
+def test_golden_files_are_readable(checkout: Path) -> None:
+    """A golden file has one line per row, as tests/helpers/golden.py writes it, and no hashes of hidden content."""
     tests = checkout / "tests"
     goldens = [*tests.rglob("golden*.json"), *(tests / "capture/sources/golden").glob("*.json")]
     assert len(goldens) >= 6

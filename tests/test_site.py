@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site: the pages build without a warning, and all that they lead to inside the site is there."""
+"""The documentation site builds without a warning, and all links inside the site work."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"[a-z]+:|//")
 
 
 class Places(HTMLParser):
-    """Collects a page's ids, and where its links, pictures and scripts lead."""
+    """Collects a page's ids and the targets of its links, pictures and scripts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Places(HTMLParser):
         self.leads: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take what a tag names and what it leads to."""
+        """Record the id and the targets of a tag."""
         for name, value in attrs:
             if name == "id" and value:
                 self.ids.add(value)
@@ -36,7 +36,7 @@ class Places(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make site` builds it: a warning is an error."""
+    """Build the site as `make site` does. A warning is an error."""
     out = tmp_path_factory.mktemp("site")
     (make,) = re.findall(
         r"^site:.*\n\t@\$\(bin\)/python (.*) docs build/site$", (CHECKOUT / "Makefile").read_text(), re.M
@@ -47,8 +47,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out / "html"
 
 
-def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
-    """Each link, picture and script that isn't another site's is there, and so is each place on a page."""
+def test_links_inside_the_site_work(site: Path) -> None:
+    """Links include pictures, scripts and anchors on a page."""
     pages = {page: Places() for page in site.rglob("*.html")}
     for page, places in pages.items():
         places.feed(page.read_text(encoding="utf-8"))
@@ -66,19 +66,18 @@ def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
     assert followed > 500
 
 
-def test_every_page_is_in_the_site(site: Path) -> None:
-    """Each Markdown file of docs/ is a page of the site; the index that GitHub shows is part of its first one."""
+def test_every_page_is_on_the_site(site: Path) -> None:
+    """The index page of the site contains docs/README.md, which GitHub shows as the index."""
     pages = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")} - {Path("README.html")}
     assert {page for page in pages if not (site / page).is_file()} == set()
     assert "All my verdicts are inconclusive" in (site / "index.html").read_text(encoding="utf-8")
 
 
-def test_pages_lead_to_pages(site: Path) -> None:
-    """No link hands out a page's source as a file: what is Markdown is read in the site."""
+def test_links_do_not_download_markdown_files(site: Path) -> None:
     assert [path.name for path in (site / "_downloads").rglob("*.md")] == []
 
 
-def test_the_site_stands_alone(site: Path) -> None:
-    """A page loads nothing from another site: no script, font, style or picture."""
+def test_site_loads_nothing_from_other_sites(site: Path) -> None:
+    """The test covers scripts, fonts, styles and pictures."""
     loads = re.compile(r'<(?:script|img|source|iframe)[^>]* src="(?:https?:)?//|<link[^>]* href="(?:https?:)?//')
     assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text(encoding="utf-8"))] == []

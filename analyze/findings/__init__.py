@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find what breaks, differs or is slower, why, and what to do about it: a module for each question."""
+"""Find failures, different results and slowdowns on side B, with causes and remedies.
+
+Each module answers one question.
+"""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the differences of the servers that may explain why a statement changed.
 
-A column's difference is a cause only where the statement compares, sorts or groups by it.
+A difference of a column is a cause only if the statement compares, sorts or groups by the column.
 """
 
 import re
@@ -23,25 +23,25 @@ from .slower import DURABLE, Work, more_work, settings_of, work_text
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that this difference can cause|fail with errors that this difference can cause"
-OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
-VALUES = frozenset("?'\"0123456789")  # how a value begins
+OF_SERVERS = frozenset({"setting", "charset"})  # kinds of differences that belong to no table
+VALUES = frozenset("?'\"0123456789")  # characters that a literal value can begin with
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
-# Words that begin a part of a statement; behind the others of it stands the same part.
+# SQL keywords that begin a clause of a statement. All other words belong to the current clause.
 _PARTS = frozenset({"select", "from", "where", "on", "using", "having", "set", "values", "into", "limit", "by"})
 _BEFORE_ITEM = frozenset({"select", "all", "sql_calc_found_rows", "sql_no_cache", "sql_cache", "straight_join", ","})
-# ORDER BY 2: by an item of what is selected.
+# ORDER BY 2 sorts by an item of the select list.
 _BY_PLACE = re.compile(r"\b(?:order|group) by (?:[\w.`]+(?: asc| desc)?\s*,\s*)*\?", re.I)
 _AFTER_ITEM = frozenset({",", "from", "into", ")", ";"})
 
 
 def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
-    """Return the bare names, in lower case, of the tables that each digest names."""
+    """Return the tables that each digest names, as bare names in lower case."""
     rows = database.con.execute("SELECT digest, tables FROM tape_digest WHERE tables IS NOT NULL").fetchall()
     return {digest: frozenset(bare_name(name) for name in tables if name) for digest, tables in rows}
 
 
 def may_be_slower(report: Report, entry: DigestEntry) -> bool:
-    """Whether a digest took longer in B, beyond the margin, and can't be judged by its times."""
+    """Return whether a digest took longer on B, beyond the margin, although its verdict is inconclusive or unstable."""
     margin, pair, ratio = report.settings.margin, entry["pair"], ratio_of(entry)
     if entry["verdict"] not in (INCONCLUSIVE, UNSTABLE) or not ratio:
         return False
@@ -50,18 +50,18 @@ def may_be_slower(report: Report, entry: DigestEntry) -> bool:
 
 @dataclass(frozen=True)
 class _Suspects:
-    """The digests that may have a cause, by symptom, and what is known of them."""
+    """The changed digests by symptom, with the data that is needed to find their causes."""
 
     report: Report
     by_symptom: Mapping[str, frozenset[str]]
     certain: frozenset[str]
     entries: Mapping[str, DigestEntry]
-    inserted: frozenset[str]  # tables
-    messages: Mapping[tuple[str, str], str]  # of errors, by digest and number
-    counted: Mapping[str, float]  # by how much counters of B are above those of A, as a logarithm
+    inserted: frozenset[str]  # tables with inserted rows
+    messages: Mapping[tuple[str, str], str]  # error messages by digest and error number
+    counted: Mapping[str, float]  # logarithm of B's counter over A's, by name
 
     def of(self, difference: ServerDifference) -> tuple[set[str], str]:
-        """Return those that a difference may explain, and what the first of them do with it."""
+        """Return the digests that a difference may explain, and the phrase of the first matching line."""
         found: set[str] = set()
         doing = ""
         for line in lines_by(difference):
@@ -77,7 +77,7 @@ class _Suspects:
         return found, doing
 
     def _fits(self, line: Line, difference: ServerDifference, digest: str, symptom: str) -> bool:
-        """Whether a digest is or does all that a line asks for."""
+        """Return whether a digest meets all conditions of a line."""
         if line.errnos:
             entry = self.entries.get(digest)
             text = (entry["text"] if entry else None) or ""
@@ -92,7 +92,7 @@ class _Suspects:
         return difference.kind in OF_SERVERS or difference.is_on(tables)
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
-        """Whether a digest is or does what the table of causes asks for."""
+        """Return whether a digest meets one condition (`where`) of the table of causes."""
         entry, (word, _, rest) = self.entries.get(digest), where.partition(" ")
         text, kind = (entry["text"] or "", entry["class"]) if entry else ("", "")
         if where.startswith("~"):
@@ -116,7 +116,7 @@ class _Suspects:
 
 
 def _suspects(report: Report) -> _Suspects:
-    """Return what changed, or may be slower."""
+    """Return the digests that changed or may be slower."""
     results, errors = report.answers.get("results", ()), report.answers.get("errors", ())
     different = {digest for row in unexplained(report) if (digest := row["digest"])}
     asking = {digest for row in results if row["known"] == "asks_server" and (digest := row["digest"])}
@@ -142,9 +142,11 @@ def _suspects(report: Report) -> _Suspects:
 
 
 def with_causes(report: Report) -> Servers:
-    """Return the servers' differences with the changed digests that each may explain; those that explain some first.
+    """Return the servers' differences, each with the changed digests that it may explain.
 
-    What does not stand above the answer is there only where it explains some.
+    Those that explain some come first.
+
+    A difference that is not shown above the answer is kept in `quiet` unless it explains a digest.
     """
     suspects = _suspects(report)
     by_counters = {digest: counted_for(report, digest) for digest in suspects.by_symptom["slower"]}
@@ -164,9 +166,10 @@ def with_causes(report: Report) -> Servers:
 
 
 def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]]]) -> None:
-    """Let other data count where LIMIT had nothing to choose, or a view or routine of the statement differs.
+    """Drop LIMIT as the explanation of different data if it cannot be right.
 
-    A statement that compares each column of a unique index with a value finds one row. `unique`: unique_keys().
+    It is wrong if the statement finds one row only, by a value for each column of a unique index. It is also dropped if
+    a view or routine of the statement differs between the servers. `unique`: from unique_keys().
     """
     changed = [each for each in report.servers.differences if each.kind in ("view", "routine") and not each.folded]
     for row in report.answers["results"]:
@@ -183,7 +186,7 @@ def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]
 
 
 def equals_all(text: str, columns: Sequence[str]) -> bool:
-    """Whether each of these columns has to equal a value for a normalised statement to find a row."""
+    """Return whether a normalised statement requires each of these columns to equal a value."""
     words = [word.strip("`") if len(word) > 1 else word for word in _WORDS.findall(text.lower())]
     if "where" not in words or {"or", "xor", "not", "union", "|"} & {*words}:
         return False
@@ -193,21 +196,22 @@ def equals_all(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_told(difference: ServerDifference) -> bool:
-    """Whether a difference stands above the answer whatever it explains."""
+    """Return whether a difference is shown above the answer even if it explains no digest."""
     if difference.kind == "charset" or difference.fact == "next_id":
         return False
     return difference.kind != "setting" or is_above(difference.name)
 
 
 def _telling(row: ServerDifference) -> tuple[bool, int, bool]:
-    # A lost index before the buffer that a statement sorts in for want of it, whatever else that buffer may explain.
+    # A missing index comes before the setting of the sort buffer, because the missing index may be the reason for the
+    # sort.
     return row.folded, 0 if row.changed else 1 if row.inconclusive else 2, row.kind == "setting"
 
 
 def differences_of(report: Report, digest: str) -> list[ServerDifference]:
-    """Return the differences of the servers that may explain what a digest does in B, most telling first.
+    """Return the server differences that may explain how a digest changed on B, the most likely first.
 
-    Settings that the counters of a slower digest speak for come before all others.
+    Settings that influence the differing counters of a slower digest come before all others.
     """
     found = [each for each in report.servers.differences if digest in each.changed or digest in each.inconclusive]
     settings = counted_for(report, digest)
@@ -215,12 +219,15 @@ def differences_of(report: Report, digest: str) -> list[ServerDifference]:
 
 
 def costs_time(difference: ServerDifference) -> bool:
-    """Whether a difference can make a statement slower; the others change only what it returns."""
+    """Return whether a difference can make a statement slower. Other differences only change results."""
     return any({"slower", "any"} & {*line.symptoms} for line in lines_by(difference))
 
 
 class Reason(NamedTuple):
-    """Why a digest may be slower: a difference of the servers, and what B does more of for `each`; both may lack."""
+    """Why a digest may be slower: a server difference (or None), and the extra work of B (or an empty list).
+
+    `each`: the unit of the work, `execution` or `write`.
+    """
 
     difference: ServerDifference | None
     works: list[Work]
@@ -228,7 +235,7 @@ class Reason(NamedTuple):
 
 
 def reason_of(report: Report, entry: DigestEntry) -> Reason:
-    """Return the most telling difference of the servers for a digest, and the counters that speak for it."""
+    """Return the most likely server difference for a digest, and the counters that support it."""
     counted = counted_for(report, entry["digest"])
     found = (each for each in differences_of(report, entry["digest"]) if each.name in counted or costs_time(each))
     difference = next(found, None)
@@ -242,7 +249,7 @@ def reason_of(report: Report, entry: DigestEntry) -> Reason:
 
 
 def slower_because(reasons: list[Reason]) -> str:
-    """Return the reason of digests that share their difference as words, "" where there is none."""
+    """Return the common reason of digests that share a difference as text, or "" if no reason is known."""
     first = reasons[0]
     works = [work for reason in reasons for work in reason.works]
     said = [first.difference.text] if first.difference else ["plans agree"] if works and first.each != "write" else []
@@ -250,7 +257,10 @@ def slower_because(reasons: list[Reason]) -> str:
 
 
 def counted_for(report: Report, digest: str) -> list[str]:
-    """Return the settings that decide about what B counts more of for a digest that is or may be slower."""
+    """Return the settings that may explain the higher counters of B for a digest.
+
+    The list is empty unless the digest is or may be slower.
+    """
     entry = next((entry for entry in report.digests if entry["digest"] == digest), None)
     if entry is None or not (entry["verdict"] in (SLOWER, UNSTABLE) or may_be_slower(report, entry)):
         return []
@@ -258,10 +268,10 @@ def counted_for(report: Report, digest: str) -> list[str]:
 
 
 def concerns(report: Report, difference: ServerDifference, digest: str, how: str) -> bool:
-    """Whether a difference of a table can matter to a statement on it, for what the table of causes says of it.
+    """Return whether a difference of a table can affect a statement. `how`: the condition in the table of causes.
 
-    An index matters where a plan of either side uses it, a column where the statement names it or reads all; its
-    collation where the statement compares its values.
+    An index matters if a plan of either side uses it. A column matters if the statement names it or selects all
+    columns. Its collation matters if the statement compares its values.
     """
     name = difference.object.rpartition(".")[2]
     if how == "used":
@@ -277,25 +287,25 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
 
 
 def another_plan(report: Report, digest: str) -> bool:
-    """Whether A and B plan a statement differently, and both read a table.
+    """Return whether A and B plan a statement differently and both plans read a table.
 
-    A plan that reads none was decided by constants; no setting of the optimizer weighs anything for it.
+    A plan that reads no table was decided by constants, so optimizer settings cannot explain it.
     """
     plans, known = report.query_plans.get(digest), plans_known(report, digest)
     return bool(plans and plans["changes"]) and len(known) == 2 and all(map(accesses, known))
 
 
 def class_of_plans(report: Report, digest: str) -> str | None:
-    """Return the class of how a statement's plans differ; None where they are not known."""
+    """Return the class of the difference of a statement's plans, or None if the plans are unknown."""
     plans = report.query_plans.get(digest)
     return plans["class"] if plans else None
 
 
 def plans_may_differ(report: Report, digest: str) -> bool:
-    """Whether statistics can give a statement another plan: its plans are known to differ, or are unknown.
+    """Return whether different statistics may have changed a statement's plan.
 
-    INSERT of values reads no table, and a statement that compares each column of a unique index of its one table with
-    a value reads one row by that index, whatever the statistics say.
+    Known plans decide. If the plans are unknown, the text decides. INSERT of values reads no table. A statement on one
+    table that compares each column of a unique index with a value always reads one row by that index.
     """
     known = class_of_plans(report, digest)
     if known not in (None, UNKNOWN):
@@ -310,29 +320,29 @@ def plans_may_differ(report: Report, digest: str) -> bool:
 
 
 def joins_tables(report: Report, digest: str) -> bool:
-    """Whether a statement reads several tables, so that they have an order."""
+    """Return whether a statement reads several tables, so that their join order matters."""
     known = plans_known(report, digest)
     return any(len(accesses(plan)) > 1 for plan in known) if known else is_written(report, digest, "joins")
 
 
 def weighs_an_index(report: Report, digest: str) -> bool:
-    """Whether the optimizer chose between indexes or orders of tables, or estimates are all that differs."""
+    """Return whether the optimizer had a choice of indexes or join orders, or the plans differ only in estimates."""
     keys = any(access.key for plan in plans_known(report, digest) for access in accesses(plan))
     return keys or joins_tables(report, digest) or class_of_plans(report, digest) == ESTIMATES
 
 
-# What the table of causes asks for of a statement's plans.
+# Functions for the conditions on query plans in the table of causes.
 PLANS = {"another plan": another_plan, "joins tables": joins_tables, "weighs an index": weighs_an_index}
 
 
 def plans_known(report: Report, digest: str) -> list[str]:
-    """Return a statement's query plans as JSON, of both sides, as far as there are any."""
+    """Return the known query plans of a statement as JSON, at most one per side."""
     kept = report.query_plans.get(digest)
     return [side["json"] for side in (kept["a"], kept["b"]) if "json" in side] if kept else []
 
 
 def is_written(report: Report, digest: str, name: str) -> bool:
-    """Whether a statement has a property."""
+    """Return whether a statement has a property of PROPERTIES."""
     return report.written.get(digest, 0) & PROPERTIES[name] != 0
 
 
@@ -342,7 +352,10 @@ def text_of(report: Report, digest: str) -> str:
 
 
 def does(report: Report, digest: str, step: str) -> bool:
-    """Whether a statement takes a step, by its query plans; where there are none, by its text."""
+    """Return whether a statement takes a step, for example a sort.
+
+    Its plans decide, or its text if no plan is known.
+    """
     known, joins = plans_known(report, digest), step == "scans in a join"
     if joins:
         read = [accesses(plan) for plan in known]
@@ -357,7 +370,7 @@ def does(report: Report, digest: str, step: str) -> bool:
 
 
 def reason_text(difference: ServerDifference) -> str:
-    """Return a difference as a sentence, with how many changed statements it may explain."""
+    """Return a difference as a sentence with the number of changed statements that it may explain."""
     known = (line.cause for line in lines_by(difference) if not line.errnos)
     doing = (difference.doing or next(known, FAILS)).split("|")
     said = [
@@ -370,17 +383,17 @@ def reason_text(difference: ServerDifference) -> str:
 
 @dataclass
 class _Part:
-    """In which part of a statement a word stands; "" in the brackets of a function or list."""
+    """The clause of a statement that contains a word. `part` is "" inside the brackets of a function or list."""
 
     part: str = ""
     distinct: bool = False
 
 
 def compares(text: str, column: str) -> bool:
-    """Whether the order or equality of a column's values matters to a normalised statement.
+    """Return whether a normalised statement depends on the order or equality of a column's values.
 
-    It does not where the column is an item of its own of what is selected, or is set to a value; then its collation
-    can change neither the rows nor their time. In any other place it may.
+    Collation does not matter if the column is a plain item of the select list, or is set to a value. Every other use of
+    the column may depend on its collation.
     """
     words = [word.strip("`") if len(word) > 1 else word for word in _WORDS.findall(text.lower())]
     by_item = re.search(r"\bunion\b(?!\s+all\b)", text, re.I) or _BY_PLACE.search(text)
@@ -406,7 +419,7 @@ def compares(text: str, column: str) -> bool:
 
 
 def _start(words: list[str], place: int) -> int:
-    """Return where a column's name begins, with its table and schema."""
+    """Return the place of the first word of a column's name, including its schema and table."""
     while place >= 2 and words[place - 1] == ".":
         place -= 2
     return place
@@ -422,12 +435,12 @@ def _after(words: list[str], place: int) -> str:
 
 
 def _is_alias(words: list[str], place: int) -> bool:
-    """Whether it is what something else is called: behind AS, or behind FROM, JOIN and the like a table's name."""
+    """Return whether the word is an alias (after AS) or a table name (after FROM, JOIN and similar words)."""
     return place > 0 and words[place - 1] in ("as", "from", "join", "update", "into", "table")
 
 
 def _is_item(words: list[str], place: int) -> bool:
-    """Whether a column stands alone among what is selected, with or without a name of its own."""
+    """Return whether a column is a plain item of the select list, with or without an alias."""
     if _before(words, place) not in _BEFORE_ITEM:
         return False
     end = place + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say how much of the tape the runs did not try: events that were not sent, and events that failed on every side."""
+"""Report how much of the tape the runs did not test: events that were not sent, or that failed on every side."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,18 +13,18 @@ from ..verdicts.verdict import ERRORS, INCONCLUSIVE
 from .errors import ON_BOTH, by_digest
 from .results import unproven_sentences
 
-MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
-# Why an event is skipped although the original sent it and the user did not exclude it.
+MAX_MISSING = 0.01  # share of all events to send; above it the answer cannot be yes
+# Reasons to skip an event that the original client sent and the user did not exclude.
 LOST_REASONS = frozenset(name for name, reason in REASONS.items() if reason.lost)
-# These logs have what an EXECUTE ran, as a statement of its own: a PREPARE that is left out is nothing lost.
+# These logs contain the statement of each EXECUTE as a separate entry. Skipping their PREPARE statements loses nothing.
 LOGS_OF_WHAT_RAN = frozenset({"slowlog", "general"})
 REASONS_SHOWN = 3
-# Causes of lateness.sql: what an event had to wait for.
+# Texts for the causes of late events in lateness.sql.
 CAUSES = {"all": "all causes together", **LATENESS}
 
 
 def missing_sentences(report: Report) -> list[str]:
-    """Return what keeps the answer from being yes, each in a few words: more than MAX_MISSING was not tried."""
+    """Return short texts on untested traffic above MAX_MISSING. Each of them prevents the answer "yes"."""
     sentences = _not_asked(report)
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
@@ -43,17 +43,20 @@ def missing_sentences(report: Report) -> list[str]:
 
 
 def lost_reasons(report: Report) -> frozenset[str]:
-    """Return the reasons by which an event that is skipped is missing, for this tape's source."""
+    """Return the skip reasons that count as missing events for the source of this tape."""
     sources = set(str(report.tape.tape_info.get("source")).split("+"))
     return LOST_REASONS - {"sql_prepare"} if sources <= LOGS_OF_WHAT_RAN else LOST_REASONS
 
 
 def _to_one_side(report: Report) -> Iterator[str]:
-    """Yield what one side was not to be sent and the other was, where that is more than MAX_MISSING."""
+    """Yield short texts on events that were sent to one side and excluded for the other.
+
+    Only a share above MAX_MISSING is reported.
+    """
     executed = {letter: _events_of(report, letter, "executed").total() for letter in report.sides}
     excluded = {letter: _events_of(report, letter, "filtered", "skipped") for letter in report.sides}
     for letter, other in (("a", "b"), ("b", "a")):
-        alone = excluded[other] - excluded[letter]  # what is excluded of the other side alone, by reason
+        alone = excluded[other] - excluded[letter]  # events excluded only for the other side, by reason
         left = min(alone.total(), executed[letter] - executed[other])
         if left > MAX_MISSING * executed[letter]:
             reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in alone.most_common(REASONS_SHOWN))
@@ -62,7 +65,10 @@ def _to_one_side(report: Report) -> Iterator[str]:
 
 
 def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
-    """Return how many events of a side have such a status, by their reason; without what should have been sent."""
+    """Count the events of a side that have one of these statuses, by reason.
+
+    Events that should have been sent are left out.
+    """
     return Counter(
         {
             row["reason"] or row["status"]: row["events"]
@@ -73,7 +79,10 @@ def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
 
 
 def _failed_in_a(report: Report) -> Iterator[str]:
-    """Yield what failed in A alone of digests whose times can't be compared, where that is more than MAX_MISSING."""
+    """Yield a short text on events of inconclusive digests that failed only in A.
+
+    Only a share above MAX_MISSING is reported.
+    """
     inconclusive = {entry["digest"] for entry in report.digests if entry["verdict"] == INCONCLUSIVE}
     rows = [row for row in report.answers["errors"] if row["what"] == "gone" and row["digest"] in inconclusive]
     sent, failed = _failed(report)["sent"], sum(row["events"] for row in rows)
@@ -86,7 +95,10 @@ def _failed_in_a(report: Report) -> Iterator[str]:
 
 
 def _not_asked(report: Report) -> list[str]:
-    """Return what `compare --quick` did not ask, where that is more than MAX_MISSING: its tape says so."""
+    """Return a short text on the part of the tape that `compare --quick` did not send, if it exceeds MAX_MISSING.
+
+    The tape of samples records this part.
+    """
     quick = report.tape.tape_info.get("quick") or {}
     share = float(quick.get("share_not_asked") or 0)
     if share <= MAX_MISSING:
@@ -98,12 +110,12 @@ def _not_asked(report: Report) -> list[str]:
 
 
 def few_failed(report: Report) -> list[str]:
-    """Return a sentence on the events that failed on both sides and not on the tape, if there are any."""
+    """Return a sentence on the events that failed on both sides but succeeded on the tape, if there are any."""
     return [f"{_capital(_succeeded_text(report))}."] if _failed(report)["succeeded"] else []
 
 
 def coverage(report: Report) -> Iterator[Finding]:
-    """Yield a finding for each side of which something was not sent, and one for what failed on every side."""
+    """Yield a finding per side with events that were not sent, and findings on events that failed on every side."""
     for share, reasons, side in _not_sent(report):
         if share:
             severity = Severity.PROBLEM if share > MAX_MISSING else Severity.WARNING
@@ -127,7 +139,7 @@ def coverage(report: Report) -> Iterator[Finding]:
 
 
 def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
-    """Yield (share, reasons, side) of each side: of what was sent or should have been, all rounds together."""
+    """Yield (share not sent, reasons, side) for each side, over all rounds. The share is of all events to send."""
     reasons_of_loss = lost_reasons(report)
     for letter in report.sides:
         lost: Counter[str] = Counter()
@@ -151,7 +163,10 @@ def _failed(report: Report) -> FailedEverywhereRow:
 
 
 def _fails_as_production_did_not(report: Report) -> bool:
-    """Whether more than MAX_MISSING of all, or of one digest, failed everywhere though it had succeeded on the tape."""
+    """Return whether too many events failed everywhere but succeeded on the tape.
+
+    The limit is MAX_MISSING, of all events or of one digest.
+    """
     failed = _failed(report)
     return failed["succeeded"] > MAX_MISSING * failed["sent"] or any(
         entry["verdict"] == ERRORS and not entry["new_errors"] for entry in report.digests
@@ -189,7 +204,7 @@ def _percent(share: float) -> str:
 
 
 def reason_words(reason: str | None) -> str:
-    """Return why, in words; a reason that is not known here as it is."""
+    """Return the text for a skip reason. An unknown reason is returned unchanged."""
     if reason is None:
         return ""
     if reason.startswith("danger:"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Name the ways in which errors differ, count those that speak against B, and find those that follow from others.
+"""Classify the differences in errors, count the errors that only B has, and find errors that follow from others.
 
-The tape's own outcome is a side. Roots are what a failed CREATE, ALTER or SET should have made.
+The tape's own outcome counts as a side. A root error is a failed CREATE, ALTER or SET that later statements depend on.
 """
 
 import re
@@ -12,9 +12,9 @@ from ..cause_table import errnos_by, of_error
 from ..model import bare_name
 from ..rows import ErrorsRow
 
-ON_BOTH = "both"  # of errors.sql: both sides fail, and the tape knows that it had succeeded
+ON_BOTH = "both"  # `what` of errors.sql: both sides fail, but the event succeeded on the tape
 NEW_ERRORS = ("new", "changed", ON_BOTH)
-# By `what` of errors.sql.
+# Texts for the column `what` of errors.sql.
 WORDS = {
     "new": "new",
     "changed": "changed",
@@ -22,7 +22,7 @@ WORDS = {
     "gone": "gone",
     "same": "same",
 }
-# Errors that say that an object is missing: tables and views, then routines, then columns and indexes of a table.
+# Error numbers for a missing object: tables and views, then routines, then columns and indexes of a table.
 NO_TABLE, NO_ROUTINE, NO_PART = errnos_by("table"), errnos_by("routine"), errnos_by("column", "index")
 _NAME = r"((?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?)"
 _MADE = re.compile(
@@ -33,7 +33,7 @@ _MADE = re.compile(
 
 
 def by_digest(rows: Iterable[ErrorsRow], *kinds: str) -> Counter[str | None]:
-    """Return how many events of each digest have an error of these kinds."""
+    """Return the number of events with an error of these kinds, by digest."""
     counted: Counter[str | None] = Counter()
     for row in rows:
         if row["what"] in kinds:
@@ -42,16 +42,16 @@ def by_digest(rows: Iterable[ErrorsRow], *kinds: str) -> Counter[str | None]:
 
 
 def on_tape(errno: int | None) -> str:
-    """Return what the tape knows of an event's outcome, in a word."""
+    """Return the outcome of an event on the tape as one word."""
     return "unknown" if errno is None else "succeeded" if errno == 0 else str(errno)
 
 
 def roots_of(
     errors: Iterable[ErrorsRow], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]
 ) -> dict[str, ErrorsRow]:
-    """Return, by digest, the error that a digest's error follows from: of a statement, or of a SET of its session.
+    """Return the root error of each digest whose error follows from another statement, or from a SET of its session.
 
-    `errors`: rows of errors.sql. `texts`: normalised statements, `tables`: bare names, both by digest.
+    `errors`: rows of errors.sql. `texts`: normalised statements by digest. `tables`: bare table names by digest.
     """
     new = [(digest, row) for row in errors if row["what"] in NEW_ERRORS and (digest := row["digest"]) is not None]
     makers = {(errnos, name): row for digest, row in new for errnos, name in _makes(texts.get(digest) or "")}
@@ -72,14 +72,17 @@ def roots_of(
 
 
 def _decides(text: str, errno: int | None) -> bool:
-    """Whether a SET is of a setting that decides about an error."""
+    """Return whether a SET changes a setting that can cause this error."""
     line = of_error(errno)
     names = {by.partition(":")[0] for by in line.by} if line else set()
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) for name in names)
 
 
 def _makes(text: str) -> Iterator[tuple[frozenset[int], str]]:
-    """Yield what a statement should have made: the errors without it, and its bare name."""
+    """Yield (error numbers, bare name) of the object that a statement creates or alters.
+
+    Later statements fail with one of these errors if the object is missing.
+    """
     if (made := _MADE.match(text.strip())) is None:
         return
     kind, changes, name = (made[1] or "").lower(), made[2], bare_name(re.sub(r"\s", "", made[3]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answer "may we switch?" with one word, one sentence of reasons, and three parts.
+"""Answer the question "may this traffic move?" with one word, one sentence of reasons, and three parts.
 
-The parts are what breaks, what returns something else and what is slower. Each has its share of the traffic and of the
-time. Of DDL that was tried, the question is whether it is worth it. Its parts are what got cheaper, what got dearer,
-what breaks and what returns something else.
+The parts are: breaks, returns something else, is slower. Each part has its share of the events and of the time. For DDL
+that was tried, the question is whether the DDL is worth its cost. The parts are then: cheaper, dearer writes, dearer
+reads, breaks, returns something else.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from .results import against_b, unproven_sentences
 from .trust import why_no_claim
 
 YES, NO, UNKNOWN = "yes", "no", "inconclusive"
-MAX_UNKNOWN = 0.5  # of the time, in digests without a verdict
+MAX_UNKNOWN = 0.5  # share of the time in digests without a verdict
 TEXT_SHOWN = 60
 BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
 PARTS = (BREAKS, ELSE, SLOW)
@@ -35,7 +35,7 @@ DDL_SHOWN = 120
 
 
 class Headline(NamedTuple):
-    """`answer` is yes, no or inconclusive. `sentence`: the answer and its reason. `notes`: sentences that limit it."""
+    """The answer (yes, no or inconclusive), a `sentence` with its reason, and `notes` that limit it."""
 
     answer: str
     sentence: str
@@ -43,7 +43,7 @@ class Headline(NamedTuple):
 
 
 def headline(report: Report) -> Headline | None:
-    """Return the answer and its reason, None where nothing is compared."""
+    """Return the answer and its reason, or None if the report has one side only."""
     if not report.compares:
         return None
     if reason := why_no_claim(report):
@@ -91,18 +91,18 @@ def _are(n: int) -> str:
 
 
 def few_unproven(report: Report) -> list[str]:
-    """Return sentences on results that differ for unproven reasons."""
+    """Return sentences on result differences with an unproven reason."""
     sentences, _ = unproven_sentences(report)
     return _sentences(sentences)
 
 
 def _sentences(texts: Iterable[str]) -> list[str]:
-    """Return texts as sentences."""
+    """Return texts as sentences with a capital letter and a full stop."""
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
 def _against(report: Report) -> list[str]:
-    """Return what speaks against B, each in a few words: what breaks, what returns something else, what is slower."""
+    """Return short texts on the digests with new errors, different results or slower times on B."""
     broken = [entry["new_errors"] for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]]
     different = against_b(report)
     counts = (
@@ -118,7 +118,7 @@ def _against(report: Report) -> list[str]:
 
 
 def _worst(report: Report) -> list[str]:
-    """Return a sentence on the most urgent digest, if a digest is slower or has new errors."""
+    """Return a sentence on the most urgent digest that is slower or has new errors, if there is one."""
     found = (e for e in report.digests if e["verdict"] == SLOWER or (e["verdict"] == ERRORS and e["new_errors"]))
     entry = next(found, None)
     if entry is None:
@@ -130,7 +130,7 @@ def _worst(report: Report) -> list[str]:
 
 
 def _largest_slowdown(report: Report) -> list[str]:
-    """Return a sentence on the largest time lost by an inconclusive digest, if one lost any."""
+    """Return a sentence on the inconclusive digest that lost most time, if it lost at least the margin."""
     found = ((pair["lost_ns"], e) for e in report.digests if e["verdict"] == INCONCLUSIVE and (pair := e["pair"]))
     lost_ns, entry = max(found, key=lambda each: each[0], default=(0, None))
     if entry is None or lost_ns < report.settings.margin.ns:
@@ -143,16 +143,16 @@ def _largest_slowdown(report: Report) -> list[str]:
 
 
 def _time(entry: DigestEntry) -> int:
-    """Return a digest's total service time in ns, of the side where it is greater."""
+    """Return a digest's total service time in ns, on the side with the greater total."""
     return max(side.get("total_ns") or 0 for side in sides_of(entry))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part: how many digests and events, and which shares of all events and of all time they are.
+    """One part of the answer: its number of digests and events, and its shares of all events and of all time.
 
-    `explained`: how many of the events have a reason for which two servers that are both right may differ. `lost_ns`:
-    what B takes longer. `time_share` is None where no times are known. `inconclusive`: inconclusive digests.
+    `explained`: events with a reason for which two correct servers may differ. `lost_ns`: extra time on B. `time_share`
+    is None if no times are known. `inconclusive`: number of inconclusive digests.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Part:
     inconclusive: int = 0
 
     def said(self) -> str:
-        """Return it in a few words."""
+        """Return the part as a short text."""
         inconclusive = f"{plural(self.inconclusive, 'inconclusive digest')}" if self.inconclusive else ""
         if not self.events:
             return f"no digest with a verdict, {inconclusive}" if inconclusive else "nothing"
@@ -182,7 +182,7 @@ class Part:
 
 
 def question(report: Report) -> str:
-    """Return what is answered, with the names of both servers."""
+    """Return the question that the report answers, with the names of both servers."""
     if report.settings.ddl:
         said = "; ".join(printable(text, DDL_SHOWN) for text in report.settings.ddl)
         return f"Is this DDL worth it? {said} (A: before the DDL, B: after the DDL)"
@@ -196,14 +196,14 @@ def _server(letter: str, target: ServerInfo) -> str:
 
 
 def share(part: float) -> str:
-    """Return a share in words: what there is at all is never 0 %."""
+    """Return a share as text. A share above zero is never shown as 0 %."""
     if not part:
         return "0 %"
     return "less than 0.1 %" if part < 0.001 else f"{100 * part:.1f} %"
 
 
 def events_of(report: Report) -> dict[str, Counter[str | None]]:
-    """Return {part: events by digest}."""
+    """Return the events of each part of the answer, by digest."""
     slower = _with_verdict(report, SLOWER)
     other: Counter[str | None] = Counter()
     for row in other_results(report):
@@ -211,7 +211,7 @@ def events_of(report: Report) -> dict[str, Counter[str | None]]:
     against = {BREAKS: by_digest(report.answers["errors"], *NEW_ERRORS), ELSE: other}
     if not report.settings.ddl:
         return {**against, SLOW: slower}
-    reads = {entry["digest"] for entry in report.digests if entry["class"] == "read"}  # a COMMIT is a write's
+    reads = {entry["digest"] for entry in report.digests if entry["class"] == "read"}  # COMMIT counts as a write
     dearer = [Counter({d: n for d, n in slower.items() if (d in reads) == which}) for which in (False, True)]
     return {CHEAPER: _with_verdict(report, FASTER), DEARER_WRITES: dearer[0], DEARER_READS: dearer[1], **against}
 
@@ -221,12 +221,12 @@ def _with_verdict(report: Report, word: str) -> Counter[str | None]:
 
 
 def other_results(report: Report) -> list[ResultsRow]:
-    """Return the rows of results.sql that are another answer; another number of warnings is none."""
+    """Return the rows of results.sql except those with a different number of warnings."""
     return [row for row in report.answers["results"] if row["kind"] != "warnings"]
 
 
 def parts_of(report: Report) -> list[Part]:
-    """Return PARTS, or PARTS_OF_DDL, in this order; those that are empty, too."""
+    """Return all parts of the answer, empty parts included, in the order of PARTS or PARTS_OF_DDL."""
     entries: dict[str | None, DigestEntry] = {entry["digest"]: entry for entry in report.digests}
     all_events = sum(times_sent(entry) for entry in report.digests)
     on_tape = any(entry["tape_ns"] for entry in report.digests)
@@ -256,30 +256,30 @@ def parts_of(report: Report) -> list[Part]:
 
 
 def times_sent(entry: DigestEntry) -> int:
-    """Return how often a digest was sent, to the side that got it more often."""
+    """Return how often a digest was sent, on the side with more events."""
     return max(side.get("n") or 0 for side in sides_of(entry))
 
 
 def time_of(entry: DigestEntry, on_tape: bool) -> float:
-    """Return a digest's time: on the tape where the tape has times, else of the side where it took more."""
+    """Return a digest's time on the tape if the tape has times, otherwise on the side that took longer."""
     if on_tape:
         return float(entry["tape_ns"] or 0)
     return float(_time(entry))
 
 
 def time_share(entry: DigestEntry, events: int, on_tape: bool) -> float:
-    """Return the time of so many of a digest's events."""
+    """Return the time of `events` events of a digest, in proportion to all of its events."""
     sent = times_sent(entry)
     return time_of(entry, on_tape) * min(1.0, events / sent) if sent else 0.0
 
 
 def answer_of(report: Report) -> Headline | None:
-    """Return the answer to the report's question, None where nothing is compared."""
+    """Return the answer to the report's question, or None if the report has one side only."""
     return answer_on_ddl(report) if report.compares and report.settings.ddl else headline(report)
 
 
 def answer_on_ddl(report: Report) -> Headline:
-    """Return whether DDL is worth it: yes where it saves more time than it costs, and nothing breaks or differs."""
+    """Return whether DDL is worth it: yes if it saves more time than it costs, and nothing breaks or differs."""
     if reason := why_no_claim(report):
         return Headline(UNKNOWN, f"Inconclusive: {reason}.")
     parts = {part.name: part for part in parts_of(report)}
@@ -303,7 +303,7 @@ def answer_on_ddl(report: Report) -> Headline:
 
 
 def _balance(cheaper: Part, dearer: list[Part]) -> str:
-    """Return what got cheaper and what got dearer, with the time saved and lost, in a few words."""
+    """Return a short text on cheaper and dearer statements, with the time saved and lost."""
     words = [_said(cheaper, f"{plural(cheaper.digests, 'digest')} got cheaper", "saved") or "no digest got cheaper"]
     for part, kind in zip(dearer, ("write", "read"), strict=True):
         words.append(
@@ -317,7 +317,7 @@ def _said(part: Part, text: str, what: str) -> str:
 
 
 def _against_ddl(report: Report) -> list[str]:
-    """Return what breaks or returns something else, each in a few words."""
+    """Return short texts on failing events and different results."""
     broken = [entry["new_errors"] for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]]
     other = against_b(report)
     said = (
@@ -333,7 +333,7 @@ def _against_ddl(report: Report) -> list[str]:
 
 
 def _unknown(report: Report) -> bool:
-    """Whether most of the time is in digests without a verdict."""
+    """Return whether most of the time belongs to digests without a verdict."""
     times = [(entry["verdict"], _time(entry)) for entry in report.digests]
     unknown = sum(time for word, time in times if word in (INCONCLUSIVE, UNSTABLE))
     return unknown > MAX_UNKNOWN * sum(time for _, time in times)

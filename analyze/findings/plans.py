@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read query plans of both sides, name how they differ, and join them with the digests.
+"""Read the query plans of both sides, classify their differences, and join them with the digests.
 
-Plans are EXPLAIN FORMAT=JSON without literals: those that runs kept of their costliest digests, and those of a plans
-folder. A class of differences is one word. The worst class comes first.
+Plans are EXPLAIN FORMAT=JSON without literals. They come from the runs (their costliest digests) or from a plans
+folder. CLASSES lists the classes of differences, the worst first.
 """
 
 import json
@@ -24,14 +24,14 @@ STEPS = {
     "using_temporary_table": "uses a temporary table",
     "temporary_table": "uses a temporary table",
 }
-# The same of MySQL's format 2, by the access_type of an operation.
+# Steps by the access_type of an operation, in MySQL's EXPLAIN JSON format 2.
 OPERATIONS = {
     "sort": "sorts",
     "temp_table_aggregate": "uses a temporary table",
     "materialize": "uses a temporary table",
     "window": "uses a temporary table",
 }
-# MySQL's format 2: index_access_type -> the access type of EXPLAIN's other formats.
+# Access types by index_access_type, in MySQL's EXPLAIN JSON format 2.
 KINDS = {
     "index_scan": "index",
     "index_range_scan": "range",
@@ -59,15 +59,15 @@ _UNIQUE = re.compile(r"^(single-row|constant)", re.I)
     "same",
     "inconclusive",
 )
-# Worst first.
+# All classes of plan differences, worst class first.
 CLASSES = (FAILS, SCAN, ACCESS, INDEX, ORDER, MORE_STEPS, ESTIMATES, FEWER_STEPS, UNKNOWN, SAME)
-AGREE = (SAME, ESTIMATES)  # the tables are read in the same way
+AGREE = (SAME, ESTIMATES)  # classes in which both plans read the tables in the same way
 TIMES_APART = 10
-MIN_ROWS = 100  # estimates below that are all alike
+MIN_ROWS = 100  # rows; smaller estimates are treated as equal
 _ROWS = re.compile(r"\b\d[\d,]*(?= rows\b)")
 SINGLE_ROW = frozenset({"const", "eq_ref", "system"})
 NOT_ASKED = "not asked: "
-# What an error means here, besides its number.
+# Additional explanation for an error number of EXPLAIN.
 MEANINGS = {
     "1792": " (the statement writes, but the session is read-only)",
     "2013": " (the statement was killed at its time limit, or the connection was lost)",
@@ -76,7 +76,10 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Access:
-    """How one table is read. `rows`: as the optimizer estimates; `measured`: as they were, by ANALYZE."""
+    """How a plan reads one table. `rows`: the optimizer's estimate.
+
+    `measured`: the number of rows that ANALYZE counted.
+    """
 
     table: str
     kind: str
@@ -86,7 +89,7 @@ class Access:
 
     @property
     def is_scan(self) -> bool:
-        """Whether the whole table or a whole index is read."""
+        """Return whether the plan reads the whole table or a whole index."""
         return self.kind in ("ALL", "index")
 
     def __str__(self) -> str:
@@ -98,9 +101,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is read of a plan. `cost`: the optimizer's own, of its family and version; `time_ms`: of ANALYZE.
+    """The fields of a plan that querytape uses. `time_ms`: total time that ANALYZE measured.
 
-    `message`: why no table is read, as "Impossible WHERE".
+    `cost`: the optimizer's estimate. Its unit depends on the server's family and version. `message`: why no table is
+    read, for example "Impossible WHERE".
     """
 
     accesses: tuple[Access, ...] = ()
@@ -111,7 +115,10 @@ class Plan:
 
 
 class Node(TypedDict, total=False):
-    """What is read by name of an object in a plan, which may be anyone's: of MySQL's two formats, and of MariaDB's."""
+    """Fields that are read from an object of a plan, for both JSON formats of MySQL and for MariaDB.
+
+    Values are untrusted.
+    """
 
     table_name: Any
     access_type: Any
@@ -137,7 +144,7 @@ class Node(TypedDict, total=False):
 
 
 def read_plan(text: str | None) -> Plan:
-    """Return what a plan says; an empty one for a text that is no plan."""
+    """Return the content of a plan, or an empty plan if the text is not a plan."""
     try:
         root = _node(json.loads(text or ""))
         if root is None:
@@ -149,12 +156,12 @@ def read_plan(text: str | None) -> Plan:
 
 
 def accesses(plan: str) -> list[Access]:
-    """Return how the tables of a plan are read, in its order; nothing for a text that is no plan."""
+    """Return the table accesses of a plan in its order, or an empty list if the text is not a plan."""
     return list(read_plan(plan).accesses)
 
 
 def steps(plan: str) -> list[str]:
-    """Return what a plan does apart from reading tables: it sorts, it uses a temporary table."""
+    """Return the steps of a plan that do not read tables, for example sorting."""
     return list(read_plan(plan).steps)
 
 
@@ -164,7 +171,7 @@ def _tables(node: Any) -> Iterator[Access]:
             yield from _tables(part)
     elif isinstance(node, dict):
         found = _access(cast(Node, node))
-        # Of format 2 a table's inputs are read before it; of the others what is inside comes after.
+        # A table is yielded before the nodes inside it, although JSON format 2 reads a table's inputs first.
         if found is not None:
             yield found
         for part in node.values():
@@ -172,7 +179,7 @@ def _tables(node: Any) -> Iterator[Access]:
 
 
 def _access(node: Node) -> Access | None:
-    """Return how a node reads a table, None where it reads none."""
+    """Return how a node reads a table, or None if the node reads no table."""
     if "table_name" not in node or "access_type" not in node:
         return None
     kind, key = str(node["access_type"])[:MAX_NAME], node.get("key")
@@ -234,9 +241,10 @@ def _time(root: Node) -> float | None:
 
 
 def measured(text: str | None) -> tuple[float | None, float | None]:
-    """Return what ANALYZE measured: milliseconds, and rows read of tables; None where it does not say.
+    """Return the time in ms and the number of table rows that ANALYZE measured. Missing values are None.
 
-    MariaDB says it as r_ fields of its JSON; MySQL's EXPLAIN ANALYZE is a tree of texts, whose first line is the whole.
+    MariaDB reports them as r_ fields of its JSON. MySQL's EXPLAIN ANALYZE prints a text tree whose first line has the
+    total.
     """
     if found := _ACTUAL.search(text or ""):
         return _number(found[1]), None
@@ -246,7 +254,7 @@ def measured(text: str | None) -> tuple[float | None, float | None]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number as JSON or a text has it; None for what is none, or not finite."""
+    """Return a value of JSON or text as a number, or None if it is not a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -255,26 +263,29 @@ def _number(value: Any) -> float | None:
 
 
 class Change(NamedTuple):
-    """One thing in which two plans differ."""
+    """One difference between two plans."""
 
     word: str
     text: str
 
 
 def plan_changes(before: str, after: str) -> list[Change]:
-    """Return what differs between two plans of a statement, a change for each table and step; worst first."""
+    """Return the differences between two plans of a statement, one change per table and step, the worst first."""
     a, b = read_plan(before), read_plan(after)
     found = [*_of_tables(a, b), *_of_steps(a, b)]
     return sorted(found, key=lambda change: CLASSES.index(change.word))
 
 
 def changes(before: str, after: str) -> list[str]:
-    """Return what differs between two plans of a statement, a sentence for each table and step."""
+    """Return the differences between two plans of a statement as sentences, one per table and step."""
     return [change.text for change in plan_changes(before, after)]
 
 
 def merged(texts: Iterable[str]) -> list[str]:
-    """Return changes in their order, those that differ only in numbers of rows as one: `ref by k, 1 to 4 rows`."""
+    """Return the changes in their order.
+
+    Changes that differ only in row numbers become one: `ref by k, 1 to 4 rows`.
+    """
     found: dict[str, list[list[int]]] = {}
     for text in texts:
         numbers = [int(number.replace(",", "")) for number in _ROWS.findall(text)]
@@ -288,14 +299,14 @@ def _range(numbers: Iterable[int]) -> str:
 
 
 def worst(words: list[str]) -> str:
-    """Return the worst of classes; `same` where there is none."""
+    """Return the worst of these classes, or `same` if the list is empty."""
     return min(words, key=CLASSES.index, default=SAME)
 
 
 def agreeing(a: Mapping[tuple[str, int], str], b: Mapping[tuple[str, int], str]) -> set[str]:
-    """Return the digests of which both sides have a plan, and none of their samples is run in another way.
+    """Return the digests whose samples all read their tables in the same way on both sides.
 
-    `a` and `b`: plans as JSON by digest and number of the sample.
+    Samples without a plan on both sides are ignored. `a` and `b`: plans as JSON by digest and sample number.
     """
     words: dict[str, list[str]] = {}
     for digest, number in sorted(a.keys() & b.keys()):
@@ -318,7 +329,7 @@ def _of_tables(a: Plan, b: Plan) -> list[Change]:
 
 
 def _of_table(table: str, a: Access | None, b: Access | None, plan_a: Plan, plan_b: Plan) -> Change | None:
-    """Return how the reading of one table differs, None where it does not."""
+    """Return how the access to one table differs, or None if it does not."""
     if a is None or b is None:
         word = SCAN if b is not None and b.is_scan and plan_a.accesses else ACCESS
         sides = (a or plan_a.message or "not read", b or plan_b.message or "not read")
@@ -334,7 +345,7 @@ def _of_table(table: str, a: Access | None, b: Access | None, plan_a: Plan, plan
 
 
 def _apart(a: int | None, b: int | None) -> bool:
-    """Whether two estimates are apart by ten times, and matter."""
+    """Return whether two estimates differ by a factor of TIMES_APART and the larger one is at least MIN_ROWS."""
     if a is None or b is None or max(a, b) < MIN_ROWS:
         return False
     return max(a, b) >= TIMES_APART * max(min(a, b), 1)
@@ -348,7 +359,7 @@ def _of_steps(a: Plan, b: Plan) -> list[Change]:
 
 
 def measured_text(a: str | None, b: str | None) -> str | None:
-    """Return what ANALYZE measured on both servers; None where it was not asked, or one does not say."""
+    """Return the times and rows that ANALYZE measured on both servers, or None if one of the times is missing."""
     (time_a, rows_a), (time_b, rows_b) = measured(a), measured(b)
     if time_a is None or time_b is None:
         return None
@@ -357,7 +368,10 @@ def measured_text(a: str | None, b: str | None) -> str | None:
 
 
 def cost_text(a: str | None, b: str | None) -> str | None:
-    """Return what both optimizers think it costs; None where one does not say. Of two families they don't compare."""
+    """Return the cost estimates of both optimizers, or None if one is missing.
+
+    Costs of MySQL and MariaDB are not comparable.
+    """
     costs = (read_plan(a).cost, read_plan(b).cost)
     if None in costs:
         return None
@@ -365,12 +379,12 @@ def cost_text(a: str | None, b: str | None) -> str | None:
 
 
 def new_entry() -> PlanEntry:
-    """Return a digest of which nothing is known yet."""
+    """Return a plan entry of a digest that has no plans yet."""
     return {"a": {}, "b": {}, "server_digest": {}, "changes": [], "class": None}
 
 
 def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict[str, PlanEntry]:
-    """Return {digest: {a: {json, tree, error}, b, server_digest, changes, class}} of the first runs that have any."""
+    """Return the plan entries by digest, from the first run of each side that has query plans."""
     plans: dict[str, PlanEntry] = {}
     for letter, rounds in sides.items():
         run = next((run for run in rounds if (run.path / "query_plans.parquet").exists()), None)
@@ -384,10 +398,12 @@ def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict
 
 
 def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, PlanEntry]:
-    """Return the same of a plans folder: of several samples, the plans of the one that differs worst.
+    """Return the plan entries of a plans folder by digest.
 
-    `changes` are those of all samples, each once, with the least and most rows; `samples`: how many were asked,
-    `differing`: of how many they differ.
+    Of several samples, the one with the worst difference is kept.
+
+    `changes` combines the changes of all samples, with the least and the greatest number of rows. `samples`: number of
+    samples that were asked. `differing`: number of samples whose plans differ.
     """
     plans: dict[str, PlanEntry] = {}
     samples: dict[int, PlanEntry] = {}
@@ -438,7 +454,7 @@ def _compared(a: PlanSide, b: PlanSide) -> list[Change]:
 
 
 def error_number(error: object) -> str:
-    """Return an error's number; its text may hold literal values."""
+    """Return only the number of an error, because its text may contain literal values."""
     first = str(error).partition(" ")[0]
     if not first.isdigit():
         return "no answer"
@@ -446,7 +462,7 @@ def error_number(error: object) -> str:
 
 
 def _joined(samples: list[PlanEntry]) -> PlanEntry:
-    """Return one entry for all samples of a digest."""
+    """Return one entry that combines all samples of a digest."""
     samples = samples or [new_entry()]
     for sample in samples:
         _judge(sample)
@@ -462,6 +478,6 @@ def _joined(samples: list[PlanEntry]) -> PlanEntry:
 
 
 def _with_counters(side: PlanSide, samples: list[PlanSide]) -> PlanSide:
-    """Return a side with the counters of the first sample that has any."""
+    """Return a side with the counters of the first sample that has counters."""
     counters = next((sample["counters"] for sample in samples if "counters" in sample), None)
     return side if counters is None else {**side, "counters": counters}

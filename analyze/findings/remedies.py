@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say why a statement fails, and what is to be done before the move: cause and remedy by group, what breaks first.
+"""Find the cause and remedy of each change, and group the statements by cause. Failures come first.
 
-The cause comes from the error number, from the settings that decide about it and differ, and from what lint knows of
-the text.
+The cause follows from the error number, from differing settings, and from lint's rules on the text.
 """
 
 import re
@@ -41,15 +40,15 @@ MORE_WORK = {
     "execution": "compare versions, buffer pools and data, because B does more work for the same plan",
     "write": "compare durability settings and triggers, because B does more work for each write",
 }
-# Reasons of other results behind which another column may stand, and what of a column may make other results.
+# BY_DATA: reasons for different results that may come from a difference of a column. OF_DATA: fields of such a column.
 BY_DATA = frozenset({None, "asks_server", "ties", "concat_unsorted", "server_writes", *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
-A_MODES = "run B with the sql_mode of A"  # as remedies of causes.tsv begin
+A_MODES = "run B with the sql_mode of A"  # first words of the sql_mode remedy in causes.tsv
 REMEDY_OF_BOTH = "set up A like production, and compare again"
 
 
 class Cause(NamedTuple):
-    """Why, and what to do, each in a few words."""
+    """A cause and its remedy, both as short texts."""
 
     text: str
     remedy: str
@@ -63,10 +62,10 @@ def cause_of(
     message: str | None = None,
     compared: bool = False,
 ) -> Cause:
-    """Return why a normalised statement fails with an error number: without a known cause, its message.
+    """Return why a normalised statement fails with an error number. If the cause is unknown, return the error message.
 
-    `rules`: of lint, on the way from A to B. `differences`: of the servers, that concern the statement. `compared`:
-    these are all, so a mode that is not among them is the same on both.
+    `rules`: lint's rules for the step from A to B. `differences`: server differences that concern the statement.
+    `compared`: the list of differences is complete, so an SQL mode that it lacks is equal on both sides.
     """
     line = of_error(errno)
     if line is None:
@@ -85,7 +84,7 @@ def cause_of(
 
 
 def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
-    """Return a cause with what differs, and how to run B as A."""
+    """Return a cause extended by the difference and by the remedy that makes B like A."""
     name, text, as_a = difference.name, difference.text, remedy_of(difference)
     if difference.kind == "setting":
         text = text if text.startswith(f"{name}: only ") else text.replace(f"{name}: ", f"{name} is ", 1)
@@ -100,19 +99,19 @@ def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
 
 
 def of_result(row: ResultsRow) -> Cause:
-    """Return the cause of a row of results.sql: the reason that is known, or how it differs."""
+    """Return the cause of a row of results.sql: its known reason, or else the kind of difference."""
     found = RESULT_KINDS[row["kind"]] if row["reason"] is None else RESULT_REASONS[row["reason"]]
     return Cause(found.words, found.remedy)
 
 
 def of_rule(rule: Rule) -> Cause:
-    """Return a rule's advice as a cause (its first sentence) and a remedy (the rest)."""
+    """Return a rule's advice as a cause (first sentence) and a remedy (the other sentences)."""
     text, _, remedy = rule.advice.partition(". ")
     return Cause(text.rstrip("."), (remedy[:1].lower() + remedy[1:]).rstrip(".") or "change these statements")
 
 
 def rules_between(report: Report, effect: str) -> list[Rule]:
-    """Return lint's rules on what fails (or changes) on the way from A to B; without B's version none."""
+    """Return lint's rules with this effect for the step from A to B. The list is empty if B's version is unknown."""
     versions = [str(run.target.get("version") or "") for run in report.runs]
     source, target = (tape_version(said) for said in versions)
     if target is None:
@@ -121,7 +120,7 @@ def rules_between(report: Report, effect: str) -> list[Rule]:
 
 
 def first_rule(rules: Sequence[Rule], statement: str) -> Rule | None:
-    """Return the first rule that a normalised statement meets."""
+    """Return the first rule that matches a normalised statement."""
     return next((rule for rule in rules if _found(rule, statement.lower())), None)
 
 
@@ -132,17 +131,17 @@ def _found(rule: Rule, text: str) -> bool:
 
 @dataclass
 class Task:
-    """One group of statements with one cause. `digests`: how many events each has, the first one first.
+    """A group of statements with one cause. `digests`: number of events by digest, root errors first.
 
-    `inconclusive`: they take longer, but their times do not prove that B is the cause. `following`: digests
-    that fail since another one of the group failed. `results`: other results that follow from it, by digest.
-    `sessions`: how many could not connect or were lost by it, and `not_sent`: events that were not sent since.
+    `inconclusive`: the statements take longer, but their times do not prove that B is the cause. `following`: digests
+    that fail because another digest of the group failed. `results`: different results that follow from the cause, by
+    digest. `sessions`: sessions without a connection. `not_sent`: events that these sessions could not send.
     """
 
     part: str
     cause: str
     remedy: str
-    expected: bool = False  # two servers that are both right may differ so
+    expected: bool = False  # two correct servers may differ in this way
     lost_ns: int = 0
     digests: dict[str | None, int] = field(default_factory=dict)
     inconclusive: bool = False
@@ -153,16 +152,16 @@ class Task:
 
     @property
     def events(self) -> int:
-        """All events of the group."""
+        """The number of events of the group."""
         return sum(self.digests.values())
 
     @property
     def shown(self) -> list[str | None]:
-        """The digests to show: its own, else those that follow from it."""
+        """The digests to show: those of the group, or those with following results if the group has none."""
         return list(self.digests or self.results)
 
     def said(self) -> str:
-        """Return it as one sentence."""
+        """Return the task as one sentence."""
         what = {BREAKS: "error", ELSE: "different result", SLOW: "event"}[self.part]
         lost = ""
         if self.part == SLOW and self.lost_ns < 0:
@@ -187,7 +186,10 @@ class Task:
 
 
 def to_do(report: Report) -> list[Task]:
-    """Return the groups: what breaks, then other results, then what is slower; inside each what matters most first."""
+    """Return the tasks: failures, then different results, then slower statements.
+
+    Within each part, large tasks come first.
+    """
     tasks: dict[tuple[str, str, bool], Task] = {}
     roots = roots_of(report.answers["errors"], texts_of(report), report.tables)
     causes = _Causes(report, roots)
@@ -211,7 +213,7 @@ def to_do(report: Report) -> list[Task]:
     for task in tasks.values():
         if task.part == SLOW:
             _add_counters(report, task)
-            continue  # in the order of the report: what lost most comes first
+            continue  # keep the order of the report, which begins with the most time lost
         task.digests = dict(
             sorted(task.digests.items(), key=lambda item: (item[0] in task.following, -item[1], item[0] or ""))
         )
@@ -229,14 +231,14 @@ def texts_of(report: Report) -> dict[str, str]:
 
 
 def _task(tasks: dict[tuple[str, str, bool], Task], part: str, cause: Cause, expected: bool = False) -> Task:
-    """Return the group of a cause."""
+    """Return the task of a cause. A new task is added if none exists."""
     return tasks.setdefault((part, cause.text, False), Task(part, cause.text, cause.remedy, expected))
 
 
 class _Causes:
-    """The causes of errors: of statements, of sessions, and those from which other results follow.
+    """Causes of failed statements, of lost sessions and of different results.
 
-    `roots`: by digest, the error whose cause is its own.
+    `roots`: by digest, the root error that its own error follows from.
     """
 
     def __init__(self, report: Report, roots: Mapping[str, ErrorsRow]) -> None:
@@ -258,13 +260,13 @@ class _Causes:
         return cause
 
     def of_session(self, row: LostSessionsRow) -> Cause:
-        """Return why sessions of a row of lost_sessions.sql have no connection."""
+        """Return why the sessions of a row of lost_sessions.sql have no connection."""
         servers = self._report.servers
         settings = [each for each in (*servers.differences, *servers.quiet) if each.kind == "setting"]
         return cause_of(row["errno"], "", (), settings, row["error"])
 
     def of_root(self, row: ResultsRow) -> tuple[str, Cause] | None:
-        """Return the part and cause of the error or write from which a row of results.sql follows, None without one."""
+        """Return the part and cause of the error or write that a row of results.sql follows from, or None."""
         if row["known"] is not None:
             return None
         if row["reason"] != "write_changed_others":
@@ -276,7 +278,7 @@ class _Causes:
         return self.of_root(first) or (ELSE, self.of_result(first))
 
     def of_result(self, row: ResultsRow) -> Cause:
-        """Return the cause of a row of results.sql that follows from no other one."""
+        """Return the cause of a row of results.sql that does not follow from an earlier error or write."""
         if row["reason"] in BY_DATA:
             digest = row["digest"] or ""
             if difference := _other_object(self._report, digest):
@@ -306,7 +308,7 @@ class _Causes:
 
 
 def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, str | None, int, int]]:
-    """Yield part, cause, whether it is to be expected, digest, events and lost time."""
+    """Yield (part, cause, expected, digest, events, lost time in ns) for each change."""
     for error in report.answers["errors"]:
         if error["what"] in NEW_ERRORS and error["digest"] is not None:
             yield BREAKS, causes.of_error(error), False, error["digest"], error["events"], 0
@@ -321,7 +323,10 @@ def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, 
 
 
 def _other_object(report: Report, digest: str) -> ServerDifference | None:
-    """Return what differs and may make other results: first what writes by itself, then a column, then a setting."""
+    """Return the difference that may change results.
+
+    Events and triggers come first, then views, columns and settings.
+    """
     found = differences_of(report, digest)
     return next(
         (
@@ -335,19 +340,19 @@ def _other_object(report: Report, digest: str) -> ServerDifference | None:
 
 
 def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, DigestEntry]]:
-    """Yield what may be slower where a difference of servers or plans explains it."""
+    """Yield digests that may be slower, each with the server or plan difference that explains it."""
     for entry in report.digests:
         if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry)):
             yield _priced(report, cause), entry
 
 
 def _priced(report: Report, cause: Cause) -> Cause:
-    """Return a cause with the remedy that fits where DDL was tried: B is not to be made as A was."""
+    """Return a cause with the remedy for tried DDL. B has the DDL on purpose, so it should not become like A."""
     return Cause(cause.text, PRICE) if report.settings.ddl else cause
 
 
 def _why_slower(report: Report, entry: DigestEntry) -> Cause:
-    """Return what may have made a digest slower: a difference of the servers, or of the plans."""
+    """Return the possible cause of a slower digest: a difference of the servers or of the plans."""
     if entry["note"]:
         return Cause(
             "most events take longer, but a few took much longer in A", "compare the distributions of both sides"
@@ -362,19 +367,19 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
 
 
 def _add_counters(report: Report, task: Task) -> None:
-    """Put what the servers counted for a group's digests into its cause."""
+    """Add the differing counters of a task's digests to its cause."""
     reasons = [reason_of(report, entry) for entry in report.digests if entry["digest"] in task.digests]
     if counted := [reason for reason in reasons if reason.works and _group(reason) == task.cause]:
         task.cause = slower_because(counted)
 
 
 def _group(reason: Reason) -> str:
-    """Return what the digests of one cause have in common, without their numbers."""
+    """Return the text that the digests of one cause share, without their numbers."""
     return reason.difference.text if reason.difference else reason.works[0].says
 
 
 def _difference_as_cause(report: Report, entry: DigestEntry) -> Cause | None:
-    """Return the difference of the servers, of the plans, or of the counters, that concerns a digest."""
+    """Return the difference of servers, counters or plans that may explain a digest, or None."""
     reason = reason_of(report, entry)
     if reason.difference:
         return Cause(reason.difference.text, f"{remedy_of(reason.difference)}, {AGAIN}")

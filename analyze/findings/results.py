@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Name the ways in which results differ, and find the differences that nothing in the statement explains."""
+"""Classify the differences in results, and find those without an explanation in the statement."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,30 +9,30 @@ from ...schemas.result_names import RESULT_REASONS
 from ..model import Report, sides_of
 from ..rows import ResultsRow
 
-MAX_UNPROVEN = 0.01  # of a digest's events: above it there is no yes
-# Reasons that nothing proves.
+MAX_UNPROVEN = 0.01  # share of a digest's events; above it the answer cannot be yes
+# Reasons that are possible but not proven.
 PERHAPS = frozenset(code for code, reason in RESULT_REASONS.items() if reason.unproven)
 
 
 def unexplained(report: Report) -> Iterator[ResultsRow]:
-    """Yield the rows of results.sql that no likely reason is known for."""
+    """Yield the rows of results.sql without a known reason."""
     return (row for row in report.answers["results"] if row["known"] is None)
 
 
 def against_b(report: Report) -> set[str | None]:
-    """Return the digests that return something else, and neither the statement nor the replay may be why."""
+    """Return the digests with different results that neither the statement nor the replay may explain."""
     return {row["digest"] for row in unexplained(report) if row["kind"] != "warnings" and not unproven(row)}
 
 
 def unproven(row: ResultsRow) -> bool:
-    """Whether a row of results.sql may have a reason that is not B, and nothing proves it."""
+    """Return whether the reason of a row of results.sql is possible but not proven."""
     return row["reason"] in PERHAPS
 
 
 def unproven_sentences(report: Report) -> tuple[list[str], bool]:
-    """Return what is said of results that differ for unproven reasons, a sentence for each, and whether they are many.
+    """Return a short sentence for each unproven reason of different results, and whether many events are concerned.
 
-    Many: more than MAX_UNPROVEN of the events of a digest. In few words, without a full stop.
+    Many: more than MAX_UNPROVEN of the events of a digest. The sentences have no full stop.
     """
     others = against_b(report)
     found: dict[str, Counter[str | None]] = {}

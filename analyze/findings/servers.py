@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List how the two servers differ in schemas, statistics, settings and events, a sentence for each.
+"""List the differences of the two servers in schemas, statistics, settings and events, one sentence each.
 
-Settings that change how statements run are named; the rest is a table. An event that one side runs writes without a
-client. A statement also uses the tables that the definitions of its views and routines name.
+Settings that change how statements run are named. All other settings appear only in a table. A scheduled event that
+only one side runs changes data without a client. A statement also uses the tables in the definitions of its views and
+routines.
 """
 
 import json
@@ -23,7 +24,7 @@ from ..rows import SchemaDifferencesRow
 from .causes import is_told, tables_of_digests
 from .unseen import problem_of
 
-# What a server says of an object: those of its facts that are read by name.
+# Fields of a schema object that this module reads by name.
 Facts = TypedDict(
     "Facts",
     {
@@ -41,7 +42,7 @@ Facts = TypedDict(
 )
 Say = Callable[[SchemaDifferencesRow], str]
 OF_EVENTS: tuple[Literal["does", "every", "unit"], ...] = ("does", "every", "unit")
-# What each fact is called in a sentence.
+# Text for each field of a schema object.
 WORDS = {
     "type": "type",
     "nullable": "nullable",
@@ -84,7 +85,7 @@ KINDS = {
     "partition": "partitions",
     "statistics": "table",
 }
-# Facts that follow from another one: where that differs, they are not said again.
+# Maps a field to the fields that it depends on. If one of these differs, the field itself is not reported.
 FOLLOW = {
     "charset": ("type",),
     "collation": ("charset", "type"),
@@ -96,7 +97,7 @@ FOLLOW = {
     "modes": ("parameters",),
 }
 NAMED_ON_TABLE = ("index", "trigger", "foreign_key", "foreign_key_rule", "check")
-# How much a kind of difference weighs, most first; what is not named comes after.
+# Sort weight of each kind of difference, most important first. Unlisted kinds come last.
 WEIGHTS = {
     "schema": 0,
     "table": 1,
@@ -116,18 +117,18 @@ WEIGHTS = {
 }
 LIGHT_FACTS = frozenset({"rows", "next_id", "cardinality", "row_format", "position", "default", "extra"})
 MAX_VALUE = 60
-LONG_VALUE = 80  # of both sides: a list that long shows only what differs
+LONG_VALUE = 80  # total length of both values; longer lists show only their differences
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
-# What an empty value stands for (MySQL 5.7 and earlier, not on Windows).
+# Meaning of an empty value (MySQL 5.7 and earlier, except on Windows).
 EMPTY_MEANS = {"innodb_flush_method": "fsync"}
-# The largest numbers of 32 and 64 bits: a limit of that size is none.
+# The largest numbers of 32, 63 and 64 bits. A limit of this size means no limit.
 NO_LIMIT = frozenset(str(2**bits - 1) for bits in (32, 63, 64))
 OLD_NAMES = {
     "tx_isolation": "transaction_isolation",
     "tx_read_only": "transaction_read_only",
     "storage_engine": "default_storage_engine",
 }
-# Parts of the names of variables that differ between any two servers and say nothing about how statements run.
+# Parts of variable names that differ between any two servers and do not affect how statements run.
 SERVERS_OWN = (
     "host",
     "port",
@@ -167,10 +168,10 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class Objects:
-    """What both servers have, by bare name.
+    """Schema objects of both servers, by bare name.
 
-    `tables` has the views as well. `views`, `routines` and `triggers` (by table) have the words that define them.
-    `written` has the tables that each routine writes itself.
+    `tables` includes the views. `views`, `routines` and `triggers` (by table) contain the words of their definitions.
+    `written` contains the tables that each routine writes directly.
     """
 
     tables: frozenset[str]
@@ -181,7 +182,7 @@ class Objects:
 
     @classmethod
     def of(cls, database: AnalysisDatabase) -> Self:
-        """Return those of both sides. The database has the view schema_fact."""
+        """Return the objects of both sides. The database has the view schema_fact."""
         found: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in ("table", "view", "routine", "trigger")}
         written = dict[str, frozenset[str]]()
         for kind, name, definition in database.con.execute(DEFINITIONS).fetchall():
@@ -193,7 +194,7 @@ class Objects:
         )
 
     def behind(self, words: Iterable[str]) -> frozenset[str]:
-        """Return words, and all that is named by the views and routines among them."""
+        """Return these words and all words in the definitions of the views and routines among them, recursively."""
         known, new = set[str](), set(words)
         while new:
             known |= new
@@ -202,13 +203,13 @@ class Objects:
         return frozenset(known)
 
     def writes(self, definition: object) -> frozenset[str]:
-        """Return the tables that a definition writes, by itself or through the routines that it calls."""
+        """Return the tables that a definition writes, directly or through the routines that it calls."""
         called = self.behind(words_of(definition)) & self.routines.keys()
         return written_by(definition).union(*(self.written[name] for name in called)) & self.tables
 
 
 def written_by(definition: object) -> frozenset[str]:
-    """Return the names behind INSERT, UPDATE, DELETE and the like in a definition."""
+    """Return the names after INSERT, UPDATE, DELETE and similar words in a definition."""
     return frozenset(_WRITTEN.findall(str(definition or "").replace("`", "").lower()))
 
 
@@ -220,9 +221,9 @@ def words_of(definition: object) -> frozenset[str]:
 def seen_through(
     database: AnalysisDatabase, tables: Mapping[str, frozenset[str]]
 ) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Return the tables and the routines that each digest reaches, by itself or through views, routines and triggers.
+    """Return the tables and the routines that each digest reaches, directly or through views, routines and triggers.
 
-    `tables`: those that it names. The database has the views schema_fact and tape_digest.
+    `tables`: the tables that each digest names. The database has the views schema_fact and tape_digest.
     """
     objects, reached, routines = Objects.of(database), dict(tables), dict[str, frozenset[str]]()
     if not objects.views and not objects.routines and not objects.triggers:
@@ -239,9 +240,11 @@ def seen_through(
 
 
 def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Variable]:
-    """Return the variables that differ and may matter: name, a, b; None where a server has none of that name.
+    """Return the variables that differ and may matter, with their values.
 
-    Those that both servers have come first.
+    The value is None if a server lacks the variable.
+
+    Variables that both servers have come first.
     """
     rows: list[Variable] = []
     for name in sorted(a.keys() | b.keys()):
@@ -257,7 +260,7 @@ def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Variable]:
 def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool = True) -> list[ServerDifference]:
     """Return the differing settings that may change how statements run, most important first.
 
-    The optimizer's switches of two families have defaults of their own: those are folded.
+    optimizer_switch is folded for servers of different families, because each family has its own defaults.
     """
     old = {new: name for name, new in OLD_NAMES.items() if name in b and new not in b}
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
@@ -272,7 +275,7 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
-    """Yield the difference of one setting; of lists only what one side has and the other could have."""
+    """Yield the difference of one setting. For lists, only entries that the other server could also have are shown."""
     if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)) or {a, b} <= NO_LIMIT:
         return
     if name == "sql_mode":
@@ -286,7 +289,7 @@ def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifferen
 
 
 def _modes(a: str, b: str) -> tuple[str, bool]:
-    """Return what the two sql_modes have not in common, and whether a release's removal is all of it."""
+    """Return the SQL modes that only one side has, and whether all of them are modes that a release removed."""
     sides = [{mode for mode in text.split(",") if mode} for text in (a, b)]
     only = [sides[0] - sides[1], sides[1] - sides[0]]
     if not any(only):
@@ -298,7 +301,10 @@ def _modes(a: str, b: str) -> tuple[str, bool]:
 
 
 def _flags(a: str, b: str) -> tuple[str, bool]:
-    """Return the optimizer's switches that both servers have and that differ; those of one version alone are folded."""
+    """Return the optimizer switches of both servers that differ, and whether the difference is folded.
+
+    The difference is folded if only switches of one version differ.
+    """
     sides = [dict(flag.partition("=")[::2] for flag in text.split(",") if flag) for text in (a, b)]
     both = [name for name in sides[0] if name in sides[1] and sides[0][name] != sides[1][name]]
     if both:
@@ -310,7 +316,10 @@ def _flags(a: str, b: str) -> tuple[str, bool]:
 
 
 def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
-    """Return two values for people: of long lists only what differs, with room to wrap; what is not there, in words."""
+    """Return two values for display. Long lists show only their differences, with spaces so that lines can wrap.
+
+    A missing or an empty value is described by a phrase.
+    """
     if a and b and len(a) + len(b) > LONG_VALUE and "," in a and "," in b:
         sides = [[part for part in text.split(",") if part] for text in (a, b)]
         same = set(sides[0]) & set(sides[1])
@@ -329,9 +338,10 @@ def _value_text(value: str | None) -> str:
 def event_differences(
     database: AnalysisDatabase, variables: Mapping[str, Mapping[str, object]]
 ) -> Iterator[ServerDifference]:
-    """Yield each event that one side runs and the other does not, or differently, for each table of the tape it names.
+    """Yield a difference for each scheduled event that differs or that only one side runs.
 
-    `variables`: of both sides, by letter. The database has the views schema_fact and tape_digest.
+    An event that names several tables of the tape is yielded once per table. `variables`: by side. The database has the
+    views schema_fact and tape_digest.
     """
     scheduler = {side: str(known.get("event_scheduler") or "").upper() for side, known in variables.items()}
     if not all(scheduler.values()):
@@ -359,12 +369,12 @@ def event_differences(
 
 
 def _is_other(a: Facts, b: Facts) -> bool:
-    """Whether an event does something else, or at other times, on the other side."""
+    """Return whether the body or the schedule of a scheduled event differs between the sides."""
     return any(a[fact] != b[fact] for fact in OF_EVENTS if fact in a and fact in b)
 
 
 def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:
-    """Return how many digests name each table of the tape, and their time on it."""
+    """Return the number of digests that name each table of the tape, and their time on the tape in ns."""
     rows = database.con.execute("SELECT tables, coalesce(duration_ns, 0) FROM tape_digest WHERE tables IS NOT NULL")
     found: dict[str, tuple[int, int]] = {}
     for names, time in rows.fetchall():
@@ -375,7 +385,10 @@ def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:
 
 
 def name_server_writes(report: Report) -> None:
-    """Put an event or trigger of one side that is on a statement's tables in the place of a race."""
+    """Replace the reason `perhaps_race` by `server_writes` if a writing event or trigger differs.
+
+    The event or trigger must concern a table of the statement.
+    """
     writers = [each for each in report.servers.differences if each.kind in WRITERS]
     for row in report.answers["results"]:
         tables = report.tables.get(row["digest"] or "", frozenset())
@@ -384,24 +397,24 @@ def name_server_writes(report: Report) -> None:
 
 
 class Side(NamedTuple):
-    """One server, as a run or a folder of plans keeps it: its `target`, and where its schema facts are."""
+    """One server, as a run or a plans folder recorded it. `facts`: SQL source of its schema facts."""
 
     target: ServerInfo
     facts: str
 
     @property
     def variables(self) -> dict[str, str | None]:
-        """Its global variables."""
+        """The global variables of the server."""
         return self.target.get("variables") or {}
 
     @property
     def family(self) -> str:
-        """`mariadb` or `mysql`."""
+        """The family of the server: `mariadb` or `mysql`."""
         return "mariadb" if "mariadb" in str(self.target.get("version", "")).lower() else "mysql"
 
     @property
     def release(self) -> tuple[str, list[str]]:
-        """The family, and the first two numbers of the version."""
+        """The family of the server and the first two numbers of its version."""
         return self.family, re.findall(r"\d+", str(self.target.get("version", "")))[:2]
 
 
@@ -411,7 +424,7 @@ def side_of(run: Folder) -> Side:
 
 
 def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
-    """Return in what two servers differ. The database has the view tape_digest."""
+    """Return the differences of two servers. The database has the view tape_digest."""
     con = database.con
     con.execute(
         f"CREATE OR REPLACE TEMP VIEW schema_fact AS SELECT 'a' AS run, * FROM {a.facts}"
@@ -435,7 +448,7 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
 
 
 def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDifference]:
-    """Yield the character sets that have another default collation. The connection has the view schema_fact."""
+    """Yield the character sets whose default collation differs. The connection has the view schema_fact."""
     rows = con.execute(
         "SELECT name, min(facts ->> '$.collation') FILTER (run = 'a') AS a,"
         " min(facts ->> '$.collation') FILTER (run = 'b') AS b FROM schema_fact WHERE kind = 'charset'"
@@ -447,14 +460,14 @@ def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDiffer
 
 
 def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:
-    """Order differences: what the tape uses first; inside that by kind, then by time on the tape."""
+    """Return a sort key: objects that the tape uses first, then by kind, then by time on the tape."""
     unused = difference.kind not in ("setting", "schema") and not difference.digests
     light = difference.fact in LIGHT_FACTS
     return difference.folded, unused, WEIGHTS.get(difference.kind, 9) + 4 * light, light, -difference.tape_ns
 
 
 def _schema_differences(rows: Sequence[SchemaDifferencesRow], objects: Objects) -> Iterable[ServerDifference]:
-    """Yield the differences of schemas; a fact that follows from another one that differs is left out."""
+    """Yield the differences of schemas. A field that depends on another differing field is left out (FOLLOW)."""
     seen = {(row["kind"], row["db"], row["tbl"], row["name"], row["fact"]) for row in rows}
     other_rows = {(row["db"], row["tbl"]) for row in rows if row["fact"] == "rows"}
     for row in rows:
@@ -475,14 +488,17 @@ def _schema_differences(rows: Sequence[SchemaDifferencesRow], objects: Objects) 
 
 
 def _body(row: SchemaDifferencesRow, facts: str | None) -> object:
-    """Return what a trigger or routine does on a side: of one that a side lacks, it is among the other side's facts."""
+    """Return the body of a trigger or routine on one side, or None if `facts` does not contain it.
+
+    If the other side lacks the object, `facts` contains all of its fields.
+    """
     if row["fact"]:
         return facts if row["fact"] == "does" else None
     return loaded(facts).get("does")
 
 
 def _object(row: SchemaDifferencesRow) -> str:
-    """Return an object's name: `orders.k_user`; the schema is named where the table is not."""
+    """Return an object's name, for example `orders.k_user`. Without a table the name starts with the schema."""
     return ".".join(part for part in (row["tbl"] or row["db"], row["name"]) if part)
 
 
@@ -503,7 +519,7 @@ def _lacks(letter: str) -> Say:
 
 
 def _kind_of(kind: str, facts: str | None) -> str:
-    """Return what an object is: a table may be a view, a routine is a procedure or a function."""
+    """Return the kind of an object. Views are separated from tables, and procedures from functions."""
     said = loaded(facts)
     if kind == "table" and str(said.get("type", "")).upper() == "VIEW":
         return "view"
@@ -511,13 +527,13 @@ def _kind_of(kind: str, facts: str | None) -> str:
 
 
 def _of_columns(facts: str | None) -> str:
-    """Return ` (a, b)`: the columns of an index or key."""
+    """Return the columns of an index or key as ` (a, b)`, or ""."""
     found = loaded(facts).get("columns")
     return f" ({_shown(str(found).replace(',', ', '))})" if found else ""
 
 
 def loaded(facts: str | None) -> Facts:
-    """Return an object's facts; nothing for what is none."""
+    """Return an object's fields, or an empty dict if the text is not a JSON object."""
     try:
         found = json.loads(facts or "{}")
     except (ValueError, RecursionError):
@@ -544,7 +560,7 @@ def _differs(row: SchemaDifferencesRow) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value in a few words; nothing is `none`."""
+    """Return a value, shortened for display. None is shown as `none`."""
     text = "none" if value is None else str(value) or "''"
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 3] + "..."
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explain times: the work of one execution, the query cache, stalls and changes over time.
+"""Explain times by the work of one execution, the query cache, stalls and changes over time.
 
-The servers count pages, rows and syncs. They are divided by the executions of a read, or by the writes of a run.
+Server counters (pages, rows, syncs) are divided by the executions of a read, or by the number of writes of a run.
 """
 
 import json
@@ -23,13 +23,13 @@ from ..verdicts.verdict import FASTER, SLOWER
 from .plans import AGREE
 
 HANDLERS = tuple(f"Handler_read_{name}" for name in ("first", "key", "last", "next", "prev", "rnd", "rnd_next"))
-# Classes of statements that wait for what durability costs.
+# Classes of statements that wait for durable writes.
 DURABLE = frozenset({"write", "transaction", "ddl"})
 MAX_NAMED = 2
-WHOLE = 10  # numbers from here on have no decimals
-MIN_WRITES = 20  # fewer of them tell nothing of one
+WHOLE = 10  # larger numbers have no decimals
+MIN_WRITES = 20  # minimum number of writes for a mean per write
 MIN_CACHE_SHARE = 0.05
-PARTS = 20  # of a run, by relative_latency.sql
+PARTS = 20  # number of parts of a run in relative_latency.sql
 NOTICEABLE = 1.1
 CALM_PARTS = 3
 MIN_PERIODIC = 4
@@ -39,11 +39,13 @@ MIN_IN_PART = 20
 
 @dataclass(frozen=True)
 class Kind:
-    """Something that servers count. `counters`: those that a server has are added up.
+    """A kind of work that servers count. `counters`: names of counters. Those that a server has are added up.
 
-    `says`: a verb and what follows; `{}` is the number, `one|more` the form for 1 and for others. `least` and `times`:
-    a difference, and a ratio, that matter. `settings`: those that it depends on, most likely first. `of_none`: whether
-    none on one side is a number like others. MySQL 8.0 does not count the rows of COUNT(*) that it reads.
+    `says`: a verb and its object. `{}` is the number, `one|more` are the singular and plural forms. `least` and
+    `times`: the smallest difference and the smallest ratio that matter. `settings`: settings that influence the
+    counters, most likely first.
+
+    `of_none`: whether a count of 0 on one side is comparable. MySQL 8.0 does not count the rows that COUNT(*) reads.
     """
 
     says: str
@@ -54,7 +56,7 @@ class Kind:
     of_none: bool = True
 
 
-# Most telling first.
+# Kinds of work for one execution of a read, most important kind first.
 READS = (
     Kind("reads {} page|pages from disk", ("Innodb_pages_read",), 4, settings=("innodb_buffer_pool_size",)),
     Kind("merges sorted rows {} time|times on disk", ("Sort_merge_passes",), 1, settings=("sort_buffer_size",)),
@@ -99,7 +101,7 @@ WRITES = (
 
 
 class Work(NamedTuple):
-    """What one execution counts on both sides: `says` and `settings` of its kind, which of a list, and both numbers."""
+    """The work of one execution on both sides. `rank`: the place of its kind in the list of kinds."""
 
     rank: int
     says: str
@@ -109,7 +111,10 @@ class Work(NamedTuple):
 
 
 def differences(a: Mapping[str, float], b: Mapping[str, float], kinds: Iterable[Kind] = READS) -> list[Work]:
-    """Return what the sides count differently by far, most telling first. A counter that one lacks is not compared."""
+    """Return the large differences between the counters of both sides, most important first.
+
+    A counter that one side lacks is not compared.
+    """
     found = []
     for rank, kind in enumerate(kinds):
         known = [[side[name] for name in kind.counters if name in side] for side in (a, b)]
@@ -123,7 +128,10 @@ def differences(a: Mapping[str, float], b: Mapping[str, float], kinds: Iterable[
 
 
 def counted(text: str | None) -> dict[str, float]:
-    """Return the counters of one execution by name, as the run of a read left them; empty where there are none."""
+    """Return the counters of one execution by name, as the run recorded them for a read.
+
+    The dict is empty if the run recorded no counters.
+    """
     try:
         found = json.loads(text or "")["counters"]
         return {str(name): float(value) for name, value in found.items()}
@@ -132,7 +140,7 @@ def counted(text: str | None) -> dict[str, float]:
 
 
 def work_of(plan: PlanEntry | None) -> list[Work]:
-    """Return what differs in the counters of a digest's reads, where its plans agree."""
+    """Return the differing counters of a digest's reads if its plans agree."""
     if not plan or plan["class"] not in AGREE:
         return []
     a, b = (counted(side.get("counters")) for side in (plan["a"], plan["b"]))
@@ -140,33 +148,33 @@ def work_of(plan: PlanEntry | None) -> list[Work]:
 
 
 def work_sentence(plan: PlanEntry | None) -> str:
-    """Return what differs in the counters of a digest's reads as one sentence, "" where nothing does."""
+    """Return the differing counters of a digest's reads as one sentence, or "" if none differ."""
     works = work_of(plan)
     return f"plans agree; {work_text(works)}" if works else ""
 
 
 def work_of_writes(report: Report) -> list[Work]:
-    """Return what differs in the counters of the servers for each write of the runs."""
+    """Return the differing server counters per write of the runs."""
     a, b = (report.write_counters.get(side, {}) for side in ("a", "b"))
     return differences(a, b, WRITES)
 
 
 def more_work(report: Report, entry: DigestEntry) -> tuple[list[Work], str]:
-    """Return what B does more of for a digest, and for each of what: `execution` or `write`."""
+    """Return the extra work of B for a digest, and the unit of the work: `execution` or `write`."""
     is_write = entry["class"] in DURABLE
     works = work_of_writes(report) if is_write else work_of(report.query_plans.get(entry["digest"]))
     return [work for work in works if work.b > work.a], "write" if is_write else "execution"
 
 
 def settings_of(works: Iterable[Work]) -> list[str]:
-    """Return the settings that decide about these counters, most likely first."""
+    """Return the settings that influence these counters, most likely first."""
     return list(dict.fromkeys(name for work in works for name in work.settings))
 
 
 def work_text(works: Iterable[Work], each: str = "execution") -> str:
-    """Return at most MAX_NAMED differences as words: `for each execution B reads 225 pages from disk, A 0.2`.
+    """Return at most MAX_NAMED differences as text, like `for each execution B reads 225 pages from disk, A 0.2`.
 
-    The same kind of several digests is one range.
+    Differences of one kind from several digests become one range.
     """
     kinds: dict[tuple[int, str, bool], list[Work]] = {}
     for work in works:
@@ -180,7 +188,7 @@ def work_text(works: Iterable[Work], each: str = "execution") -> str:
 
 
 def _says(says: str, numbers: list[float]) -> str:
-    """Return what is said with its number; after 1 the first form, else the second."""
+    """Return a phrase of a Kind with its number inserted. The number 1 takes the singular form."""
     words = says.format(_range(numbers).replace(" ", "\0")).split(" ")
     one = _range(numbers) == "1"
     return " ".join(word.partition("|")[0 if one or "|" not in word else 2] for word in words).replace("\0", " ")
@@ -192,7 +200,7 @@ def _range(numbers: list[float]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a count: small ones with a decimal or two, unless they are whole."""
+    """Return a number as text. Small numbers have one or two decimals unless they are whole."""
     if value >= WHOLE or value == round(value):
         return count(round(value))
     return f"{value:.1f}".removesuffix(".0") if value >= 0.1 else f"{value:.2g}"
@@ -201,10 +209,9 @@ def number(value: float) -> str:
 def write_counters(
     con: duckdb.DuckDBPyConnection, sides: Mapping[str, Sequence[Folder]]
 ) -> dict[str, dict[str, float]]:
-    """Return {a or b: {counter: how much it grew for each write}}, all rounds together.
+    """Return {side: {counter: growth per write}} over all rounds.
 
-    A side is left out where its runs have no counters, or too few writes. A round is left out where the server was
-    started anew.
+    A side is left out if its runs have no counters or too few writes. A round is left out if the server restarted.
     """
     found: dict[str, dict[str, float]] = {}
     for letter, rounds in sides.items():
@@ -231,21 +238,21 @@ def _writes(con: duckdb.DuckDBPyConnection, run: Folder) -> int:
 
 
 class CacheUse(NamedTuple):
-    """What the rounds of one side did with the query cache: SELECTs of the whole server, and those from the cache."""
+    """Use of the query cache by one side: SELECTs of the whole server, and SELECTs answered from the cache."""
 
     hits: int
     selects: int
 
     @property
     def share(self) -> float:
-        """The part of the SELECTs that the cache answered."""
+        """The share of SELECTs that the cache answered."""
         return min(1.0, self.hits / self.selects) if self.selects else 0.0
 
 
 def cache_use(report: Report) -> dict[str, CacheUse]:
-    """Return it for each side whose servers have a query cache and were asked, all rounds together.
+    """Return the query cache use over all rounds, for each side whose servers reported query cache counters.
 
-    MySQL does not count a hit in Com_select, MariaDB does.
+    MariaDB counts a cache hit in Com_select. MySQL does not.
     """
     found: dict[str, CacheUse] = {}
     for letter, rounds in report.sides.items():
@@ -264,13 +271,13 @@ def cache_use(report: Report) -> dict[str, CacheUse]:
 
 
 def _more(before: dict[str, int], after: dict[str, int], name: str) -> int:
-    """Return by how much a counter grew; a server that was restarted counts from zero."""
+    """Return the growth of a counter. The counter of a restarted server starts at zero."""
     grown = after.get(name, 0) - before.get(name, 0)
     return grown if grown >= 0 else after.get(name, 0)
 
 
 def cache_sentence(report: Report) -> str | None:
-    """Return what is to be said of the query caches above the answer, None where they answered nothing."""
+    """Return the sentence on query caches above the answer, or None if no cache answered a SELECT."""
     said = [
         f"{letter.upper()} answered {_percent(use.share)} of its SELECTs from its query cache ({use.hits:,} of"
         f" {use.selects:,})"
@@ -288,10 +295,10 @@ def _percent(share: float) -> str:
 
 
 def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
-    """Return why most events of a digest went one way and its total the other; None where they agree.
+    """Return why a digest's ratio and its total time point in different directions, or None if they agree.
 
-    A ratio is that of the middle event, or of the mean logarithm: a few events that took very long weigh little in it,
-    and nearly all in the sum.
+    The ratio is that of the middle event, or of the mean logarithm. A few very long events have little effect on the
+    ratio and dominate the sum.
     """
     pair, ratio = entry["pair"], ratio_of(entry)
     if not pair or ratio is None or abs(pair["lost_ns"]) < report.settings.margin.ns:
@@ -309,13 +316,13 @@ def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
 
 
 def _cache(report: Report) -> str:
-    """Return that a query cache may be the reason, where one answered a good part."""
+    """Return a phrase that a query cache may be the reason, if a cache answered at least MIN_CACHE_SHARE."""
     sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
     return f"; the query cache of {' and '.join(sides)} answered some events" if sides else ""
 
 
 def observations(relative_latency: list[RelativeLatencyRow], stalls: list[StallsRow]) -> list[Observation]:
-    """Return what is to be said of each run, from the rows of these two analyses."""
+    """Return the observations on each run: warm-up, steadiness and stalls."""
     observed = []
     for run in sorted({row["run"] for row in relative_latency}):
         parts = [row for row in relative_latency if row["run"] == run and row["round"] == 1]
@@ -326,9 +333,10 @@ def observations(relative_latency: list[RelativeLatencyRow], stalls: list[Stalls
 
 
 def warm_after_ns(parts: list[RelativeLatencyRow]) -> int:
-    """Return when a run had warmed up: from then on three parts are as quick as its second half; 0 = from the start.
+    """Return when a run had warmed up, in ns. 0 means that it was warm from the start.
 
-    What was slower only later than in its first part is no warm-up: it has stalls, or was not steady.
+    From this time on, CALM_PARTS parts in a row are as fast as the second half of the run. Slow parts after a fast
+    first part are not a warm-up but stalls or unsteadiness.
     """
     if not _measurable(parts):
         return 0
@@ -343,7 +351,7 @@ def warm_after_ns(parts: list[RelativeLatencyRow]) -> int:
 
 
 def _slower_before(values: list[float], number: int) -> float:
-    """Return how many times as long statements took before that part as from it on: geometric means."""
+    """Return how many times longer statements took before a part than from this part on, by geometric means."""
     return exp(fmean(map(log, values[:number])) - fmean(map(log, values[number:])))
 
 
@@ -386,7 +394,7 @@ def _stalls(rows: list[StallsRow]) -> str:
 
 
 def period_s(rows: list[StallsRow]) -> float | None:
-    """Return the seconds between stalls that come evenly, None where they don't."""
+    """Return the seconds between regular stalls, or None if the stalls are irregular."""
     starts = sorted(row["at_ns"] for row in rows if row["round"] == rows[0]["round"])
     gaps = [(after - before) / 1e9 for before, after in pairwise(starts)]
     if len(gaps) < MIN_PERIODIC - 1 or pstdev(gaps) > PERIODIC_SPREAD * fmean(gaps):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what limits a report, in sentences: runs that ended early, lateness, other programs, rounds that differ."""
+"""List the limits of a report as sentences: partial runs, lateness, other programs, differing rounds."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ from .coverage import coverage
 
 MIN_STEP_S = 0.5
 MIN_ROUNDS = 3
-# Parameters of a replay that change its load: of two runs they should be equal.
+# Replay parameters that change the load. Both sides should use equal values.
 LOAD_PARAMETERS = ("speed", "pace", "order")
 LATE_NS = 5_000_000
 WAITED_SHARE = 0.05
-# What a run says of its own lateness: a report has a sentence for all runs together.
+# Warnings of a run on its own lateness. The report replaces them by one sentence for all runs.
 OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
 ASLEEP = "only sleep"
 _NUMBERS = re.compile(r"\d[\d.,]*")
@@ -32,7 +32,7 @@ PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the pro
 
 
 def trust(report: Report) -> list[Finding]:
-    """Return what limits this report, worst first."""
+    """Return the limits of this report, worst first."""
     findings = [Finding(Severity.WARNING, _of_tape(warning)) for warning in report.tape.tape_info.get("warnings", [])]
     for name, run in named_runs(report):
         findings += _of_run(name, run)
@@ -46,7 +46,7 @@ def trust(report: Report) -> list[Finding]:
 
 
 def _of_tape(warning: Warned) -> str:
-    """Return a sentence on what is not on the tape; quick mode says itself what it did not ask."""
+    """Return a sentence on missing content of the tape. The warning of quick mode is already a full sentence."""
     return f"{warning['text']}." if warning.get("kind") == "quick" else f"The tape is partial: {warning['text']}."
 
 
@@ -72,7 +72,7 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
 
 
 def clock_step_s(pairs: list[list[int]]) -> float | None:
-    """Return by how much the wall clock jumped against the monotonic one, None where it did not.
+    """Return the jump of the wall clock against the monotonic clock in seconds, or None if there was none.
 
     `pairs` are [monotonic ns, real ns] in order of time.
     """
@@ -91,12 +91,12 @@ def _one_run(report: Report) -> Iterator[Finding]:
 
 
 def _given(rounds: Iterable[Folder], name: str) -> list[str]:
-    """Return the values of a parameter over the rounds of one side, each once, in the order of the rounds."""
+    """Return the distinct values of a parameter over the rounds of one side, in the order of the rounds."""
     return list(dict.fromkeys(str(run.parameters.get(name)) for run in rounds))
 
 
 def _comparison(report: Report) -> Iterator[Finding]:
-    """Yield what the two sides do not have in common."""
+    """Yield the differences in load between the two sides, and the limits from the number of rounds."""
     for name in LOAD_PARAMETERS:
         values = {letter: _given(rounds, name) for letter, rounds in report.sides.items()}
         if len({value for given in values.values() for value in given}) > 1:
@@ -116,7 +116,7 @@ def _comparison(report: Report) -> Iterator[Finding]:
 
 
 def why_no_claim(report: Report) -> str | None:
-    """Return why the runs can't carry any claim about times, None where they can."""
+    """Return why the runs cannot support any verdict on times, or None if they can."""
     for name, run in named_runs(report):
         accounting = run.run_info.get("accounting") or {}
         if accounting and not accounting.get("balanced", True):
@@ -127,14 +127,14 @@ def why_no_claim(report: Report) -> str | None:
 
 
 def named_runs(report: Report) -> Iterator[tuple[str, Folder]]:
-    """Yield each run with its name: A, B, or A1, A2, ... where there are several rounds."""
+    """Yield each run with its name: A and B, or A1, A2, ... if there are several rounds."""
     for letter, rounds in report.sides.items():
         for number, run in enumerate(rounds, 1):
             yield f"{letter.upper()}{number}" if report.rounds > 1 else letter.upper(), run
 
 
 def baseline(report: Report) -> str:
-    """Return both in one sentence, for a report of several rounds."""
+    """Return a sentence on the spread between A's own rounds and on the smallest change that can be found."""
     levels = [
         row["relative_latency"]
         for row in report.answers["rounds"]
@@ -147,7 +147,7 @@ def baseline(report: Report) -> str:
 
 
 def lateness(report: Report) -> Iterator[Finding]:
-    """Yield at most one finding on the replayer, and one on sessions that waited. Needs the verdicts."""
+    """Yield at most one finding on the replayer and one on waiting sessions. The verdicts must be known."""
     rows = {(row["run"], row["cause"]): row for row in report.answers["lateness"]}
     yield from _of_replayer(report, {run: row for (run, cause), row in rows.items() if cause == "tool"})
     waited = {
@@ -165,7 +165,7 @@ def lateness(report: Report) -> Iterator[Finding]:
 
 
 def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Finding]:
-    """Yield how late one statement in a hundred was sent, and what that does to the times."""
+    """Yield how late the replayer sent 1 % of the statements, and the effect on the times."""
     late = {letter: row["p99_ns"] for letter, row in rows.items()}
     least, worst = _least_called(report), max(late.values(), default=0)
     said = [text for _, text in _warnings(report) if OF_LATENESS.search(text)]
@@ -193,14 +193,14 @@ def _asleep(texts: list[str]) -> bool:
 
 
 def _listed(values: dict[str, str]) -> str:
-    """Return `20 ms (A) and 3 ms (B)`; of one run the value alone."""
+    """Return values by side as `20 ms (A) and 3 ms (B)`, or only the value if there is one side."""
     if len(values) == 1:
         return next(iter(values.values()))
     return " and ".join(f"{value} ({letter.upper()})" for letter, value in values.items())
 
 
 def _least_called(report: Report) -> int | None:
-    """Return the smallest difference of medians, in ns, that is called slower or faster; None where none is."""
+    """Return the smallest difference of medians with a verdict slower or faster, in ns, or None if there is none."""
     called = [
         tuple(side.get("p50_ns") for side in sides_of(entry))
         for entry in report.digests
@@ -210,13 +210,16 @@ def _least_called(report: Report) -> int | None:
 
 
 def _warnings(report: Report) -> list[tuple[str, str]]:
-    """Return what the runs say of the replayer, each with its run's name."""
+    """Return the warnings of the runs about the replayer, each with the name of its run."""
     runs = ((name, run.run_info.get("generator") or Generator()) for name, run in named_runs(report))
     return [(name, text) for name, generator in runs for text in generator.get("warnings", ())]
 
 
 def limits_of_replayer(report: Report) -> Iterator[Finding]:
-    """Yield what else the runs say of the replayer (CPU, rate, memory): one finding for runs that say the same."""
+    """Yield the warnings about the replayer that do not concern lateness (CPU, rate, memory).
+
+    Runs with equal warnings share one finding.
+    """
     alike: dict[str, list[tuple[str, str]]] = {}
     for name, text in _warnings(report):
         if not OF_LATENESS.search(text):
@@ -228,7 +231,7 @@ def limits_of_replayer(report: Report) -> Iterator[Finding]:
 
 
 def conditions(report: Report) -> Conditions:
-    """Return what holds for the verdicts on all digests."""
+    """Return the conditions that apply to the verdicts on all digests."""
     found = report.disturbance
     return Conditions(
         no_claim=why_no_claim(report),
@@ -239,7 +242,7 @@ def conditions(report: Report) -> Conditions:
 
 
 def interference(report: Report) -> Iterator[Finding]:
-    """Yield what is left out because of other programs, and what can't be seen of them."""
+    """Yield the blocks of time that are excluded because of other programs, and whether other programs were visible."""
     found = report.disturbance
     if found.disturbed:
         slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
@@ -264,7 +267,7 @@ def interference(report: Report) -> Iterator[Finding]:
 
 
 def what_would_tell(report: Report) -> str:
-    """Return a sentence with the command that would tell."""
+    """Return a sentence with the command that would give a clearer result."""
     if report.settings.ddl:
         return f"Repeat the same `querytape try` on a quiet machine, or with --rounds {max(2 * report.rounds, 5)}."
     targets = " ".join(f"--target {side}={_url(rounds[0])}" for side, rounds in report.sides.items())
@@ -276,9 +279,10 @@ def what_would_tell(report: Report) -> str:
 
 
 def unknown_plans(report: Report) -> Iterator[Finding]:
-    """Yield how many statements that are or may be slower lack a query plan of a side, and how to get them.
+    """Yield the number of slower statements without a query plan of a side, and the command that gets the plans.
 
-    A run keeps those of its costliest statements. Where DDL was tried, both sides were servers of its own.
+    A run keeps the plans of its costliest statements only. No finding is yielded for DDL that was tried, because both
+    sides were temporary servers of querytape.
     """
     if report.settings.ddl:
         return
@@ -305,7 +309,10 @@ def _url(run: Folder) -> str:
 
 
 def other_data(name: str, info: RunInfo) -> str | None:
-    """Return a sentence on a run, by its run.json; None where its data is the tape's as far as anyone knows."""
+    """Return a sentence with the reasons why the data of a run may differ from the data of the tape.
+
+    The reasons come from run.json. Returns None if no reason is known.
+    """
     reasons = list(_reasons(info))
     return f"The data of run {name} may differ from the original data: {'; '.join(reasons)}." if reasons else None
 
@@ -331,5 +338,5 @@ def _was(n: int) -> str:
 
 
 def where_measured(tape_info: TapeInfo) -> str:
-    """Return the measuring point of a tape with this tape.json: "in the server", "on the wire", ..."""
+    """Return the measuring point of a tape from its tape.json: "in the server", "on the wire", ..."""
     return PLACES.get(str(tape_info.get("measuring_point")), "elsewhere")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read which columns the unique indexes of the servers have: a statement that compares them all finds one row."""
+"""Read the columns of the unique indexes. A statement that compares all of them with values finds one row."""
 
 import duckdb
 
@@ -7,12 +7,15 @@ from .servers import loaded
 
 
 def unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, set[tuple[str, ...]]]:
-    """Return the columns of each unique index of either server, by bare table. The view schema_fact is there."""
+    """Return the columns of each unique index of either server, by bare table.
+
+    The connection has the view schema_fact.
+    """
     return {table: set(keys) for table, keys in _unique_keys(con).items()}
 
 
 def shared_unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Return those that each table of this name has on both servers, visible to the optimizer."""
+    """Return the unique keys of each table that are visible to the optimizer on both servers."""
     asked = "SELECT lower(tbl), run, db FROM schema_fact WHERE kind = 'table'"
     places: dict[str, set[tuple[str, str]]] = {}
     for table, run, db in con.execute(asked).fetchall():
@@ -26,7 +29,10 @@ def shared_unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, frozenset[tu
 
 
 def _unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, dict[tuple[str, ...], set[tuple[str, str]]]]:
-    """Return the columns of each unique index by bare table, and on which server and in which schema it is visible."""
+    """Return the columns of each unique index by bare table, with the places in which the index is visible.
+
+    A place is a (server, schema) pair.
+    """
     found: dict[str, dict[tuple[str, ...], set[tuple[str, str]]]] = {}
     asked = "SELECT lower(tbl), facts, run, db FROM schema_fact WHERE kind = 'index'"
     for table, text, run, db in con.execute(asked).fetchall():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Name what the servers did not show of their schemas, as far as the tape can depend on it."""
+"""Report the parts of the schemas that the servers did not show and the tape may depend on."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,8 @@ import duckdb
 from ..database import AnalysisDatabase
 from ..model import bare_name
 
-# Runs and schemas whose account sees less of the used tables than the other one, or as little.
+# (run, schema) pairs whose account sees less of the used tables than the account of the other run. Pairs in which
+# neither account sees a used table are included.
 BLIND = """
     WITH blind AS (SELECT DISTINCT run, db FROM schema_fact WHERE kind = 'problem' AND db <> ''),
     used AS (SELECT unnest($used::VARCHAR[]) AS tbl),
@@ -25,7 +26,8 @@ BLIND = """
     SELECT blind.run, blind.db FROM blind JOIN blind AS other ON other.db = blind.db AND other.run <> blind.run
     WHERE EXISTS (FROM used WHERE tbl NOT IN (SELECT tbl FROM seen WHERE kind = 'table'))
 """
-# When statistics were updated needs rights on the schema mysql. Rows and cardinalities are compared without it.
+# The update time of statistics requires rights on the schema mysql. Row counts and cardinalities are compared without
+# it.
 DENIED_AGE = re.compile(r"^mysql\.\w+_stats: 1142\b")
 PROBLEMS = (
     "SELECT run, db, name, if(json_valid(facts), coalesce(facts ->> '$.said', ''), '') FROM schema_fact"
@@ -36,17 +38,22 @@ PROBLEMS = (
 def problem_of(
     database: AnalysisDatabase, known: Collection[str], routines: Collection[str], used: Collection[str]
 ) -> str | None:
-    """Return why the schemas were not compared, or not wholly; None where they were, as far as the tape uses them.
+    """Return why the schemas were compared only partly or not at all.
 
-    `known`: runs of which schemas are known. `routines`: names of both servers. `used`: names of the tape's tables.
-    The database has the views schema_fact and tape_digest.
+    None means that all objects of the tape were compared.
+
+    `known`: runs with a known schema. `routines`: names on both servers. `used`: names of the tape's tables. The
+    database has the views schema_fact and tape_digest.
     """
     unseen = _unseen_tables(database.con, used) if known == {"a", "b"} else None
     return _problem(known, _not_told(database.con, routines, unseen))
 
 
 def _calls_routines(con: duckdb.DuckDBPyConnection, routines: Collection[str]) -> bool:
-    """Whether the tape calls a routine: by CALL, or by a name that a server has. The view tape_digest is there."""
+    """Return whether the tape calls a routine, by CALL or by the name of a routine that a server has.
+
+    The connection has the view tape_digest.
+    """
     calls, names = con.execute(
         "SELECT bool_or(has_property(coalesce(properties, 0), 'calls_procedure')), flatten(list(coalesce(calls, [])))"
         " FROM tape_digest"
@@ -55,10 +62,10 @@ def _calls_routines(con: duckdb.DuckDBPyConnection, routines: Collection[str]) -
 
 
 def _unseen_tables(con: duckdb.DuckDBPyConnection, used: Collection[str]) -> set[tuple[str, str]]:
-    """Return in which schemas of which run the account does not see all of a table that the tape uses.
+    """Return (run, schema) pairs in which the account cannot see all of a table that the tape uses.
 
-    The other server may have more of such a table, or neither account sees it (one that only a view names is missed
-    then). A tape without any table's name may use each.
+    Either the other server shows more of the table, or neither account sees it. In the second case, a table that only a
+    view names is missed. A tape without table names may use every table.
     """
     return {(run, db) for run, db in con.execute(BLIND, {"used": sorted(used)}).fetchall()}
 
@@ -66,9 +73,10 @@ def _unseen_tables(con: duckdb.DuckDBPyConnection, used: Collection[str]) -> set
 def _not_told(
     con: duckdb.DuckDBPyConnection, routines: Collection[str], unseen: Collection[tuple[str, str]] | None
 ) -> dict[str, list[str]]:
-    """Return, by run, the sentences on what is not known of its server; of routines only where the tape calls one.
+    """Return sentences on the unknown parts of each server, by run.
 
-    `unseen`: the runs and schemas in which the account does not see all of the tables that the tape uses; None = any.
+    Routines are mentioned only if the tape calls one. `unseen`: the (run, schema) pairs whose account cannot see all
+    used tables. If `unseen` is None, every pair counts.
     """
     told: dict[str, list[str]] = {}
     for run, db, name, more in con.execute(PROBLEMS).fetchall():
@@ -81,7 +89,7 @@ def _not_told(
 
 
 def _problem(known: Collection[str], told: Mapping[str, Sequence[str]]) -> str | None:
-    """Return why the schemas were not compared, or not wholly. `known`: runs of which schemas are known."""
+    """Return why the schemas were compared only partly or not at all, or None. `known`: runs with a known schema."""
     lacking = [letter.upper() for letter in ("a", "b") if letter not in known]
     reasons: dict[str, list[str]] = {}
     for letter, texts in told.items():

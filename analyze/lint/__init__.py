@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find what on a tape another version refuses or does differently, by rules over the text, without a server.
+"""Find statements of a tape that another version refuses or runs differently, by rules over their text.
 
-A rule is one line of rules.tsv; a reserved word is one line of reserved_words.tsv.
+No server is needed. A rule is one line of rules.tsv. A reserved word is one line of reserved_words.tsv.
 """

@@ -12,7 +12,7 @@ from ..database import AnalysisDatabase, open_analysis
 from ..tape_rows import LintFindingsRow
 from .rules import EFFECTS, Rule, Version, applicable, tape_version
 
-# A rule over the samples of digests; the text in which `unless` was taken out counts.
+# Apply one rule to the samples of all digests. Text that matches `unless` is removed first.
 DIGESTS = """
     INSERT INTO lint_findings
     SELECT $1, digest, events, duration_ns FROM lint_digests
@@ -20,7 +20,7 @@ DIGESTS = """
 """
 UNLESS = "AND regexp_matches(regexp_replace(text, $3, ' ', 'gs'), $2, 's')"
 PREPARED = "AND digest IN (FROM lint_prepared)"
-# All rules over whole statements, in one pass; the ones that failed on the tape are left out.
+# Apply all rules for whole statements in one pass. Statements that failed on the tape are skipped.
 VALUES = """
     INSERT INTO lint_findings
     SELECT rule, digest, count(*), sum(duration_ns)::BIGINT
@@ -38,7 +38,7 @@ VALUES = """
 
 @dataclass
 class Finding:
-    """A rule, and the digests that it matters for, the costliest first."""
+    """A rule and the digests that match it, the costliest first."""
 
     rule: Rule
     digests: list[LintFindingsRow]
@@ -48,10 +48,10 @@ class Finding:
 
 @dataclass
 class LintResult:
-    """What a tape's statements meet on another version. `source` is None where no version is known.
+    """The findings for a tape's statements on another version. `source` is None if the tape's version is unknown.
 
-    `time_ns` and `statements` are of all statements that are not known to have failed there. `outcome_unknown`:
-    how many of them have an unknown outcome. `time_ns` is None if no durations are known.
+    `statements` and `time_ns` cover all statements except those that failed on the tape. `outcome_unknown`: the number
+    of these statements with an unknown outcome. `time_ns` is None if no durations are known.
     """
 
     tape: Folder
@@ -71,12 +71,15 @@ class LintResult:
         return len({row["digest"] for finding in self.of(effect) for row in finding.digests})
 
     def of(self, effect: str) -> list[Finding]:
-        """Return the findings of one effect."""
+        """Return the findings with one effect."""
         return [finding for finding in self.findings if finding.rule.effect == effect]
 
 
 def lint_tape(path: Path, target: Version, source: Version | None = None, memory: str = "1500MB") -> LintResult:
-    """Apply the rules from the tape's version (or `source`) to `target`. Raises FolderError where it is no tape."""
+    """Apply the rules for the step from the tape's version (or `source`) to `target`.
+
+    Raises FolderError if the path is not a tape.
+    """
     tape = open_folder("tape", path)
     source = source or tape_version(tape.tape_info.get("server_version"))
     rules = applicable(source, target)
@@ -93,7 +96,7 @@ def lint_tape(path: Path, target: Version, source: Version | None = None, memory
 
 
 def _apply(database: AnalysisDatabase, rules: Sequence[Rule]) -> None:
-    """Fill lint_findings."""
+    """Fill the table lint_findings."""
     values = [rule for rule in rules if rule.where == "value"]
     for rule in rules:
         if rule.where == "value":

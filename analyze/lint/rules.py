@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the rules of `querytape lint`, and choose those that matter on the way from one version to another."""
+"""Read the rules of `querytape lint`, and choose those that apply to the step from one version to another."""
 
 import csv
 import re
@@ -12,11 +12,11 @@ from ..cause_table import gone_modes, of_error
 
 FAMILIES = ("mysql", "mariadb")
 EFFECTS = ("fails", "changes", "deprecated")
-NEWEST = 999  # of a version's number that is left out: mysql-9 is the newest 9
-# The newest that rules were tried on, or read of in the manuals. MySQL's next release after 9.7 is 26.7.
+NEWEST = 999  # a version number that is left out: mysql-9 means the newest 9.x
+# Newest versions that the rules cover, by test or by manual. The MySQL release after 9.7 is 26.7.
 KNOWN = {"mysql": (9, 7), "mariadb": (11, 8)}
 
-# What stands around a name on its own: it is no part of another name, no column behind its table, no variable.
+# Characters before and after a separate name. They exclude parts of other names, columns after a table, and variables.
 BEFORE = r"(^|[^\w.@$\\])"
 AFTER = r"($|[^\w$])"
 WORDS_MANUAL = {
@@ -26,23 +26,23 @@ WORDS_MANUAL = {
 
 
 class VersionError(QuerytapeError):
-    """A version that is none, or of no family that there are rules for."""
+    """A text that is not a version, or a version of an unsupported family."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """A server's family, and its version's numbers."""
+    """A server's family and the numbers of its version."""
 
     family: str
     numbers: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Write it as on the command line."""
+        """Return the version in the form of the command line."""
         return f"{self.family}-{'.'.join('x' if number == NEWEST else str(number) for number in self.numbers)}"
 
     @property
     def known(self) -> "Version | None":
-        """The newest version of the family that the rules know, where this one is newer; else None."""
+        """Return the newest version that the rules cover if this version is newer, else None."""
         newest = KNOWN[self.family]
         is_known = self.numbers[:2] <= newest or self.numbers[:2] == (newest[0], NEWEST)
         return None if is_known else Version(self.family, newest)
@@ -52,9 +52,9 @@ class Version:
 class Rule:
     """One line of rules.tsv, or one reserved word.
 
-    `where`: `text` is looked for in the statement without its strings and comments, `call` is a function's name,
-    `value` is looked for in every whole statement, `prepared` in the text of prepared statements. What `unless` finds
-    does not count.
+    `where` is the searched text. `text`: the statement without its strings and comments. `call`: the same, for a
+    function name. `value`: every whole statement. `prepared`: the text of prepared statements. Text that matches
+    `unless` is ignored.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Rule:
     manual: str
 
     def regex(self) -> str:
-        """Return the regular expression (RE2) that is looked for in lower-case text."""
+        """Return the regular expression (RE2) to search for in lower-case text."""
         if self.where == "call":
             return rf"{BEFORE}{re.escape(self.pattern)}\s*\("
         return self.pattern
@@ -87,7 +87,10 @@ def parse_version(text: str) -> Version:
 
 
 def tape_version(said: str | None) -> Version | None:
-    """Read the version that a server said of itself (`10.11.6-MariaDB-log`, `8.0.31`); None where it is none."""
+    """Read the version string of a server (`10.11.6-MariaDB-log`, `8.0.31`).
+
+    Returns None if the text has no version.
+    """
     match = re.search(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)", said or "")
     if match is None:
         return None
@@ -96,21 +99,22 @@ def tape_version(said: str | None) -> Version | None:
 
 
 def sorts_groups(version: Version) -> bool:
-    """Whether GROUP BY also sorts: MariaDB's does, MySQL's did before 8.0."""
+    """Return whether GROUP BY also sorts: always in MariaDB, before 8.0 in MySQL."""
     return version.family == "mariadb" or version.numbers < (8,)
 
 
 def applicable(source: Version | None, target: Version) -> list[Rule]:
-    """Return the rules for the way from `source` (None: unknown) to `target`.
+    """Return the rules for the step from `source` (None: unknown) to `target`.
 
-    What the source already refused cannot have been used there: such rules are left out, but not what is deprecated.
+    Rules that the source version already applies are left out, because its statements cannot break them. Deprecations
+    are always included.
     """
     found = [rule for rule in all_rules() if _is_reached(rule, target) and _may_be_used(rule, source, target)]
     return found + list(_words(source, target))
 
 
 def all_rules() -> Iterator[Rule]:
-    """Return every line of rules.tsv, and a rule for each mode that the table of causes has as gone."""
+    """Yield every line of rules.tsv, and a rule for each SQL mode that the table of causes marks as removed."""
     yield from map(_mode_rule, sorted(gone_modes()))
     for row in _lines("rules.tsv"):
         yield Rule(
@@ -130,7 +134,7 @@ def all_rules() -> Iterator[Rule]:
 
 
 def _remedy(number: re.Match[str]) -> str:
-    """Return what the table of causes tells to do about an error number, as a sentence."""
+    """Return the remedy for an error number from the table of causes, as a sentence."""
     line = of_error(int(number[1]))
     assert line is not None
     return f"{line.remedy[:1].upper()}{line.remedy[1:]}"
@@ -170,7 +174,7 @@ def _may_be_used(rule: Rule, source: Version | None, target: Version) -> bool:
 
 
 def reserved_since(word: dict[str, str], version: Version) -> bool:
-    """Whether a line of reserved_words.tsv is reserved in a version."""
+    """Return whether a version reserves the word of a line of reserved_words.tsv."""
     since = word[version.family]
     return bool(since) and version.numbers >= _numbers(since)
 
@@ -181,7 +185,7 @@ def words() -> list[dict[str, str]]:
 
 
 def _words(source: Version | None, target: Version) -> Iterator[Rule]:
-    """Return a rule for each word that the target reserves and the source does not."""
+    """Yield a rule for each word that the target reserves and the source does not."""
     for word in words():
         if not reserved_since(word, target) or (source is not None and reserved_since(word, source)):
             continue

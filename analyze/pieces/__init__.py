@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report in pieces: events dealt to partitions that fit into memory, and what comes of each put together."""
+"""Build a report in pieces.
+
+The events are dealt to partitions that fit into memory, and the results of the partitions are combined.
+"""

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQL that computes one step's table in pieces: partial rows, counts, values, and what puts them together.
+"""SQL that computes one step's table from partitions: partial rows, counts, values, and queries that combine them.
 
-Rows of a digest that is whole in one partition are aggregated there, in one statement, which is the step's own. Of all
-others (digests larger than a partition, groups without a digest) each partition gives partial rows: sums, extremes.
-The value at a rank takes two passes: values are counted in bins of 2^-7 of a power of two; the bins in which the ranks
-are follow from that, and of these bins only each value is counted.
+If a whole digest is in one partition, its rows are aggregated there with the step's own statement. All other rows
+belong to digests larger than a partition, or to groups without a digest. For them each partition returns partial rows
+(sums, extremes).
+
+The value at a rank takes two passes. The first pass counts values in bins with a width of 2^-7 of a power of two. The
+counts show which bins contain the ranks. The second pass counts the single values of these bins only.
 """
 
 from collections.abc import Iterable
 
 from .steps import Aggregate, Step
 
-OWN = ("value_bin", "n", "value", "place", "rank", "upto", "total", "ranks")  # columns of what counts and ranks values
-SCALE = 1_000_000_000  # of mean_of (prelude.sql)
+OWN = ("value_bin", "n", "value", "place", "rank", "upto", "total", "ranks")  # columns of the counting queries
+SCALE = 1_000_000_000  # factor of the fixed-point numbers in mean_of (prelude.sql)
 MACROS = """
 CREATE OR REPLACE TEMP MACRO bin_of(x) AS CASE
     WHEN x > 0 THEN 20000 + floor(128 * log2(x::DOUBLE))
@@ -22,7 +24,7 @@ CREATE OR REPLACE TEMP MACRO bin_of(x) AS CASE
 
 
 def whole_rows(step: Step, digests: str) -> str | None:
-    """Return the query for rows of digests that are whole in a partition; None where the step has no digest."""
+    """Return the query for the rows of digests that are whole in a partition, or None if the step has no digest."""
     digest = _digest(step)
     if digest is None:
         return None
@@ -30,14 +32,14 @@ def whole_rows(step: Step, digests: str) -> str | None:
 
 
 def partial_rows(step: Step, digests: str) -> str:
-    """Return the query for partial rows of what is not whole in a partition."""
+    """Return the query for partial rows. It covers all rows whose digest is not whole in a partition."""
     return _query(step, [part for each in step.aggregates for part in _partial(each)], _spread(step, digests))
 
 
 def counted(step: Step, aggregate: Aggregate, digests: str) -> str:
-    """Return the query that counts a ranked aggregate's values in bins.
+    """Return the query that counts the values of a ranked aggregate in bins.
 
-    Raises ValueError where a key has the name of a column of these queries: they would not say which is meant.
+    Raises ValueError if a key has the name of a column of these queries, because that name would be ambiguous.
     """
     value = _value(aggregate)
     for _, name in step.keys:
@@ -48,7 +50,7 @@ def counted(step: Step, aggregate: Aggregate, digests: str) -> str:
 
 
 def chosen(step: Step, aggregate: Aggregate, counts: str) -> str:
-    """Return the query for the bins that are asked for: keys, place, bin, and the rank in this bin."""
+    """Return the query that finds the bins with the wanted ranks: keys, place, bin, and the rank within the bin."""
     names = [name for _, name in step.keys]
     by = f"PARTITION BY {', '.join(names)} " if names else ""
     return (
@@ -76,7 +78,7 @@ def values(step: Step, aggregate: Aggregate, bins: str, digests: str) -> str:
 
 
 def ranked(step: Step, aggregate: Aggregate, bins: str, found: str) -> str:
-    """Return the query for a ranked aggregate: keys, and the aggregate's value."""
+    """Return the query for a ranked aggregate: its keys and its value."""
     names = [name for _, name in step.keys]
     by = ", ".join([*names, "value_bin"])
     picked = _listed(f"c.{name}" for name in names)
@@ -91,7 +93,7 @@ def ranked(step: Step, aggregate: Aggregate, bins: str, found: str) -> str:
 
 
 def together(step: Step, parts: str, rank_tables: dict[str, str]) -> str:
-    """Return the query for the step's own columns, from partial rows and a table for each ranked aggregate."""
+    """Return the query for the step's own columns. It reads the partial rows and one table per ranked aggregate."""
     names = [name for _, name in step.keys]
     columns = [f"p.{name}" for name in names]
     joins = ""
@@ -118,7 +120,10 @@ def _digest(step: Step) -> str | None:
 
 
 def _spread(step: Step, digests: str) -> str:
-    """Return the condition for rows that are not whole in a partition; variable `spread`: whether it has any."""
+    """Return the condition for rows whose digest is not whole in a partition.
+
+    The SQL variable `spread` is true if the partition has such rows.
+    """
     digest = _digest(step)
     return f"getvariable('spread') AND ({digest} IS NULL OR {digest} NOT IN ({digests}))" if digest else ""
 
@@ -153,14 +158,14 @@ def _merged(each: Aggregate) -> str:
 
 
 def _value(each: Aggregate) -> str:
-    """Return the expression whose values are ranked."""
+    """Return the expression whose values an aggregate ranks."""
     if each.function != "quantile_disc":
         return each.arguments
     return each.arguments.rpartition(", [")[0] or each.arguments.rpartition(", ")[0]
 
 
 def _ranks(each: Aggregate) -> str:
-    """Return the list of ranks among `total` values, from 1."""
+    """Return the SQL list of ranks among `total` values. Ranks start at 1."""
     if each.function == "median":
         return "[(total + 1) // 2, total // 2 + 1]"
     if each.function == "middle_interval":
@@ -170,7 +175,7 @@ def _ranks(each: Aggregate) -> str:
 
 
 def _finish(each: Aggregate) -> str:
-    """Return the aggregate's value from the list `r` of values at its ranks."""
+    """Return the expression for the aggregate's value. The list `r` contains the values at its ranks."""
     if each.function == "median":
         return "r[1] * 0.5::DOUBLE + r[2] * 0.5::DOUBLE"
     return "r" if each.function == "middle_interval" or each.arguments.endswith("]") else "r[1]"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who runs the jobs of a report in pieces: this process, one after the other, or processes of this machine.
+"""Run the jobs of a report in pieces: one after the other in this process, or in several processes of this machine.
 
-A job reads files and writes files of its own, each whole or not at all: it may run anywhere that has the same folder,
-and again where it was cut off. Another executor is one more line of EXECUTORS.
+A job reads files and writes its own files. Each output file appears only when it is complete. A job can therefore run
+on any machine with the same folder, and can be repeated after an interruption. A further executor needs one line in
+EXECUTORS.
 """
 
 import json
@@ -26,23 +27,23 @@ WORKER = "querytape.analyze.pieces.worker"
 
 @dataclass(frozen=True)
 class Job:
-    """Statements for an empty database, then (file, query): each query's rows become a Parquet file.
+    """Setup statements for an empty database, then (file, query) pairs. The rows of each query become a Parquet file.
 
-    A file that ends with / becomes a folder with one folder for each value of the column `piece`.
+    A file name that ends with / becomes a folder with one subfolder per value of the column `piece`.
     """
 
     setup: tuple[str, ...]
     queries: tuple[tuple[str, str], ...]
     memory: str
     threads: int | None
-    spill: str  # a folder for what does not fit into the memory
+    spill: str  # folder for data that exceeds the memory limit
 
 
 Run = Callable[[Sequence[Job]], None]
 
 
 def run_job(job: Job) -> None:
-    """Run one job, here."""
+    """Run one job in this process."""
     spill = Path(f"{job.spill}.{os.getpid()}")
     with open_database(spill, job.memory, threads=job.threads, keep_order=False) as con:
         for statement in job.setup:
@@ -52,12 +53,12 @@ def run_job(job: Job) -> None:
 
 
 def _write(con: duckdb.DuckDBPyConnection, file: str, query: str) -> None:
-    """Write a query's rows; Parquet has no HUGEINT, so sums go as decimal numbers."""
+    """Write the rows of a query. Sums are converted to decimal numbers because Parquet has no HUGEINT."""
     if file.endswith("/"):
         made = f"{file[:-1]}.{os.getpid()}"
         options = "FORMAT parquet, PARTITION_BY (piece), OVERWRITE, COMPRESSION lz4"
         con.execute(f"COPY ({query}) TO {sql_text(made)} ({options})")
-        if Path(file).exists():  # by this job, which was taken for lost
+        if Path(file).exists():  # an earlier attempt of this job wrote the file
             shutil.rmtree(made)
         elif Path(made).exists():
             Path(made).rename(file[:-1])
@@ -71,7 +72,7 @@ def _write(con: duckdb.DuckDBPyConnection, file: str, query: str) -> None:
 
 @contextmanager
 def in_order(processes: int) -> Iterator[Run]:
-    """Yield what runs jobs in this process, one after the other."""
+    """Yield a function that runs jobs one after the other in this process."""
 
     def run(jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -82,7 +83,7 @@ def in_order(processes: int) -> Iterator[Run]:
 
 @contextmanager
 def local_processes(processes: int) -> Iterator[Run]:
-    """Yield what gives jobs to so many processes. They end with the block, and where this process ends."""
+    """Yield a function that gives jobs to worker processes. The workers end with the block or with this process."""
     command = [sys.executable, "-m", WORKER]
     workers = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
@@ -114,7 +115,7 @@ def local_processes(processes: int) -> Iterator[Run]:
 
 
 def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
-    """Give a worker one job, and wait for its answer. Raises what went wrong there."""
+    """Give a worker one job and wait for its answer. Raises the worker's error if the job failed."""
     if worker.stdin is None or worker.stdout is None:
         raise ValueError("the worker process has no pipes")
     try:
@@ -130,7 +131,7 @@ def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
         raise getattr(duckdb, failed["error"], duckdb.Error)(failed["text"])
 
 
-# By name: what yields, for a number of processes, a function that runs jobs.
+# By name: a context manager that takes the number of processes and yields a function that runs jobs.
 EXECUTORS: dict[str, Callable[[int], AbstractContextManager[Run]]] = {
     "in order": in_order,
     "processes": local_processes,

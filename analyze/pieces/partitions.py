@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deals the events of a report's runs to partitions: files from which each partition is read by the analyses' steps.
+"""Deal the events of a report's runs to partitions: files that the steps of the analyses read one partition at a time.
 
-First each share of the sessions is joined, as prelude.sql does it, and its rows are dealt by digest: a digest is
-whole in one partition, unless it is larger than one; then it is dealt by session, as is what has no digest.
+First each share of the sessions is joined as in prelude.sql, and its rows are dealt by digest. A digest is whole in one
+partition unless it is too large. Large digests and events without a digest are dealt by session.
 """
 
 import re
@@ -17,19 +17,19 @@ from . import counting
 from .executors import Job, Run
 from .steps import statements
 
-OF_EVENTS = ("joined", "outcome", "failure")  # what prelude.sql makes of events: partitions have it
+OF_EVENTS = ("joined", "outcome", "failure")  # tables that prelude.sql makes of events; partitions contain them
 VARIABLES = (
     *("errors_known", "tape_in_server", "sort_lost", "time_kept", "writes_race"),
     *("b", "skip_ns", "first_ns", "span_ns", "end_ns", "bin_ns"),
 )
 TYPES = ("digest_name", "short_name")
-NAMED = {"digest": "digest_name", "run": "short_name"}  # columns of every table that have one of these types
+NAMED = {"digest": "digest_name", "run": "short_name"}  # columns with a named type, in every table
 NAMED_EVENTS = {"kind": "result_kind"} | dict.fromkeys(("a_status", "b_status", "class", '"user"', "db"), "short_name")
-WHOLE = "FROM whole_digest"  # the digests that are whole in one partition
-WHOLE_BYTES = 150  # that an event of both sides takes at least: with less memory a report is cut
-EVENT_BYTES = 300  # that it takes in a partition with what is computed of it, and while it is joined and dealt
-MAX_SHARE = 0.5  # of a partition: a digest with more events is dealt by session
-SPREAD = (  # whether a partition has events of others, or without a digest: else nothing is read for them
+WHOLE = "FROM whole_digest"  # digests that are whole in one partition
+WHOLE_BYTES = 150  # minimum bytes per event of both sides: with less memory a report is cut
+EVENT_BYTES = 300  # bytes per event in a partition, including its results, and while events are joined and dealt
+MAX_SHARE = 0.5  # share of a partition; larger digests are dealt by session
+SPREAD = (  # true if a partition has events of digests that are not whole in it, or without a digest
     f"SET VARIABLE spread = (SELECT count(*) > 0 FROM joined WHERE digest IS NULL OR digest NOT IN ({WHOLE}))"
 )
 NO_FAILURE = (
@@ -42,9 +42,9 @@ _MADE = re.compile(r"(?:CREATE (?:OR REPLACE )?(?:TEMP )?(?:TYPE|TABLE|VIEW|MACR
 
 @dataclass(frozen=True)
 class Cut:
-    """How a report is cut: into how many partitions, the memory of one, its threads (None: one for each core).
+    """How a report is cut: number of partitions, memory per partition, and threads (None: one per core).
 
-    `deals`: by how many jobs the events are joined and dealt. Each of them reads all files, so they are few.
+    `deals`: number of jobs that join and deal the events. Each of these jobs reads all files, so there are few of them.
     """
 
     partitions: int
@@ -54,9 +54,9 @@ class Cut:
 
 
 def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> Cut | None:
-    """Return how a report on so many events of one side is cut; None where it is not.
+    """Return the cut for a report with `rows` events per side, or None if the report is not cut.
 
-    Each process has its part of the memory, and each partition has to fit into that.
+    Processes share the memory equally. Each partition must fit into the memory of one process.
     """
     each = memory // max(processes, 1)
     if partitions is None:
@@ -70,7 +70,7 @@ def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> C
 
 
 class Partitions:
-    """The partitions of a report. `sources`: the views of the files that prelude.sql reads, as SQL."""
+    """The partitions of a report. `sources`: SQL of the views that prelude.sql reads."""
 
     def __init__(self, database: AnalysisDatabase, cut: Cut, run: Run, sources: dict[str, str]) -> None:
         self.database, self.cut, self.run, self.sources = database, cut, run, sources
@@ -85,7 +85,7 @@ class Partitions:
             self._save(f"SELECT unnest(enum_range(NULL::{name}))::VARCHAR AS name", name)
 
     def deal(self) -> None:
-        """Join and deal all events, and set the variables that follow from them."""
+        """Join and deal all events, then set the SQL variables that depend on them."""
         ((failures,),) = self.database.con.execute(
             "SELECT count(*) FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL"
         ).fetchall()
@@ -100,7 +100,7 @@ class Partitions:
             self.database.set_variable(name, value, "BIGINT")
 
     def _dealing(self, number: int, failures: bool) -> Job:
-        """Return the job that joins a share of the sessions and deals its rows."""
+        """Return the job that joins one share of the sessions and deals its rows."""
         parts, deals = self.cut.partitions, self.cut.deals
         setup = [*self._settings(), self._homes]
         for view, source in self.sources.items():
@@ -123,7 +123,10 @@ class Partitions:
         return Job(tuple(setup), tuple(queries), self.cut.memory, self.cut.threads, self._spill(number))
 
     def job(self, number: int, setup: Sequence[str], queries: Sequence[tuple[str, str]]) -> Job:
-        """Return a job that answers queries from the events of one partition; `setup`: tables and views of theirs."""
+        """Return a job that runs queries on the events of one partition.
+
+        `setup`: statements for additional tables and views.
+        """
         named = ", ".join(
             f"{name}::{type_} AS {name}" for name, type_ in ({"digest": "digest_name"} | NAMED_EVENTS).items()
         )
@@ -158,7 +161,7 @@ class Partitions:
         return f"SELECT * REPLACE (run::short_name AS run) FROM {self._dealt('failed', number)}"
 
     def _settings(self) -> list[str]:
-        """Return what sets types, variables and macros as the database has them."""
+        """Return statements that create the database's types and variables in a job."""
         made = [ddl("names")]
         for name in TYPES:
             made.append(
@@ -174,18 +177,18 @@ class Partitions:
         return made
 
     def _macros(self) -> list[str]:
-        """Return the macros, which name views that have to be there."""
+        """Return the statements that create macros. They need existing views."""
         return [*(text for text in self._own.values() if _KIND.match(text)), *statements(counting.MACROS)]
 
     def _save(self, query: str, name: str) -> Path:
-        """Write rows of the database as a file, for the jobs."""
+        """Write the rows of a query as a file for the jobs."""
         file = self.folder / f"{name}.parquet"
         self.database.con.execute(f"COPY ({query}) TO {sql_text(file)} (FORMAT parquet)")
         return file
 
 
 def _homes(partitions: int) -> str:
-    """Return the query for the partition of each digest that is whole in one: the largest are dealt out first."""
+    """Return the query that assigns whole digests to partitions, the largest digests first."""
     return (
         "SELECT digest, (row_number() OVER (ORDER BY events DESC, digest) - 1)"
         f" % {partitions} AS home FROM (SELECT digest, sum(events)::BIGINT AS events FROM tape_digest GROUP BY digest)"
@@ -194,6 +197,6 @@ def _homes(partitions: int) -> str:
 
 
 def _prelude() -> dict[str, str]:
-    """Return the statements of prelude.sql that make something, by its name."""
+    """Return the CREATE statements of prelude.sql by the name of the created object."""
     made = ((_MADE.match(text), text) for text in statements(load_sql("querytape.analyze", "prelude.sql")))
     return {match[1]: text for match, text in made if match}

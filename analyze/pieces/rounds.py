@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables of analyses from partitions, in rounds: a job for each partition makes all whose input is known."""
+"""Build the tables of analyses from partitions in rounds.
+
+In each round, one job per partition computes all tables whose input is known.
+"""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -10,12 +13,12 @@ from . import counting
 from .partitions import NAMED, WHOLE, Partitions
 from .steps import IN_PIECES, Step, parse
 
-Wanted = dict[str, str]  # queries for each partition, by the table that their rows become
+Wanted = dict[str, str]  # queries for each partition, by the name of the result table
 
 
 @dataclass
 class _Work:
-    """A step, those of its analysis, and how far it is: not begun, waiting for a round's tables, done."""
+    """A step, the other steps of its analysis, and its state: not begun, waiting for the tables of a round, or done."""
 
     step: Step
     others: dict[str, Step]
@@ -25,15 +28,15 @@ class _Work:
 
 
 class Rounds:
-    """The rounds of one report."""
+    """The rounds of building one report's tables."""
 
     def __init__(self, partitions: Partitions) -> None:
         self._partitions, self._con = partitions, partitions.database.con
         self._round = 0
-        self._files: dict[str, list[Path]] = {}  # of tables that pieces may read, by name
+        self._files: dict[str, list[Path]] = {}  # files of tables that jobs may read, by name
 
     def make(self, analyses: Sequence[tuple[str, str]]) -> dict[str, str]:
-        """Make the tables of analyses (name, text); return each one's last SELECT, which is to be asked now."""
+        """Build the tables of analyses (name, text). Returns the last SELECT of each analysis, to be run next."""
         parsed = [parse(name, text) for name, text in analyses]
         works = [
             _Work(step, {other.name: other for other in analysis.steps})
@@ -49,7 +52,7 @@ class Rounds:
         return {analysis.name: analysis.select for analysis in parsed}
 
     def _begin(self, works: Sequence[_Work]) -> None:
-        """Make what needs no partition, and begin with all whose input is there."""
+        """Run the steps that need no partition, and begin the steps whose input exists."""
         done = {work.step.name for work in works if work.done}
         for work in works:
             if work.done or work.making or not work.step.reads(work.others) - {work.step.name} <= done:
@@ -71,16 +74,19 @@ class Rounds:
         work.done = work.wanted is None
 
     def _in_pieces(self, step: Step, others: dict[str, Step]) -> bool:
-        """Whether it reads events, itself or through a view."""
+        """Return whether a step reads events, directly or through a view."""
         views = (others[name] for name in step.reads(others) if name != step.name and not others[name].is_table)
         return bool(step.reads(IN_PIECES)) or any(self._in_pieces(view, others) for view in views)
 
     def _rows(self, step: Step) -> Generator[Wanted]:
-        """Take the rows of all partitions as they are."""
+        """Collect the rows of all partitions unchanged."""
         yield {step.name: step.query}
 
     def _grouped(self, step: Step) -> Generator[Wanted]:
-        """Aggregate what is whole in a partition there, and all else of partial rows and counts."""
+        """Compute a grouped table. Whole digests are aggregated in their partitions.
+
+        All other groups are combined from partial rows and counts of all partitions.
+        """
         name, ranked = step.name, [each for each in step.aggregates if each.ranked]
         wanted = {f"{name}__part": counting.partial_rows(step, WHOLE)}
         whole = counting.whole_rows(step, WHOLE)
@@ -112,7 +118,7 @@ class Rounds:
         self._con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
     def _ask(self, works: Sequence[_Work]) -> None:
-        """Run one round: a job for each partition. Its rows become tables of the database."""
+        """Run one round with one job per partition. The resulting rows become tables of the database."""
         wanted = {table: query for work in works for table, query in (work.wanted or {}).items()}
         if not wanted:
             return
@@ -137,7 +143,7 @@ class Rounds:
             self._load(table, [folder / f"{table}-{number}.parquet" for number in numbers])
 
     def _setup(self, query: str, work: _Work, setup: dict[str, str]) -> None:
-        """Add what makes the tables and views of its analysis that a query reads, and its chosen bins."""
+        """Add the statements that create the tables, views and chosen bins that a query reads."""
         probe = Step("", "", query)
         bins = [f"{work.step.name}__{each.name}__bins" for each in work.step.aggregates if each.ranked]
         for name in [*sorted(probe.reads(bins)), *(other for other in work.others if probe.reads([other]))]:
@@ -151,7 +157,10 @@ class Rounds:
                 setup[name] = other.text
 
     def _saved(self, name: str) -> str:
-        """Write a table of the database as a file, once; return what reads it with its types."""
+        """Write a table of the database to a file unless the file exists.
+
+        Returns SQL that reads the file with the table's types.
+        """
         file = self._partitions.folder / f"{name}.parquet"
         if not file.exists():
             self._con.execute(f"COPY {name} TO {sql_text(file)} (FORMAT parquet)")
@@ -161,7 +170,7 @@ class Rounds:
         self._table(table, f"FROM {self._typed(files)}")
 
     def _typed(self, files: Sequence[Path]) -> str:
-        """Return what reads files with the types that they had as tables."""
+        """Return SQL that reads files with the column types of the original tables."""
         rows = f"read_parquet({sql_files(files)})"
         casts = []
         for name, kind, *_ in self._con.execute(f"DESCRIBE FROM {rows}").fetchall():

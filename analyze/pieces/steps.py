@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of an analysis as steps: tables that can be made in pieces and put together, and the SELECT that reads them.
+"""Split the text of an analysis into steps (tables that can be computed in pieces) and the SELECT that reads them.
 
-An analysis' file has statements of three kinds, in this order:
-- CREATE OR REPLACE TEMP TABLE name AS SELECT keys, aggregates FROM ... WHERE ... GROUP BY ALL: of the functions in
-  FUNCTIONS, which can be computed of pieces. Without GROUP BY ALL the rows of all pieces are taken as they are;
-- CREATE OR REPLACE TEMP VIEW or MACRO, for what several of its tables read;
-- at the end one SELECT. It reads those tables, which are small, and neither events nor outcomes.
-FROM, WHERE and GROUP BY begin a line. So it runs by hand as it is, and in pieces without knowing of them.
+The file of an analysis contains three kinds of statements in this order:
+- CREATE OR REPLACE TEMP TABLE name AS SELECT keys, aggregates FROM ... WHERE ... GROUP BY ALL. Its aggregates use the
+  functions in FUNCTIONS, which can be computed in pieces. Without GROUP BY ALL, the rows of all pieces are collected
+  unchanged.
+- CREATE OR REPLACE TEMP VIEW or MACRO, for expressions that several of its tables use.
+- One SELECT at the end. It reads these tables, which are small, and neither events nor outcomes.
+FROM, WHERE and GROUP BY begin a line. The file is plain SQL that also runs as a whole.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# What an aggregate may be: added up, extremes, means of fixed point; or the value at a rank.
+# Functions of an aggregate. RANKED functions return the value at a rank. The others are sums, extremes and fixed-point
+# means.
 RANKED = ("quantile_disc", "median", "middle_interval")
 FUNCTIONS = ("count", "sum", "min", "max", "arg_min", "mean_of", *RANKED)
-# What only pieces have; what reads anything else is computed once.
+# Tables and views that exist only in pieces. Steps that read none of them are computed once.
 IN_PIECES = ("joined", "outcome", "matched_events", "paired_times", "failure")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|.", re.S)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMP (TABLE|VIEW|MACRO) (\w+)(?:\([^)]*\))? AS\s+(.*)", re.S)
@@ -35,25 +37,25 @@ class Aggregate:
 
     @property
     def ranked(self) -> bool:
-        """Whether it is the value at a rank, which counts can only find in two passes."""
+        """Return whether the aggregate is the value at a rank. Finding such a value takes two passes."""
         return self.function in RANKED
 
     @property
     def sql(self) -> str:
-        """Its text."""
+        """The SQL text of the column."""
         return f"{self.function}({self.arguments}){self.filter}{self.cast} AS {self.name}"
 
     @property
     def filter(self) -> str:
-        """Its FILTER clause, if it has one."""
+        """The FILTER clause of the aggregate, or ""."""
         return f" FILTER ({self.where})" if self.where else ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One table, view or macro, by its text and its query.
+    """One table, view or macro with its text and its query.
 
-    `keys`: (expression, name) by which is grouped; `rows`: what follows FROM, without WHERE.
+    `keys`: (expression, name) of the GROUP BY columns. `rows`: the FROM clause without FROM and WHERE.
     """
 
     name: str
@@ -67,13 +69,13 @@ class Step:
     where: str = ""
 
     def reads(self, others: Iterable[str]) -> set[str]:
-        """Return which of these tables and views it reads."""
+        """Return the tables and views among `others` that the step reads."""
         return {other for other in others if re.search(rf"\b{other}\b", self.query)}
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """The steps of one file, and its last SELECT."""
+    """The steps of one file and its last SELECT."""
 
     name: str
     steps: tuple[Step, ...]
@@ -81,7 +83,7 @@ class Analysis:
 
 
 def parse(name: str, text: str) -> Analysis:
-    """Return an analysis' steps. Raises ValueError where its text can't be computed in pieces."""
+    """Return the steps of an analysis. Raises ValueError if its text cannot be computed in pieces."""
     *steps, select = statements(text)
     return Analysis(name, tuple(_step(text) for text in steps), select)
 
@@ -129,7 +131,7 @@ def _aggregate(item: str) -> Aggregate:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (place, character) of what is in no bracket and no quotes."""
+    """Yield (place, character) for all characters outside brackets and quotes."""
     depth, place = 0, 0
     for token in _TOKEN.findall(text):
         if token in ("(", "[", "{"):
@@ -142,7 +144,7 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the bracket closes that was opened just before `start`."""
+    """Return the place of the closing bracket. The opening bracket is just before `start`."""
     depth, place = 1, start
     for token in _TOKEN.findall(text[start:]):
         depth += (token in ("(", "[", "{")) - (token in (")", "]", "}"))
@@ -153,13 +155,13 @@ def _closing(text: str, start: int) -> int:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """Split a text at a character that is in no bracket and no quotes."""
+    """Split a text at a character outside brackets and quotes."""
     edges = [place for place, token in _outside(text) if token == mark]
     return [text[a:b] for a, b in zip([0, *(edge + 1 for edge in edges)], [*edges, len(text)], strict=True)]
 
 
 def _cut(text: str, words: str) -> tuple[str, str]:
-    """Cut a text at words that begin a line, in no bracket: what is before and behind them."""
+    """Split a text at words that begin a line outside brackets. Returns the text before and after the words."""
     for place, token in _outside(text):
         if token == "\n" and text.startswith(words, place):
             return text[:place], text[place + len(words) :]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that runs jobs: a line of JSON each on standard input, null or an error on standard output."""
+"""Worker process that runs jobs. It reads one JSON line per job from standard input and prints null or an error."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ from .executors import Job, run_job
 
 
 def main() -> None:
-    """Run jobs until standard input ends; Ctrl-C is for the process that gave them."""
+    """Run jobs until standard input ends. Ctrl-C is left to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         fields = json.loads(line)

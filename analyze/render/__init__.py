@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a report as terminal text, HTML page, Markdown, JSON, JUnit, tables and charts; a tape's summary; a sweep."""
+"""Write a report as terminal text, HTML, Markdown, JSON, JUnit, tables and charts. Also formats tapes and sweeps."""

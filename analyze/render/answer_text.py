@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print the answer on a terminal: how the servers differ, the question, the answer, its parts, what is to be done."""
+"""Print the answer on a terminal: server differences, question, answer, parts and tasks."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from ..view import Differences, TaskLine, Tone, View
 from .text_table import TEXT_WIDTH, new_table, safe
 
 COLOURS = {Tone.BAD: "red", Tone.WARN: "yellow", Tone.GOOD: "green", Tone.SOFT: "dim"}
-MAX_DIFFERENCES, MAX_DIFFERENCE = 8, 300  # how many, and how long each is
+MAX_DIFFERENCES, MAX_DIFFERENCE = 8, 300  # maximum number of differences, maximum characters of each
 MAX_TASKS = 8
 LEAST_OF_PART = 2
 
 
 def show_servers(differences: Differences, console: Console) -> None:
-    """Print the differences that are somebody's doing; those of the version alone are counted."""
+    """Print the server differences. Those caused only by the version are counted."""
     if differences.shown:
         console.print("\n[bold]The servers differ[/]")
     for said in differences.shown[:MAX_DIFFERENCES]:
@@ -33,7 +33,7 @@ def show_servers(differences: Differences, console: Console) -> None:
 
 
 def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
-    """Print all of it; nothing where nothing is compared. `texts`: of the digests."""
+    """Print the answer, its parts and tasks. Prints nothing if nothing is compared. `texts`: statements by digest."""
     if view.answer is None:
         return
     if view.cache:
@@ -57,7 +57,10 @@ def show_answer(view: View, texts: Mapping[str, str], console: Console) -> None:
 
 
 def _chosen(tasks: Sequence[TaskLine]) -> list[tuple[int, TaskLine]]:
-    """Return the first tasks with their numbers in the whole list; of each part at least LEAST_OF_PART."""
+    """Return the first MAX_TASKS tasks with their numbers in the whole list.
+
+    Each part keeps at least LEAST_OF_PART tasks.
+    """
     seen: Counter[str] = Counter()
     places: dict[bool, list[int]] = {True: [], False: []}
     for place, task in enumerate(tasks):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of Vega-Lite: the types of its specifications, and its script.
+"""Vega-Lite: the types of its chart specifications, and its script.
 
-The script bundles Vega, Vega-Lite and Vega-Embed; that takes a second, so the cache folder keeps it.
+The script bundles Vega, Vega-Lite and Vega-Embed. Bundling takes a second, so the result is kept in the cache folder.
 """
 
 import os
@@ -14,11 +14,11 @@ import vl_convert
 
 from ...common.files import cache_folder, publish
 
-Point = dict[str, Any]  # a row that a chart draws: its channels name the columns
+Point = dict[str, Any]  # one row of a chart's data
 
 
 class Channel(TypedDict, total=False):
-    """How a place, a colour or a tooltip of a chart comes from its rows."""
+    """How a position, colour or tooltip of a chart is computed from its rows."""
 
     field: str
     type: str
@@ -48,7 +48,7 @@ class Encoding(TypedDict, total=False):
 
 
 class Mark(TypedDict, total=False):
-    """What a chart draws for a row."""
+    """The shape that a chart draws for a row."""
 
     type: str
     color: str
@@ -70,7 +70,7 @@ class Mark(TypedDict, total=False):
 
 
 class Spec(TypedDict, total=False):
-    """A chart, or a layer of one."""
+    """A chart or one layer of a chart."""
 
     width: int
     height: int
@@ -84,7 +84,7 @@ class Spec(TypedDict, total=False):
 
 @cache
 def chart_library() -> str:
-    """Return the script, safe inside a script element; where it cannot be kept it is bundled each time."""
+    """Return the script, safe inside a script element. If it cannot be cached, it is bundled each time."""
     kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):
         if text := kept.read_text(encoding="utf-8"):
@@ -92,7 +92,7 @@ def chart_library() -> str:
     text = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")  # type: ignore[call-arg]
     with suppress(OSError):
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mine = kept.with_name(f"{kept.name}.{os.getpid()}")  # two reports may make it at once
+        mine = kept.with_name(f"{kept.name}.{os.getpid()}")  # two reports may write at the same time
         with publish(mine) as temporary:
             temporary.write_text(text, encoding="utf-8")
         mine.replace(kept)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the charts as Vega-Lite specifications: pages draw them, and they become SVG and PNG files."""
+"""Build the charts as Vega-Lite specifications, for pages and for SVG and PNG files."""
 
 import json
 import re
@@ -19,10 +19,10 @@ from .chart_library import Channel, Encoding, Mark, Point, Spec
 
 COLOURS = ("#2f6fdb", "#d9730d")
 WIDTH, HEIGHT = 640, 170
-Y_AXIS: dict[str, object] = {"minExtent": 34}  # charts under each other begin at the same place
-FIRST = ("throughput", "p95", dots_chart.NAME)  # the charts of a report's first screen
-MARKED = ("throughput", "p95")  # those that show the stalls
-MAX_STALLS = 200  # the longest
+Y_AXIS: dict[str, object] = {"minExtent": 34}  # aligns the left edges of charts below each other
+FIRST = ("throughput", "p95", dots_chart.NAME)  # charts on the first screen of a report
+MARKED = ("throughput", "p95")  # charts that show the stalls
+MAX_STALLS = 200  # only the longest stalls are drawn
 TimelineColumn = Literal["per_second", "p50_ns", "p95_ns", "p99_ns", "busy", "errors"]
 TIMELINE: tuple[tuple[str, str, TimelineColumn, str, float], ...] = (
     ("throughput", "Throughput", "per_second", "statements/s", 1.0),
@@ -36,7 +36,7 @@ SERIES_UNITS = {"cpu": ("%", 1.0), "disk": ("MB/s", 1e6), "net ": ("MB/s", 1e6),
 
 
 class Chart(NamedTuple):
-    """One chart: `name` is that of its file and element."""
+    """One chart. `name`: of its file and of its page element."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ class Chart(NamedTuple):
 
 
 def report_charts(report: Report) -> list[Chart]:
-    """Return the charts of a report: every digest, the timeline, the heat maps, the counters of server and machine."""
+    """Return the charts of a report: digests, timeline, heat maps, and counters of the servers and machines."""
     return [*_digests(report), *_timeline(report), *_heat_maps(report), *_counters(report)]
 
 
@@ -70,7 +70,7 @@ def _timeline(report: Report) -> Iterator[Chart]:
 
 
 def _stalls(report: Report) -> list[Point]:
-    """Return the longest stalls as rows {x, x2 (s), line, run, long}, in the order of time."""
+    """Return the longest stalls as rows {x, x2 (s), line, run, long}, ordered by time."""
     longest = sorted(report.answers["stalls"], key=lambda row: -row["long_ns"])[:MAX_STALLS]
     return [
         {
@@ -84,7 +84,7 @@ def _stalls(report: Report) -> list[Point]:
 
 
 def _with_stalls(spec: Spec, stalls: list[Point]) -> Spec:
-    """Return a chart over time with its stalls marked: a band in the colour of the side, and its mark at the top."""
+    """Return a chart over time with marked stalls: a band in the colour of the side, and a symbol at the top."""
     encoding = spec["encoding"]
     side: Encoding = {"x": {**encoding["x"]}, "color": encoding["color"]}
     tooltip: list[Channel] = [
@@ -125,7 +125,7 @@ def _who(report: Report, run: str, number: int) -> Point:
 
 
 def _over_time(report: Report, rows: list[Point], unit: str) -> Spec:
-    """Return a chart of rows {x (s), y, line, run}: a line for each run, in the colour of its side."""
+    """Return a chart of rows {x (s), y, line, run}, with one line per run in the colour of its side."""
     spec = line_chart(rows, ("seconds from the start", "s"), unit, [letter.upper() for letter in report.sides])
     spec["mark"]["strokeWidth"] = 1 if report.rounds > 1 else 1.6
     spec["params"] = [{"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}]
@@ -135,7 +135,7 @@ def _over_time(report: Report, rows: list[Point], unit: str) -> Spec:
 
 
 def line_chart(rows: list[Point], axis: tuple[str, str], unit: str, lines: Sequence[str]) -> Spec:
-    """Return a chart of rows {x, y, line}; `axis`: the title of x, and its name in a tooltip."""
+    """Return a chart of rows {x, y, line}. `axis`: the title of x and its name in a tooltip."""
     title, name = axis
     return {
         "width": WIDTH,
@@ -161,7 +161,10 @@ def line_chart(rows: list[Point], axis: tuple[str, str], unit: str, lines: Seque
 
 
 def _heat_maps(report: Report) -> Iterator[Chart]:
-    """Yield a heat map of latency over time for each side: log scale upwards, darker = more statements."""
+    """Yield a heat map of latency over time for each side.
+
+    The y axis is logarithmic. Darker cells contain more statements.
+    """
     columns = max((row["bin"] for row in report.details["heat"]), default=0) + 1
     end_s = max((row["bin"] for row in report.answers["timeline"]), default=0) * report.bin_ns / 1e9
     for letter in report.sides:
@@ -181,7 +184,7 @@ def _heat_maps(report: Report) -> Iterator[Chart]:
 
 
 def heat_map(rows: list[Point]) -> Spec:
-    """Return a chart of rows {x, x2 (s), y, y2 (ms), n}: a rectangle each."""
+    """Return a chart of rows {x, x2 (s), y, y2 (ms), n}, one rectangle per row."""
     return {
         "width": WIDTH,
         "height": HEIGHT,
@@ -208,7 +211,7 @@ def heat_map(rows: list[Point]) -> Spec:
 
 
 def sweep_charts(levels: list[SweepLevel]) -> list[Chart]:
-    """Return throughput and latency of a sweep's levels against the number of sessions."""
+    """Return charts of the throughput and latency of a sweep against the number of sessions."""
     axis = ("sessions at once", "sessions")
     doubling: Channel = {"scale": {"type": "log", "base": 2}, "axis": {"values": [level.sessions for level in levels]}}
     throughput = [{"x": level.sessions, "y": level.per_second, "line": "all"} for level in levels]
@@ -230,14 +233,14 @@ def sweep_charts(levels: list[SweepLevel]) -> list[Chart]:
 
 
 def write_charts(report: Report, folder: Path) -> None:
-    """Write each chart as SVG and PNG into a new private folder. Raises InputError where that can't be done.
+    """Write each chart as SVG and PNG into a new private folder. Raises InputError if writing fails.
 
-    Each file is readable by its owner alone from its first byte, and is there whole or not at all.
+    Each file is readable only by its owner from the first byte, and appears only when it is complete.
     """
     try:
         folder.mkdir(mode=0o700)
         for name, title, spec in report_charts(report):
-            lines = title.replace("; ", ";\n").splitlines()  # a line is cut where it is wider than its chart
+            lines = title.replace("; ", ";\n").splitlines()  # Vega cuts a title that is wider than its chart
             whole = json.dumps({**spec, "title": lines, "background": "white"})
             with publish(folder / f"{file_name(name)}.svg") as temporary:
                 temporary.write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
@@ -248,5 +251,5 @@ def write_charts(report: Report, folder: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """Return a chart's name as a file's: counters have the names that are in a run, which may come from anyone."""
+    """Return a chart's name as a safe file name, because the names of counters come from a run and are untrusted."""
     return re.sub(r"[^A-Za-z0-9-]+", "_", name)[:80]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw every digest as a dot: its median in A across, in B upwards, by verdict; what lies above the line is slower.
+"""Draw every digest as a dot: x is its median in A, y its median in B. Dots above the diagonal are slower in B.
 
-Colour-blind people can tell the colours apart, and each verdict has a shape as well.
-A digest without a time on a side (all its events failed there, or none was sent) lies on that side's rim.
+The colours are distinct for colour-blind readers, and each verdict also has its own shape. A digest without a time on a
+side is drawn on that side's rim (all its events failed there, or none was sent).
 """
 
 from math import ceil, floor, log10
@@ -29,12 +29,12 @@ TITLE = "Median of each digest in A and B, ms (above the line: B is slower)"
 MAX_TEXT = 90
 LEAST_NS = 1_000  # a log axis has no zero
 FEW_DECADES = 4
-DOTS_AREA = 20_000  # of all dots, were each as large as the largest: many are smaller
-AROUND, RIM = 1.4, 2.2  # how far, in times, the axes go beyond the times; the rim is that far below the least
+DOTS_AREA = 20_000  # total area if all dots had the largest size
+AROUND, RIM = 1.4, 2.2  # factors: margin of the axes around the times, distance of the rim below the smallest time
 
 
 class Span(NamedTuple):
-    """What both axes show, in ms: the times from `low` to `high`; below, at `rim`, digests without a time."""
+    """The range of both axes in ms: times from `low` to `high`. Digests without a time are at `rim`, below `low`."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 class Dot(TypedDict):
-    """A digest as a dot: its place in ms, and the words of its tooltip."""
+    """A digest as a dot: its position in ms, and the texts of its tooltip."""
 
     digest: str
     x: float
@@ -58,7 +58,7 @@ class Dot(TypedDict):
 
 
 def dots_spec(report: Report) -> Spec | None:
-    """Return the chart, None where nothing is compared or no digest has a time."""
+    """Return the chart, or None if nothing is compared or no digest has a time."""
     times = [ns for entry in report.digests for ns in (_median(entry["a"]), _median(entry["b"])) if ns is not None]
     if not report.compares or not times:
         return None
@@ -72,7 +72,10 @@ def dots_spec(report: Report) -> Spec | None:
 
 
 def dots(report: Report, span: Span) -> list[Dot]:
-    """Return a row for each digest: the worst verdicts last, on top; of a verdict the smaller dots are."""
+    """Return a row per digest in drawing order.
+
+    The worst verdicts and, within a verdict, the smallest dots are drawn last.
+    """
     rows = [_dot(entry, span) for entry in report.digests]
     return sorted(rows, key=lambda row: (-WORDS.index(row["verdict"]), -row["n"]))
 
@@ -96,7 +99,7 @@ def _dot(entry: DigestEntry, span: Span) -> Dot:
 
 
 def _median(side: DigestsRow | None) -> int | None:
-    """Return a side's median in ns, at least LEAST_NS; None where it has none."""
+    """Return a side's median in ns, at least LEAST_NS, or None if the side has no median."""
     median = side["p50_ns"] if side else None
     return None if median is None else max(median, LEAST_NS)
 
@@ -108,7 +111,7 @@ def _span(least_ns: int, most_ns: int, lacks: bool) -> Span:
 
 
 def _equality(span: Span) -> Spec:
-    """Return the line on which both sides take the same time."""
+    """Return the line of equal times on both sides."""
     return {
         "data": {"values": [{"x": at, "y": at} for at in (span.low, span.high)]},
         "mark": {"type": "line", "color": "#8a94a3", "strokeWidth": 1.2},
@@ -117,7 +120,7 @@ def _equality(span: Span) -> Spec:
 
 
 def _rims(span: Span) -> list[Spec]:
-    """Return a dashed line at each rim, and what it says."""
+    """Return a dashed line and its label for each rim."""
     line: Mark = {"type": "rule", "color": "#8a94a3", "strokeDash": [3, 3]}
     text: Mark = {"type": "text", "color": "#8a94a3", "fontSize": 10}
     place = _place(span)
@@ -139,7 +142,7 @@ def _rims(span: Span) -> list[Spec]:
 
 
 def _place(span: Span) -> Encoding:
-    """Return both axes: log scales of the same span."""
+    """Return both axes with the same logarithmic scale."""
     scale: dict[str, object] = {"type": "log", "domain": [span.axis_low, span.high], "nice": False}
     axis: dict[str, object] = {"values": _ticks(span), "format": "~g"}
     return {
@@ -149,7 +152,7 @@ def _place(span: Span) -> Encoding:
 
 
 def _ticks(span: Span) -> list[float]:
-    """Return where the axes have a number: each power of ten, and 2 and 5 times it where that are few."""
+    """Return the labelled values of the axes: powers of ten, plus 2 and 5 times each power if there are few decades."""
     decades = range(floor(log10(span.low)), ceil(log10(span.high)) + 1)
     steps = (1, 2, 5) if len(decades) <= FEW_DECADES else (1,)
     ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]

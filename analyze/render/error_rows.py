@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the tables of errors, for every output: what failed where, how often, with its statement."""
+"""Rows of the error tables for every output: error, side, number of events and statement."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from .explanations_text import wrapped
 from .text_table import print_title
 
 NO_TEXT = "(the tape has no text of this statement)"
-HEAD_SHOWN, BEFORE_SHOWN = 30, 12  # of statements that begin alike: their beginning, and what is before they part
+HEAD_SHOWN, BEFORE_SHOWN = 30, 12  # characters shown: of the common beginning, and before the first difference
 NAME_WIDTH, CELL_WIDTH, STATEMENT_WIDTH = 47, 11, 220
 
 
 class ErrorRow(NamedTuple):
-    """Events of one digest that failed in one way. `failed`: how many of them, by column (tape, A, B); None = unknown.
+    """Events of one digest that failed in the same way. `failed`: their number by column (tape, A, B). None: unknown.
 
-    `error`: number and message of the judged side, or of the other where it no longer fails.
+    `error`: number and message of the judged side, or of the other side if the judged side has no error.
     """
 
     what: str
@@ -35,7 +35,10 @@ class ErrorRow(NamedTuple):
 
 
 def error_rows(report: Report, most: int = 160) -> list[ErrorRow]:
-    """Return the rows of errors.sql, statements cut to `most` characters so that no two that differ look alike."""
+    """Return the rows of errors.sql.
+
+    Statements are cut to `most` characters so that different statements look different.
+    """
     rows = report.answers["errors"]
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     shown = apart([texts.get(row["digest"] or "") or NO_TEXT for row in rows], most)
@@ -57,7 +60,7 @@ def error_rows(report: Report, most: int = 160) -> list[ErrorRow]:
 
 
 def apart(texts: Sequence[str], most: int) -> list[str]:
-    """Return texts cut to `most` characters; of those that differ and begin alike, the places where they part."""
+    """Return texts cut to `most` characters. Texts with an equal beginning show the place where they differ."""
     shown = [printable(text, most) for text in texts]
     alike: dict[str, set[str]] = {}
     for text, cut in zip(texts, shown, strict=True):
@@ -68,7 +71,7 @@ def apart(texts: Sequence[str], most: int) -> list[str]:
 
 
 def _parting(text: str, others: Iterable[str], most: int) -> str:
-    """Return a text's beginning, and what comes where it parts from the others."""
+    """Return a text's beginning, and its part from the first difference to the others."""
     begin = next((place for place, signs in enumerate(zip(*others, strict=False)) if len(set(signs)) > 1), len(text))
     return printable(f"{text[:HEAD_SHOWN]} ... {text[max(begin - BEFORE_SHOWN, HEAD_SHOWN) :]}", most)
 

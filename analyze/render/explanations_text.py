@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what may explain the differences on a terminal: query plans by statement, counters, variables; 80 columns."""
+"""Print possible explanations on a terminal of 80 columns: query plans by statement, counters and variables."""
 
 import textwrap
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MAX_VALUE = 240
 
 
 def show_explanations(report: Report, console: Console) -> None:
-    """Print a section of its own, if there is anything to say."""
+    """Print a section with the possible explanations, if there are any."""
     lines = [*plan_lines(report), *work_lines(report), *counter_lines(report), *variable_lines(report)]
     if lines:
         print_title(console, "Possible explanations")
@@ -31,7 +31,7 @@ def show_explanations(report: Report, console: Console) -> None:
 
 
 def plan_lines(report: Report) -> Iterator[str]:
-    """Yield each statement whose query plans differ, and how."""
+    """Yield each statement with different query plans, and the differences."""
     changed = [
         (entry, changes)
         for entry in report.digests
@@ -49,7 +49,7 @@ def plan_lines(report: Report) -> Iterator[str]:
 
 
 def work_lines(report: Report) -> Iterator[str]:
-    """Yield each statement whose plans agree and whose counters do not, and what the servers count for each write."""
+    """Yield each statement with equal plans but different counters, and the differing counters per write."""
     reads = [(entry, works) for entry in report.digests if (works := work_of(report.query_plans.get(entry["digest"])))]
     if reads:
         yield "  Statements with the same plans but different counters:"
@@ -63,7 +63,7 @@ def work_lines(report: Report) -> Iterator[str]:
 
 
 def counter_lines(report: Report) -> Iterator[str]:
-    """Yield the counters that tell most, for each 1,000 statements."""
+    """Yield the most important counters per 1,000 statements."""
     rows = [row for row in report.answers["counters"] if abs(row["weight"]) > COUNTER_WEIGHT]
     if not report.compares or not rows:
         return
@@ -75,7 +75,7 @@ def counter_lines(report: Report) -> Iterator[str]:
 
 
 def variable_lines(report: Report) -> Iterator[str]:
-    """Yield the variables that tell most; the others are counted."""
+    """Yield the most important variables, and the number of the others."""
     shown = telling_variables(report.variables)[:MAX_VARIABLES]
     if not report.variables:
         return
@@ -89,11 +89,11 @@ def variable_lines(report: Report) -> Iterator[str]:
 
 
 def telling_variables(rows: list[Variable]) -> list[Variable]:
-    """Return the variables that are in the list of what tells; the others only make a report long."""
+    """Return the variables that the table of causes lists."""
     return [row for row in rows if row.get("topic") is not None]
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    """Return a text in lines; what has no blanks is broken at its width alone."""
+    """Return a text wrapped into lines. Only words longer than a line are broken."""
     shown = printable(text, 3 * MAX_VALUE)
     return textwrap.wrap(shown, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)

@@ -21,7 +21,7 @@ from ..verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTA
 from .workload_sections import without_values
 
 REPORT_VERSION = 2
-CUT = ("digests", "accounts")  # the longest lists of a tape
+CUT = ("digests", "accounts")  # lists of a tape summary that are cut
 
 
 def as_dict(report: Report) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 
 def answer_dict(report: Report) -> dict[str, Any]:
-    """Return the question, the three parts of the answer, and what is to be done."""
+    """Return the question, the parts of the answer, and the tasks."""
     tasks = [
         {**_sentences(asdict(task)), "events": task.events, "text": plain_micro(task.said())} for task in to_do(report)
     ]
@@ -61,7 +61,7 @@ def answer_dict(report: Report) -> dict[str, Any]:
 
 
 def servers_dict(servers: Servers) -> dict[str, Any]:
-    """Return in what the servers differ; what comes with the version alone has `folded`."""
+    """Return the differences of the servers. `folded` marks differences caused only by the version or family."""
     rows = [{**each.row(), "text": reason_text(each)} for each in servers.differences]
     return {"differences": rows, "more": servers.more, "problem": servers.problem}
 
@@ -75,7 +75,7 @@ def _digest(entry: DigestEntry, samples: bool) -> Row:
 
 
 def _sentences(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values with the sentences among them as programs read them: `us`, whatever a terminal shows."""
+    """Return values with sentences for programs: microseconds are always `us`, never with a micro sign."""
     return {
         key: plain_micro(value)
         if isinstance(value, str)
@@ -87,13 +87,16 @@ def _sentences(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _samples_of(report: Report) -> Row:
-    """Return how many events the tape has that these are samples of (compare --quick)."""
+    """Return the number of events of the original tape if this tape has only samples of it (compare --quick)."""
     events = (report.tape.tape_info.get("quick") or {}).get("of_events")
     return {} if events is None else {"samples_of_events": events}
 
 
 def _plan(plan: PlanEntry, samples: bool) -> Row:
-    """Return how a digest's tables are read on each side; whole plans hold literal values."""
+    """Return how each side reads a digest's tables.
+
+    Whole plans are included only with `samples`, because they contain literals.
+    """
     shown: Row = {"class": plan["class"], "changes": plan["changes"], "server_digest": plan["server_digest"]}
     shown["work"] = work_sentence(plan) or None
     sides = {"a": plan["a"], "b": plan["b"]}
@@ -109,9 +112,9 @@ def as_json(report: Report) -> str:
 
 
 def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> str:
-    """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows.
+    """Return the keys of tape.json and the rows of each analysis. The longest lists are cut to `top` rows.
 
-    `samples`: with the literal values of hot rows.
+    `samples`: include the literal values of hot rows.
     """
     answers = cast(dict[str, list[Row]], summary.answers)
     rows = {name: rows[:top] if name in CUT else rows for name, rows in answers.items()}
@@ -121,7 +124,7 @@ def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> 
 
 
 def tape_difference_json(changed: TapeDifference, top: int) -> str:
-    """Return both tapes' totals and the digests, cut to `top` rows."""
+    """Return the totals of both tapes, and the digests cut to `top` rows."""
     tapes = [str(tape.path) for tape in changed.tapes]
     return _text({"tapes": tapes, "totals": changed.totals, "digests": changed.digests[:top]})
 

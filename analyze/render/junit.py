@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a report as a JUnit file: a case for each digest, failed where it is slower or has new errors, and the gate."""
+"""Write a report as a JUnit file with one test case per digest, plus one for the gate.
+
+A case fails if its digest is slower or has new errors.
+"""
 
 from xml.etree import ElementTree
 
@@ -7,12 +10,12 @@ from ..model import DigestEntry, Report
 from ..verdicts.verdict import ERRORS, INCONCLUSIVE, SLOWER
 
 MAX_NAME = 200
-# XML 1.0 has no other control characters.
+# Control characters that XML 1.0 does not allow. They are replaced by spaces.
 NOT_IN_XML = {code: " " for code in range(32) if code not in (9, 10, 13)}
 
 
 def as_junit(report: Report, failed_gates: list[str]) -> str:
-    """Return the XML; `failed_gates` are the parts of --fail-on that hold."""
+    """Return the XML. `failed_gates`: the true parts of --fail-on."""
     gate = ElementTree.Element("testcase", classname="querytape.gate", name="--fail-on")
     if failed_gates:
         ElementTree.SubElement(gate, "failure", message=_xml_text(", ".join(failed_gates)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show what `querytape lint` found: on a terminal of 80 columns, or as JSON."""
+"""Show the findings of `querytape lint` on a terminal of 80 columns, or as JSON."""
 
 import json
 import textwrap
@@ -24,7 +24,7 @@ TITLES = {
 
 
 def show_lint(result: LintResult, console: Console, top: int) -> None:
-    """Print the answer, what could not be looked at, and each rule with its `top` costliest statements."""
+    """Print the answer, the statements that were not checked, and each rule with its `top` costliest statements."""
     source = result.source or "an unknown version"
     console.print(f"May this traffic move from {source} to {result.target}?")
     console.print(_answer(result))
@@ -44,7 +44,7 @@ def show_lint(result: LintResult, console: Console, top: int) -> None:
 
 
 def limits(result: LintResult) -> list[str]:
-    """Return what was not looked at, and what was guessed; each a sentence."""
+    """Return sentences on the statements that were not checked and on assumptions."""
     found = []
     if result.source is None:
         found.append(
@@ -70,7 +70,7 @@ def limits(result: LintResult) -> list[str]:
 
 
 def lint_json(result: LintResult) -> str:
-    """Return everything as JSON."""
+    """Return the whole result as JSON."""
     shown: dict[str, Any] = {
         "tape": str(result.tape.path),
         "from": str(result.source) if result.source else None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a report as Markdown, for a pull request: the headline, what limits it, statements that changed, totals."""
+"""Write a report as Markdown for a pull request: headline, limits, changed statements, totals."""
 
 from ...common.text import printable
 from ...common.units import count, duration
@@ -16,7 +16,7 @@ TEXT_SHOWN = 140
 
 
 def as_markdown(report: Report) -> str:
-    """Return the whole text."""
+    """Return the report as Markdown."""
     lines = [f"# {_text(report.tape.path.name)}", ""]
     view = view_of(report)
     for run in view.runs:
@@ -38,7 +38,7 @@ def as_markdown(report: Report) -> str:
 
 
 def _servers(differences: Differences) -> list[str]:
-    """Return in what the servers differ, above the answer."""
+    """Return the differences of the servers, for the place above the answer."""
     hidden = max(len(differences.shown) - MAX_DIFFERENCES, 0) + differences.more
     rows = [f"- {_text(said.text)}" for said in differences.shown[:MAX_DIFFERENCES]]
     rows += [
@@ -50,12 +50,12 @@ def _servers(differences: Differences) -> list[str]:
 
 
 def _parts(view: View) -> list[str]:
-    """Return what breaks, what returns something else and what is slower, each with its shares."""
+    """Return the parts of the answer, each with its shares."""
     return ["", *(f"- **{part.name}**: {part.said}" for part in view.parts)]
 
 
 def _to_do(report: Report, view: View) -> list[str]:
-    """Return what is to be done, by cause, each with its first statements."""
+    """Return the tasks by cause, each with its first statements."""
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     lines = []
     for task in view.tasks[:MAX_ROWS]:
@@ -123,7 +123,7 @@ def _totals(report: Report) -> list[str]:
 
 
 def _text(value: object) -> str:
-    """Return a text that is nothing but text in Markdown and in the HTML that it may become."""
+    """Return a text escaped for Markdown and for HTML made from it."""
     shown = printable(str(value or ""))
     for sign in "\\`*_[]|#":
         shown = shown.replace(sign, "\\" + sign)

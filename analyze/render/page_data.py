@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the data of the HTML page's script: one JSON of plain values; the script shows every text in it as text."""
+"""Make the data for the script of the HTML page: one JSON of plain values.
+
+The script inserts every text as plain text.
+"""
 
 import json
 from collections import defaultdict
@@ -20,7 +23,7 @@ from ..rows import DigestsRow
 from .chart_specs import Chart
 from .templating import script_json
 
-MAX_FORMATTED = 10_000  # characters: sqlparse stalls on very long statements, so those are shown as they are
+MAX_FORMATTED = 10_000  # characters; longer statements stay unformatted because sqlparse is too slow
 MAX_FORMATTED_DIGESTS = 400
 MAX_TEXT = 4_000
 MAX_SAMPLE = 100_000
@@ -57,14 +60,14 @@ def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the two charts of a digest draw, by side: [height, n], and [bin, p50 ns, p95 ns] over time."""
+    """Data of the two charts of a digest, by side: [height, n], and [bin, p50 ns, p95 ns] over time."""
 
     distribution: dict[str, list[list[int]]] = field(default_factory=dict)
     over_time: dict[str, list[list[int | None]]] = field(default_factory=dict)
 
 
 def _drawn(report: Report) -> dict[str, Drawn]:
-    """Return for each digest what its two charts draw."""
+    """Return the chart data of each digest."""
     digests: dict[str, Drawn] = defaultdict(Drawn)
     for row in report.details["distribution"]:
         drawn = digests[row["digest"]].distribution
@@ -76,7 +79,7 @@ def _drawn(report: Report) -> dict[str, Drawn]:
 
 
 def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Drawn]) -> Row:
-    """Return what the page shows of the digest with this number in the report's order."""
+    """Return the page's data of one digest. `number`: its place in the report."""
     charts = drawn[entry["digest"]]
     pair, shift = entry["pair"], entry["shift"]
     shown: Row = {
@@ -108,7 +111,7 @@ def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Dr
 
 
 def _errors(report: Report, entry: DigestEntry) -> list[Row]:
-    """Return the rows of errors.sql of a digest, their texts printable."""
+    """Return the rows of errors.sql of a digest as printable texts."""
     if not entry["new_errors"] + entry["failed_on_both"] and not (entry["b"] or sides_of(entry)[0]).get("errors"):
         return []
     return [
@@ -123,7 +126,10 @@ def _side(row: DigestsRow | None) -> Row | None:
 
 
 def _plan(plan: PlanEntry, samples: bool) -> Row:
-    """Return a digest's plans as texts; whole plans and messages hold literal values."""
+    """Return a digest's plans as texts.
+
+    Whole plans and messages are included only with `samples`, because they contain literals.
+    """
     shown: Row = {"changes": plan["changes"], "work": work_sentence(plan), "server_digest": plan["server_digest"]}
     for letter, side in (("a", plan["a"]), ("b", plan["b"])):
         of_side: Row = {
@@ -141,7 +147,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def pretty(sql: str) -> str:
-    """Return a statement laid out for reading, or as it is where it is too long for that."""
+    """Return a statement formatted over several lines, or unchanged if it is too long."""
     if len(sql) > MAX_FORMATTED:
         return printable_lines(sql[:MAX_SAMPLE])
     return printable_lines(str(sqlparse.format(sql, reindent=True, keyword_case="upper")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write pages that open from disk: of a report, a tape, a sweep, a folder of plans.
+"""Write HTML pages that open from disk: for a report, a tape, a sweep or a plans folder.
 
-Each is one HTML file that needs no network; every text is escaped, or set as text by the script.
+Each page is one file that needs no network. Every text is escaped, or inserted as plain text by the script.
 """
 
 import json
@@ -32,21 +32,21 @@ from .templating import asset, page_template, script_json
 from .totals import totals
 from .workload_sections import sections_of
 
-MAX_DIGESTS = 1_000  # of a tape
-MAX_FORMATTED = 100  # digests of a tape whose text is laid out for reading
-MAX_ROWS = 100  # of each other list of a tape
-MAX_CHANGED = 2_000  # digests of a folder of plans
+MAX_DIGESTS = 1_000  # digests on the page of a tape
+MAX_FORMATTED = 100  # digests of a tape with formatted text
+MAX_ROWS = 100  # rows of each other list on the page of a tape
+MAX_CHANGED = 2_000  # digests on the page of a plans folder
 MAX_PLAN = 20_000
-MAX_DIFFERENCES = 8  # of the servers of a folder of plans, before the others are folded away
+MAX_DIFFERENCES = 8  # server differences on the page of a plans folder; the others are folded
 
 
 def _page(template: str, **values: Any) -> str:
-    """Return a template's page, with what every page has."""
+    """Return the page of a template with the values that all pages need."""
     return page_template(template).render(version=__version__, style=asset("report.css"), **values)
 
 
 def _drawn(template: str, drawn: Sequence[Chart], data: Markup | None = None, **values: Any) -> str:
-    """Return a page with charts; `data`: what its script reads, where that is more than the charts."""
+    """Return a page with charts. `data`: the input of its script, if the script needs more than the charts."""
     known = script_json(json.dumps({"charts": [chart._asdict() for chart in drawn]})) if data is None else data
     return _page(template, draw=asset("charts.js"), library=Markup(chart_library()), data=known, **values)
 
@@ -75,7 +75,7 @@ def as_html(report: Report) -> str:
 
 
 def groups(report: Report) -> dict[str, list[dict[str, Any]]]:
-    """Return {kind: rows with both sides} of groups.sql."""
+    """Return {kind: rows with both sides} from groups.sql."""
     kinds: dict[str, dict[str, dict[str, Any]]] = {}
     for row in report.answers["groups"]:
         entry = kinds.setdefault(row["kind"], {}).setdefault(row["name"], {"name": row["name"], "a": {}, "b": {}})
@@ -84,7 +84,7 @@ def groups(report: Report) -> dict[str, list[dict[str, Any]]]:
 
 
 class Share(NamedTuple):
-    """One row of the classes: name, events, share of them, time, digests, as they are shown."""
+    """One row of the table of statement classes, as text: name, events, share of events, time, digests."""
 
     name: str
     events: str
@@ -94,7 +94,7 @@ class Share(NamedTuple):
 
 
 def tape_page(summary: TapeSummary, samples: bool = False) -> str:
-    """Return the page of a summary with pictures; `samples`: with the literal values of hot rows."""
+    """Return the page of a tape summary with charts. `samples`: include the literal values of hot rows."""
     charts = tape_charts(summary)
     total_ns = summary.answers["totals"][0]["busy_ns"] or 0
     digests = summary.answers["digests"]
@@ -129,7 +129,7 @@ def tape_page(summary: TapeSummary, samples: bool = False) -> str:
 
 
 def _classes(summary: TapeSummary) -> list[Share]:
-    """Return classes of statements, then commands without one; the shares add up."""
+    """Return the classes of statements, then the commands without a class. The shares add up to 100 %."""
     classes = summary.answers["classes"]
     others = [row for row in summary.answers["commands"] if row["without_class"]]
     shares = whole_percents([*(row["events"] for row in classes), *(row["without_class"] for row in others)])
@@ -139,13 +139,13 @@ def _classes(summary: TapeSummary) -> list[Share]:
 
 
 def sweep_page(title: str, levels: list[SweepLevel]) -> str:
-    """Return the page of a sweep: throughput and latency against concurrency."""
+    """Return the page of a sweep: throughput and latency by number of sessions."""
     charts = sweep_charts(levels)
     return _drawn("sweep.html.j2", charts, title=title, levels=levels, charts=charts)
 
 
 def plans_page(report: PlansReport, samples: bool = False) -> str:
-    """Return the page of a folder of plans; `samples`: with whole plans, which hold literal values."""
+    """Return the page of a plans folder. `samples`: include whole plans, which contain literal values."""
     rows = [
         {
             **entry,
@@ -175,7 +175,7 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
 
 
 def _more_differences(servers: Servers) -> str:
-    """Return how many differences are folded away, "" where none is."""
+    """Return the text for the number of folded differences, or ""."""
     hidden, folded = max(len(servers.shown) - MAX_DIFFERENCES, 0), len(servers.folded)
     if not hidden and not folded:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show the report of a plans folder: on a terminal of 80 columns, as Markdown, as JSON."""
+"""Show the report of a plans folder on a terminal of 80 columns, as Markdown or as JSON."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ MAX_ROWS = 200
 
 
 def headline_of(report: PlansReport) -> str:
-    """Return the answer in a sentence: how many digests, with how much of the tape's time, have other plans."""
+    """Return the answer as a sentence: the number of digests with different plans and their share of the time."""
     changed, every = report.changed, len(report.digests)
     known = report.counts.get(SAME, 0) + len(changed)
     if not known:
@@ -93,14 +93,17 @@ def _show_hidden(hidden: int, console: Console) -> None:
 
 
 def numbers_of(entry: DigestPlans) -> list[str]:
-    """Return the cost as both optimizers see it, and what ANALYZE measured, where it is known."""
+    """Return the cost estimates of both optimizers and the measurements of ANALYZE, if known."""
     cost = cost_text(entry["a"].get("json"), entry["b"].get("json"))
     took = measured_text(entry["a"].get("analyze"), entry["b"].get("analyze"))
     return [text for text in (cost, took) if text]
 
 
 def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
-    """Return the report as plain values; whole plans and messages, which hold literal values, with `samples`."""
+    """Return the report as plain values.
+
+    Whole plans and messages are included only with `samples`, because they contain literals.
+    """
     return {
         "plans_version": PLANS_VERSION,
         "tape": str(report.tape.path),
@@ -158,7 +161,7 @@ def plans_markdown(report: PlansReport) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text that is nothing but text in Markdown and in the HTML that it may become."""
+    """Return a text escaped for Markdown and for HTML made from it."""
     shown = printable(str(value or ""))
     for sign in "\\`*_[]|#":
         shown = shown.replace(sign, "\\" + sign)

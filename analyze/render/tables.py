@@ -21,7 +21,8 @@ DIGEST_COLUMNS: tuple[DigestColumn, ...] = get_args(DigestColumn)
 SIDE_COLUMNS: tuple[SideColumn, ...] = get_args(SideColumn)
 SHIFT_COLUMNS: tuple[ShiftColumn, ...] = get_args(ShiftColumn)
 
-# A spreadsheet takes a cell that begins so for a formula, and a terminal obeys control characters: CSV has neither.
+# Spreadsheets run a cell that begins with =, +, - or @ as a formula. Terminals obey control characters. CSV files must
+# contain neither.
 HARMLESS = r"""
 CREATE OR REPLACE TEMP MACRO harmless(cell) AS
     CASE WHEN regexp_matches(cell, '^[=+\-@\t\r]') THEN chr(39) ELSE '' END
@@ -30,7 +31,7 @@ CREATE OR REPLACE TEMP MACRO harmless(cell) AS
 
 
 def write_tables(report: Report, folder: Path) -> None:
-    """Write every answer, and the digests' verdicts, into a new folder. Raises InputError where that fails."""
+    """Write every answer and the verdicts on the digests into a new folder. Raises InputError if writing fails."""
     tables: dict[str, Table] = {**all_rows(report), "verdicts": flat_verdicts(report)}
     try:
         folder.mkdir(mode=0o700)
@@ -44,12 +45,12 @@ def write_tables(report: Report, folder: Path) -> None:
 
 
 def all_rows(report: Report) -> dict[str, Table]:
-    """Return the rows of each analysis by its name, for what takes them whatever they have."""
+    """Return the rows of each analysis by name, for code that accepts any columns."""
     return cast(dict[str, Table], report.answers)
 
 
 def flat_verdicts(report: Report) -> list[Row]:
-    """Return one flat row for each digest: its verdict and both sides' times."""
+    """Return one flat row per digest: its verdict and both sides' times."""
     return [_verdict(entry) for entry in report.digests]
 
 
@@ -76,7 +77,7 @@ def _write(con: duckdb.DuckDBPyConnection, rows: Table, base: Path) -> None:
 
 
 def load_rows(con: duckdb.DuckDBPyConnection, rows: Table, table: str) -> None:
-    """Make a temporary table of rows, of which there is at least one; all have the same names."""
+    """Create a temporary table from at least one row. All rows have the same columns."""
     names = list(rows[0])
     types = [_type([row[name] for row in rows]) for name in names]
     listed = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
@@ -86,7 +87,7 @@ def load_rows(con: duckdb.DuckDBPyConnection, rows: Table, table: str) -> None:
 
 
 def _type(values: list[Any]) -> str:
-    """Return the DuckDB type that holds a column's values."""
+    """Return a DuckDB type that can store all values of a column."""
     types = {type(value) for value in values if value is not None}
     if types <= {bool}:
         return "BOOLEAN"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the charts of a tape's page: arrivals, concurrency, durations and think times, as Vega-Lite specifications."""
+"""Build the charts of a tape's page as Vega-Lite specifications: arrivals, concurrency, durations and think times."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ TIME = ("seconds from the start", "s")
 
 
 def tape_charts(summary: TapeSummary) -> list[Chart]:
-    """Return the charts of which the tape knows something, in the order of the page."""
+    """Return the charts that the tape has data for, in the order of the page."""
     seconds = summary.bin_ns / NS_PER_SECOND
     over_time = summary.pictures["over_time"]
     charts = [
@@ -35,7 +35,7 @@ def tape_charts(summary: TapeSummary) -> list[Chart]:
 
 
 def _lines(summary: TapeSummary, columns: tuple[Column, ...], divisor: float = 1.0) -> Spec:
-    """Return a chart of columns of over_time, each divided by `divisor`."""
+    """Return a chart of columns of over_time. Each value is divided by `divisor`."""
     seconds = summary.bin_ns / NS_PER_SECOND
     rows = [
         {"x": row["bin"] * seconds, "y": (row[column] or 0) / divisor, "line": column}
@@ -61,7 +61,7 @@ def _heat(summary: TapeSummary, seconds: float) -> Spec:
 
 
 def _think_times(summary: TapeSummary) -> Spec:
-    """Return a histogram: log scale of time, half powers of two."""
+    """Return a histogram with a logarithmic time scale in steps of half powers of two."""
     rows = [
         {"x": 2 ** (row["height"] / 2) / NS_PER_MS, "x2": 2 ** ((row["height"] + 1) / 2) / NS_PER_MS, "y": row["n"]}
         for row in summary.pictures["think_times"]

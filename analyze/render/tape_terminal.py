@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print a tape's summary, or what differs between two tapes, on a terminal; 80 columns."""
+"""Print a tape's summary, or the differences between two tapes, on a terminal of 80 columns."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,7 +16,7 @@ NAME_WIDTH = 18
 
 
 def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples: bool = False) -> None:
-    """Print a tape's summary with at most `top` statements; `samples`: with literal values."""
+    """Print a tape's summary with at most `top` statements. `samples`: include literal values."""
     _head(summary, console)
     _classes(summary, console)
     _accounts(summary, console)
@@ -29,7 +29,7 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples:
 
 
 def _head(summary: TapeSummary, console: Console) -> None:
-    """Show the source, sizes, rhythm, and what the tape does not know or have."""
+    """Print the source, sizes and rhythm of a tape, and its missing content."""
     console.print(f"[bold]{escape(name_of(summary))}[/]  {escape(source_of(summary))}")
     for line in (*size_lines(summary), *rhythm_lines(summary)):
         console.print(f"  {escape(line)}")
@@ -82,7 +82,7 @@ def _digests(summary: TapeSummary, console: Console, top: int) -> None:
 
 
 def show_tape_difference(changed: TapeDifference, console: Console, top: int) -> None:
-    """Print what differs between two tapes, A and a later B, with at most `top` statements."""
+    """Print the differences between tape A and a later tape B, with at most `top` statements."""
     for letter, tape, totals in zip("AB", changed.tapes, changed.totals, strict=True):
         console.print(
             f"[bold]{letter}[/] {safe(tape.path)}: {size_text(totals)} in {seconds_of(totals):,.0f} s"

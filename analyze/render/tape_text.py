@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say how much is on a tape, how it arrives and what is missing, in sentences: the terminal and the page show them.
+"""Describe a tape in sentences: its size, its rhythm and its missing content.
 
-The texts hold what the tape says of itself, printable.
+The terminal and the page show these sentences. Texts from the tape are made printable.
 """
 
 from typing import NamedTuple
@@ -13,31 +13,31 @@ from ..tape_rows import TapeTotalsRow
 from ..tape_summary import TapeSummary
 from .workload_sections import not_parsed
 
-MICROSECONDS = 1000  # a precision in ns: at most this is known to microseconds
+MICROSECONDS = 1000  # ns; a tape with this precision has times in microseconds at best
 
 
 class Limit(NamedTuple):
-    """One thing that a tape does not know or have; `warning`: the words with which it begins where it must be seen."""
+    """One limit of a tape. `warning`: the emphasised words at its beginning, if the reader must notice it."""
 
     text: str
     warning: str = ""
 
 
 def name_of(summary: TapeSummary) -> str:
-    """Return the tape's path, and that it is a set where it is one."""
+    """Return the tape's path, with a note if the tape is a set of tapes."""
     path = printable(str(summary.tape.tape_info.get("snapshot_of") or summary.tape.path))
     tapes = summary.tape.tape_info.get("tapes")
     return f"{path} (a set of {plural(len(tapes), 'tape')})" if tapes else path
 
 
 def source_of(summary: TapeSummary) -> str:
-    """Return what the tape was made of, with the server's version where it is known."""
+    """Return the source of the tape, with the server's version if known."""
     info = summary.tape.tape_info
     return printable(", ".join(filter(None, (info["source"], info.get("server_version")))))
 
 
 def seconds_of(totals: TapeTotalsRow) -> float:
-    """Return how long a tape's traffic lasts, in s; 0.0 where it has none."""
+    """Return the length of a tape's traffic in seconds, or 0.0 if the tape is empty."""
     return ((totals["last_ns"] or 0) - (totals["first_ns"] or 0)) / NS_PER_SECOND
 
 
@@ -48,7 +48,7 @@ def size_text(totals: TapeTotalsRow) -> str:
 
 
 def size_lines(summary: TapeSummary) -> list[str]:
-    """Return how much is on the tape: numbers and time, concurrency, durations."""
+    """Return lines on the size of the tape: numbers, length, concurrency, durations."""
     info, (totals,), (together,) = summary.tape.tape_info, summary.answers["totals"], summary.answers["concurrency"]
     return [
         f"{size_text(totals)} in {seconds_of(totals):,.1f} s ({count(totals['per_second'])}/s)",
@@ -60,7 +60,7 @@ def size_lines(summary: TapeSummary) -> list[str]:
 
 
 def rhythm_lines(summary: TapeSummary) -> list[str]:
-    """Return how statements arrive, how long clients think, transactions and sizes."""
+    """Return lines on the rhythm of the tape: arrivals, think times, transactions, sizes."""
     answers = summary.answers
     (arrivals,), (transactions,), (sizes,) = answers["arrivals"], answers["transactions"], answers["sizes"]
     lines = [
@@ -91,7 +91,7 @@ def rhythm_lines(summary: TapeSummary) -> list[str]:
 
 
 def limits(summary: TapeSummary) -> list[Limit]:
-    """Return what the tape does not know, and what is not on it."""
+    """Return the unknown fields and the missing content of the tape."""
     info, (totals,) = summary.tape.tape_info, summary.answers["totals"]
     found = _known(totals) if totals["events"] else [Limit("the tape has no events", "empty tape:")]
     if held := info.get("coverage"):
@@ -116,7 +116,7 @@ def limits(summary: TapeSummary) -> list[Limit]:
 
 
 def _known(totals: TapeTotalsRow) -> list[Limit]:
-    """Return what the tape knows of times and failures."""
+    """Return limits on the times and failures in the tape."""
     fine = (totals["precision_ns"] or 0) <= MICROSECONDS
     failures = "failed statements are unknown, because this log has no error numbers"
     if totals["errors_known"]:

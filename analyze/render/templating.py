@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load the HTML templates: texts from outside are escaped and made printable, a missing value is an error."""
+"""Load the HTML templates. Texts from outside are escaped and made printable. A missing value is an error."""
 
 import re
 from importlib.resources import files
@@ -14,7 +14,7 @@ _SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 
 
 def page_template(name: str, package: str = __package__) -> Template:
-    """Return a template of a package's folder `templates`, with the filters that pages use."""
+    """Return a template from a package's folder `templates`, with the filters that pages use."""
     return _environment(package).get_template(name)
 
 
@@ -32,18 +32,18 @@ def _environment(package: str) -> Environment:
 
 
 def asset(name: str, package: str = __package__) -> Markup:
-    """Return a script or style sheet of the folder `templates`, to stand in a page as it is."""
+    """Return a script or style sheet from the folder `templates`, ready for insertion into a page."""
     return Markup((files(package) / "templates" / name).read_text(encoding="utf-8"))
 
 
 def template_scripts(name: str, **assets: Markup) -> list[str]:
-    """Return the scripts that a template has, as they stand in its page: none of them depends on a page's data."""
+    """Return the scripts of a template as they appear in its page. No script depends on a page's data."""
     text = (files(__package__) / "templates" / name).read_text(encoding="utf-8")
     environment = _environment(__package__)
     return [environment.from_string(f"{script}.").render(assets)[:-1] for script in _SCRIPT.findall(text)]
 
 
 def script_json(text: str) -> Markup:
-    """Return a JSON text that can stand in a script element."""
+    """Return a JSON text that is safe inside a script element."""
     escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return Markup(escaped)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print a report on a terminal: the headline, what limits it, totals, what changed; 80 columns."""
+"""Print a report on a terminal of 80 columns: headline, limits, totals and changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from .text_table import TEXT_WIDTH, StatementList, new_table, print_title, safe
 from .totals import totals
 
 SEVERITY_COLOURS = {Severity.PROBLEM: "red", Severity.WARNING: "yellow", Severity.INFORMATION: "dim"}
-# The totals of one screen; the other outputs have all.
+# Totals that fit on one screen. The other outputs show all of them.
 SHOWN_TOTALS = (
     "executed",
     "errors",
@@ -75,7 +75,7 @@ def _findings(report: Report, console: Console) -> None:
 
 
 def _rounds(report: Report, view: View, console: Console) -> None:
-    """Show how the rounds differ: A against itself first."""
+    """Print how the rounds differ. The rounds of A come first."""
     if report.rounds < 2:
         return
     print_title(console, "Rounds, with latency relative to the first round of A")
@@ -134,18 +134,18 @@ def _digests(report: Report, console: Console, top: int) -> None:
 
 
 def _says_why(entry: DigestEntry) -> bool:
-    """Whether the verdict in a few words has all of the reason, or there is no verdict."""
+    """Return whether the short verdict already contains the whole reason, or the digest has no verdict."""
     return not entry["verdict"] or (entry["verdict"] == ERRORS and bool(entry["new_errors"]))
 
 
 def _hidden(console: Console, rows: int) -> None:
-    """Say how many rows are not shown, and what shows them."""
+    """Print the number of hidden rows and the options that show them."""
     if rows > 0:
         console.print(f"[dim]... {rows:,} more (use --top N, --html or --json)[/]")
 
 
 def _compared(entry: DigestEntry) -> tuple[str, list[str]]:
-    """Return the verdict in a few words, and the numbers of both sides."""
+    """Return the short verdict and the numbers of both sides."""
     (a, b), pair = sides_of(entry), entry["pair"]
     times = [duration(side.get("p50_ns")) for side in (a, b)] + [duration(side.get("p95_ns")) for side in (a, b)]
     if entry["verdict"] == ERRORS:
@@ -154,7 +154,7 @@ def _compared(entry: DigestEntry) -> tuple[str, list[str]]:
         name = f"{entry['verdict']}: {entry['why']}"
     else:
         name = entry["verdict"]
-    if len(name) >= NAME_WIDTH:  # the reason has lines of its own
+    if len(name) >= NAME_WIDTH:  # the reason is on lines of its own
         name = entry["verdict"]
     return printable(name, NAME_WIDTH - 1), [count(b.get("n")), *times, duration(pair["lost_ns"] if pair else None)]
 
@@ -180,7 +180,7 @@ def _results(view: View, texts: Mapping[str, str], console: Console, top: int) -
 
 
 def _server_times(report: Report, console: Console, top: int) -> None:
-    """Show what the servers' own logs say: times of one measuring point, which may be compared with each other."""
+    """Print the times from the servers' own logs. They share one measuring point and are comparable."""
     rows: Sequence[Mapping[str, Any]] = report.answers["server_times"]
     if not rows:
         return
@@ -196,7 +196,7 @@ def _server_times(report: Report, console: Console, top: int) -> None:
 
 
 def _accounting(report: Report, view: View, console: Console) -> None:
-    """Show what became of the events, and why they were late: two paragraphs for each run."""
+    """Print the outcome of the events and the causes of lateness, in two paragraphs per run."""
     print_title(console, "Accounting and lateness")
     for letter in map(str.upper, report.sides):
         parts = [

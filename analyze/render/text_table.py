@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a terminal, 80 columns wide: plain ones, and lists of statements with their text on a line of its own."""
+"""Tables for a terminal of 80 columns: plain tables, and lists of statements with the text on its own line."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ TEXT_WIDTH = 76
 
 
 def safe(value: object, most: int | None = None) -> str:
-    """Return a text of unknown origin, printable and without rich's markup."""
+    """Return an untrusted text, printable and without rich's markup."""
     return escape(printable(str(value), most))
 
 
 def new_table(*columns: str, left: int = 1) -> Table:
-    """Return a plain table; the first `left` columns are texts that may fold, the others numbers."""
+    """Return a plain table. Its first `left` columns are texts that may wrap, the others are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", overflow="fold", no_wrap=number >= left)
@@ -26,12 +26,12 @@ def new_table(*columns: str, left: int = 1) -> Table:
 
 
 def print_title(console: Console, title: str, more: str = "") -> None:
-    """Print the title of a section after an empty line; `more` follows it in plain type."""
+    """Print the title of a section after an empty line. `more` follows in plain type."""
     console.print(f"\n[bold]{title}[/]{more}")
 
 
 class StatementList:
-    """Statements under each other, two lines each: a name and numbers, then the text."""
+    """A list of statements with two lines each: a name and numbers, then the text."""
 
     def __init__(self, console: Console, name_width: int, cell_width: int) -> None:
         self.console = console
@@ -43,7 +43,7 @@ class StatementList:
         self.console.print(f"[dim]{'':{self.name_width}}{self._row(cells)}[/]", no_wrap=True)
 
     def add(self, name: str, cells: Sequence[str], text: str, style: str = "bold", more: Sequence[str] = ()) -> None:
-        """Print one statement; the lines of `more` follow the line of its numbers."""
+        """Print one statement. The lines of `more` are printed between its numbers and its text."""
         shown = escape(f"{name:{self.name_width}}")
         self.console.print(f"[{style}]{shown}[/]{self._row(cells)}", no_wrap=True)
         for line in more:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of totals, formatted for every output: a row for each number, a cell for each side, the ratio of times."""
+"""The table of totals, formatted for every output: one row per number, one cell per side, and the ratio of times."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -51,7 +51,10 @@ TOTALS: tuple[tuple[str, Column, Callable[[float | None], str]], ...] = (
 
 
 class Total(NamedTuple):
-    """One row: its name, the column of totals.sql, a cell for each side, and B / A of times ("" otherwise)."""
+    """One row of totals: its name, its column in totals.sql, a cell per side, and the ratio B / A.
+
+    The ratio is "" unless the row is a time.
+    """
 
     name: str
     column: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what the statements of a tape do as sections of rows, each cell a text: the terminal and the page show them."""
+"""Format the workload of a tape as sections of text rows. The terminal and the page show these sections."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
@@ -22,9 +22,10 @@ from ..tape_rows import (
 
 
 class Entry(NamedTuple):
-    """One row of a section; the texts are as the statements have them: whoever shows them makes them printable.
+    """One row of a section. Its texts may contain unprintable characters, so the caller must make them printable.
 
-    `name`: a digest or signature, `text`: its statement, `more`: what stands under it; empty in a plain table.
+    `name`: a digest or signature. `text`: its statement. `more`: the lines below it. In a plain table all three are
+    empty.
     """
 
     cells: list[str]
@@ -34,19 +35,20 @@ class Entry(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One list of the workload: its title, the heads of the cells, and what makes an entry of a row.
+    """One list of the workload: its title, its column heads, and the function that turns a row into an entry.
 
-    `widths`: of the texts with which each row of a plain table begins, None: whole; a list of statements has none.
+    `widths`: widths of the text columns at the start of a plain table (None: not cut). For a list of statements
+    `widths` is empty.
     """
 
     title: str
     heads: tuple[str, ...]
-    entry: Callable[[Any], Entry]  # of a row of its analysis
+    entry: Callable[[Any], Entry]  # makes an entry from a row of the analysis
     widths: tuple[int | None, ...] = ()
 
 
 def sections_of(workload: Workload, samples: bool) -> list[tuple[Section, Sequence[Row]]]:
-    """Return each section that has rows, with all of them; `samples`: with literal values."""
+    """Return each non-empty section with all of its rows. `samples`: include literal values."""
     if not samples:
         workload = without_values(workload)
     rows = cast(dict[str, list[Row]], workload)
@@ -60,7 +62,7 @@ def without_values(workload: Workload) -> Workload:
 
 
 def not_parsed(workload: Workload) -> str | None:
-    """Return what is to be said of digests that could not be parsed; None where all were."""
+    """Return a sentence on the digests that could not be parsed, or None if all were parsed."""
     for row in workload["parsed"]:
         if row["what"] == "failed":
             return (

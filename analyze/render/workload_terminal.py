@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print what the statements of a tape do, on a terminal; 80 columns, the first few of each list."""
+"""Print the workload of a tape on a terminal of 80 columns, with the first rows of each list."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -16,20 +16,20 @@ from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
 from .workload_sections import Section, sections_of
 
 MAX_ROWS = 5
-MAX_STATEMENTS = 4  # of a transaction
+MAX_STATEMENTS = 4  # maximum number of statements shown per transaction
 NAME_WIDTH = 18
-CELLS_WIDTH = 60  # of all numbers of a statement
+CELLS_WIDTH = 60  # total width of all numbers of a statement
 
 
 def show_workload(workload: Workload, console: Console, samples: bool) -> None:
-    """Print each list that has rows; `samples`: with literal values."""
+    """Print each non-empty list. `samples`: include literal values."""
     for section, rows in sections_of(workload, samples):
         print_title(console, section.title)
         (_table if section.widths else _list)(section, rows[:MAX_ROWS], console)
 
 
 def _table(section: Section, rows: Sequence[Row], console: Console) -> None:
-    """Print a plain table; texts are cut to their widths."""
+    """Print a plain table. Texts are cut to their widths."""
     table = new_table(*section.heads, left=len(section.widths))
     for row in rows:
         cells = zip_longest(section.entry(row).cells, section.widths)
@@ -38,7 +38,7 @@ def _table(section: Section, rows: Sequence[Row], console: Console) -> None:
 
 
 def _list(section: Section, rows: Sequence[Row], console: Console) -> None:
-    """Print a list of statements, and what belongs to each under it."""
+    """Print a list of statements, each with its additional lines below it."""
     listed = StatementList(console, NAME_WIDTH, CELLS_WIDTH // len(section.heads))
     listed.head(section.heads)
     for row in rows:
@@ -49,16 +49,16 @@ def _list(section: Section, rows: Sequence[Row], console: Console) -> None:
 
 
 def _shortened(lines: Sequence[str], statements: int) -> list[str]:
-    """Return the lines under a transaction of so many statements with its first few statements only."""
+    """Return the lines below a transaction, with only the first few of its statements."""
     hidden = statements - MAX_STATEMENTS
     if hidden <= 0:
         return list(lines)
-    shown = MAX_STATEMENTS - 1  # the first one stands above
+    shown = MAX_STATEMENTS - 1  # the first statement is printed above these lines
     return [*lines[:shown], f"... and {hidden} statements", *lines[shown + hidden :]]
 
 
 def show_unused_indexes(use: IndexReport, seconds: float, console: Console) -> None:
-    """Print the indexes that nothing used (of index_report), and what is not known; `seconds`: of the tape."""
+    """Print the unused indexes from index_report and the unknown parts. `seconds`: length of the tape."""
     rows = use["unused"]
     print_title(console, f"Unused indexes: {count(len(rows))} of {count(use['asked'])}")
     since = "an unknown time" if use["uptime_s"] is None else duration(use["uptime_s"] * 1e9)

@@ -1,14 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which events were answered without an error in both a and b? They are joined once (prelude.sql), for all analyses that compare them.
--- matched_events: one row for each such event, in each round. With one run, it is compared with the tape, whose times were taken
--- elsewhere: a_ns is NULL there.
---   block        which of 40 equal parts of the tape's time it is in: neighbours share what the machine did then
---   rows_known, sums_known   whether both know how many rows were sent; whether both have checksums that can be compared
---   kind         how its result differs (results.sql), with more_sent, session, seq and start_ns; NULL where it does not, and of
---                commands without a statement (pings, closes): they have no result
--- paired_times: those of two runs, with a digest.
--- Input: joined (prelude.sql).
--- By hand, with the variables of prelude.sql:
+-- Which events were answered without an error in both a and b? prelude.sql joins the events once, for all analyses that
+-- compare them.
+--
+-- matched_events: one row for each such event, in each round. With only one run, that run is compared with the tape.
+-- a_ns is NULL in this case, because the tape's times were measured in another place.
+-- - block: the number of one of 40 equal parts of the tape's time. Events of one part share the load of the machine at
+--   that time.
+-- - rows_known: whether the number of sent rows is known on both sides.
+-- - sums_known: whether both sides have checksums that can be compared.
+-- - kind: how the results differ (results.sql). NULL if they are equal, and for commands without a statement (pings,
+--   closes), which have no result.
+-- - more_sent, session, seq, start_ns: details for `kind`.
+--
+-- paired_times: the matched events of two runs that have a digest.
+--
+-- Input: the table joined (prelude.sql).
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 CREATE OR REPLACE TEMP VIEW matched_events AS

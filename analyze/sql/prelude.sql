@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What do the runs and the tape say of each event? The tables and views that every analysis of a report reads. By hand, in the duckdb
--- shell, from the checkout; b may be NULL, and both may have several runs, the rounds of a comparison:
---   CREATE VIEW tape_event AS FROM 'shop.tape/events/*.parquet'; CREATE VIEW tape_digest AS FROM 'shop.tape/digests.parquet';
+-- What do the runs and the tape contain for each event? This file makes the tables and views that every analysis of a
+-- report reads.
+--
+-- Run by hand in the duckdb shell, from the checkout. The variable b may be NULL. Both sides may have several runs,
+-- which are the rounds of a comparison:
+--   CREATE VIEW tape_event AS FROM 'shop.tape/events/*.parquet';
+--   CREATE VIEW tape_digest AS FROM 'shop.tape/digests.parquet';
 --   CREATE VIEW old AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/outcomes/*.parquet';
 --   CREATE VIEW new AS SELECT 'b' AS run, 1 AS round, * FROM 'new.run/outcomes/*.parquet';
 --   CREATE VIEW every_outcome AS FROM old UNION ALL FROM new;
@@ -11,16 +15,25 @@
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/totals.sql
 --
--- tape_event, tape_digest: the tape's tables as they are; one run alone is compared with them.
--- every_outcome: the runs' outcomes as they are, with run ('a' or 'b') and round, which counts from 1.
--- joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...; status NULL where a side has none) and
---   what the tape says of the event. They are joined once here: outcome and matched_events (matched.sql) are views of it.
---   kind        how its result differs (results.sql) where both sides, or the tape and a, were without an error; more_sent: rows
--- outcome: one row for each outcome, with what the tape says of its event.
---   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error, after
---   the first skip_ns (a warm-up that is not measured); tape_errno = its error on the tape: 0 = known to have succeeded, NULL = unknown
--- failure: the messages of outcomes with an error.
--- Names that repeat are kept as numbers: a report of 20 million outcomes fits into little memory.
+-- Existing tables and views:
+-- - tape_event, tape_digest: the unchanged tables of the tape. A single run is compared with them.
+-- - every_outcome: the unchanged outcomes of the runs, with run ('a' or 'b') and round (from 1).
+--
+-- Tables and views that this file makes:
+-- - joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...) and the tape's data
+--   of the event. The status is NULL if a side has no outcome. The join is done only once: outcome and matched_events
+--   (matched.sql) are views of it.
+-- - joined.kind: how the results differ (results.sql), if both sides had no error. With a single run, the sides are the
+--   tape and a.
+-- - joined.more_sent: the difference in the number of sent rows.
+-- - outcome: one row for each outcome, with the tape's data of its event.
+-- - outcome.service_ns: the time from sending to the last byte of the answer.
+-- - outcome.response_ns: the time from the due time to the last byte. NULL with --pace none.
+-- - outcome.ok: answered without an error, after the first skip_ns (a warm-up that is not measured).
+-- - outcome.tape_errno: the error number on the tape. 0 = known to have succeeded, NULL = unknown.
+-- - failure: the messages of the outcomes with an error.
+--
+-- Repeated names are stored as ENUM numbers, so that a report of 20 million outcomes fits into little memory.
 DROP TABLE IF EXISTS joined;
 DROP TABLE IF EXISTS failure;
 DROP TYPE IF EXISTS digest_name;
@@ -44,15 +57,17 @@ SELECT TRY_CAST(digest AS digest_name) AS digest, class, normalized, tables, act
 FROM tape_digest
 WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 
--- A mean that does not depend on the order of summation, so that the same report twice is the same: nine digits after the point.
+-- A mean with nine decimal places. It does not depend on the order of summation, so two identical reports have
+-- identical bytes.
 CREATE OR REPLACE TEMP MACRO mean_of(x) AS sum((x * 1000000000)::BIGINT)::DOUBLE / 1000000000 / count(x);
 
--- The middle of values, and both ends of its 95 % interval by order statistics.
+-- The median of a list of values, and both ends of its 95 % interval by order statistics.
 CREATE OR REPLACE TEMP MACRO interval_ranks(n) AS
     [(n + 1) // 2, greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT, least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT];
 CREATE OR REPLACE TEMP MACRO middle_interval(x) AS list_select(list_sort(list(x)), interval_ranks(count(x)));
 
--- How a checksum says which protocol its rows came in, and their sum whatever their order: NAME:IN ORDER:AS A SET.
+-- A checksum has the form PROTOCOL:ORDERED:SET. PROTOCOL is the protocol of the rows. ORDERED is the checksum of the
+-- rows in their order, and SET is independent of the order.
 CREATE OR REPLACE TEMP MACRO protocol_of(checksum) AS regexp_extract(checksum, '^[^:]*');
 CREATE OR REPLACE TEMP MACRO set_of(checksum) AS regexp_extract(checksum, '[^:]*$');
 
@@ -75,7 +90,7 @@ WITH known AS (
         a.rows_sent AS a_rows_sent, a.rows_affected AS a_rows_affected, a.errno AS a_errno,
         b.status AS b_status, b.sent_ns AS b_sent_ns, b.done_ns AS b_done_ns, b.response_ns AS b_response_ns, b.ok AS b_ok,
         b.rows_sent AS b_rows_sent, b.rows_affected AS b_rows_affected, b.errno AS b_errno,
-        -- what is compared: a with b, or the tape with a
+        -- pairs to compare: a with b, or the tape with a
         coalesce(a.ok AND CASE WHEN getvariable('b') IS NULL THEN e.session IS NOT NULL ELSE b.ok END, false) AS matched,
         e.class IS NOT NULL AND (getvariable('b') IS NOT NULL OR coalesce(e.tape_errno, 0) = 0) AS sound,
         CASE WHEN getvariable('b') IS NULL THEN e.rows_sent ELSE a.rows_sent END AS old_sent,
@@ -119,7 +134,8 @@ WHERE b_status IS NOT NULL;
 CREATE TABLE failure AS
 SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
 
--- Which of 40 equal parts of the tape's time an event is in; and just behind the last answer.
+-- The first event's start and the span of the tape's time. block_of divides this time into 40 equal parts. end_ns is
+-- just after the last answer.
 SET VARIABLE first_ns = (SELECT min(start_ns) FROM joined WHERE a_status IS NOT NULL);
 SET VARIABLE span_ns = (SELECT max(start_ns) - min(start_ns) FROM joined WHERE a_status IS NOT NULL);
 

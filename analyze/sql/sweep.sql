@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How much did a run do, and how long did it take? One row; quantiles of statements answered without an error.
--- Input: view run_outcomes.
--- By hand:
+-- How much did a run do, and how long did it take? The result has one row. The quantiles contain only statements that
+-- were answered without an error.
+--
+-- Input: the view run_outcomes.
+--
+-- Run by hand:
 --   CREATE VIEW run_outcomes AS FROM 'shop.sweep/8.run/outcomes/part-*.parquet';
 --   .read analyze/sql/sweep.sql
 SELECT

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute how much slower or faster each statement became, and judge it."""
+"""Measure how much slower or faster each statement became, and give a verdict."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of an analysis as NumPy has them, by digest, and the place of each row in time."""
+"""Columns of an analysis as NumPy arrays: split them by digest, and compute the place of each row in time."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Columns = dict[str, NDArray[np.generic]]
-BLOCKS = 64  # places of a round: 40 blocks are used
+BLOCKS = 64  # places per round; only 40 contain blocks
 
 
 def places_of(columns: Columns, width: int = 1) -> NDArray[np.int64]:
-    """Return each row's place in time: blocks of one round after the other. `width`: places that a row takes."""
+    """Return each row's place in time: the block number, counted through all rounds.
+
+    `width`: number of places per row.
+    """
     return columns["round"].astype(np.int64) * BLOCKS + columns["block"].astype(np.int64) * width
 
 
 def by_digest(columns: Columns) -> Iterator[tuple[str, Columns]]:
-    """Yield each digest with its rows; the columns are in the order of digests."""
+    """Yield each digest with its rows. The columns must be ordered by digest."""
     digests = columns["digest"]
     if len(digests) == 0:
         return

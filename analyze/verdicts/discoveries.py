@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Correct p-values for false discoveries over many digests.
 
-A digest's test asks whether it is beyond the margin. Most digests are well inside: their p-values are near 1, and a
-correction that counts them all as if they lay on the margin costs what it should find. Those above a half are left
-out, and the others are doubled: what a digest on the margin does below a half is then as likely as before (Zhao, Small
-and Su 2019; Ellis, Pecanka and Goeman 2020). Where nothing is known well, half of all digests stay and the correction
-is the same as ever. Exact tests of few pairs all stay, and none is doubled: their p-values come in steps, and the
-smallest that five pairs reach is 0.031.
+A digest's test asks whether its shift is beyond the margin. Most digests are far inside the margin, so their p-values
+are near 1. Counting all of them in the correction would hide real changes.
 
-What stays is corrected after Benjamini and Hochberg (1995), weighted by the time at stake (Genovese, Roeder and
-Wasserman 2006), so that thousands of light digests do not drown the heavy few.
+Digests with a p-value above a half are therefore left out, and the other p-values are doubled. The doubling keeps the
+error rate of a digest exactly on the margin (Zhao, Small and Su 2019; Ellis, Pecanka and Goeman 2020). If no digest is
+clearly inside or outside, half of them stay and the correction has its usual strength.
+
+Exact tests of few pairs all stay without doubling. Their p-values come in steps, and five pairs reach 0.031 at best.
+
+The remaining p-values are corrected after Benjamini and Hochberg (1995). The time at stake is the weight (Genovese,
+Roeder and Wasserman 2006). Thousands of light digests therefore do not hide the few heavy ones.
 """
 
 from collections.abc import Sequence
@@ -17,15 +19,16 @@ from collections.abc import Sequence
 import numpy as np
 
 HALF = 0.5
-EVEN_SHARE = 0.5  # of the weight of the correction is the same for each digest, the rest goes by time
+EVEN_SHARE = 0.5  # share of each weight that is equal for all digests; the rest depends on time
 
 
 def discoveries(
     p_values: Sequence[float], tells: Sequence[bool], times: Sequence[float], few: Sequence[bool]
 ) -> list[float]:
-    """Return corrected p-values. `times`: the time at stake; `few`: tested exactly.
+    """Return corrected p-values. `times`: time at stake. `few`: whether the digest was tested exactly.
 
-    `tells`: whether anything else that has to hold does; what may not be called counts in the correction all the same.
+    `tells`: whether the other conditions for a verdict hold. A digest without them gets no verdict, but counts in the
+    correction.
     """
     p, limits = np.asarray(p_values, np.float64), np.where(np.asarray(few, np.bool_), 1.0, HALF)
     stays = np.flatnonzero(p <= limits)
@@ -36,7 +39,10 @@ def discoveries(
 
 
 def weights_of(times: Sequence[float]) -> list[float]:
-    """Return weights with the mean 1: EVEN_SHARE of each is the same for all, the rest goes by the time at stake."""
+    """Return weights with a mean of 1.
+
+    EVEN_SHARE of each weight is constant, and the rest depends on the time at stake.
+    """
     total = sum(times)
     if not total:
         return [1.0] * len(times)
@@ -44,10 +50,9 @@ def weights_of(times: Sequence[float]) -> list[float]:
 
 
 def corrected(p_values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
-    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995), weighted with the mean 1.
+    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995), with weights of mean 1.
 
-    scipy.stats.false_discovery_control does the same without weights, but takes half a second to load: an eighth of a
-    small report.
+    scipy.stats.false_discovery_control has no weights, and loading it takes half a second, an eighth of a small report.
     """
     weighted = np.minimum(np.asarray(p_values, np.float64) / np.asarray(weights or [1.0] * len(p_values)), 1.0)
     order = np.argsort(weighted, kind="stable")[::-1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test statements that ran only a few times: exactly, by the signs and ranks of their pairs (Wilcoxon 1945).
+"""Test statements with few executions exactly, by the signs and ranks of their pairs (Wilcoxon 1945).
 
-Pairs of one moment share what the machine did then: their mean counts once. Five pairs can tell only what is
-beyond twice the margin, six what is beyond one and a half; from seven on the margin itself counts.
+Pairs of one moment share the state of the machine, so their mean counts once. Five pairs can only show a shift beyond
+twice the margin, and six pairs beyond 1.5 times the margin. From seven pairs on, the margin itself applies.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,21 @@ from .interference import Disturbance
 
 MIN_PAIRS = 5
 SURE_PAIRS = 7
-MARGINS = {5: 2.0, 6: 1.5}  # so many margins have to be exceeded by so few pairs
-MAX_P = 0.02  # before correction; five pairs reach 0.031
-REACH = 3.42  # standard errors between the margin and a shift that is found with a probability of 80 % at p = 0.005
+MARGINS = {5: 2.0, 6: 1.5}  # number of pairs: factor of the margin that these pairs must exceed
+MAX_P = 0.02  # largest p that counts, before correction; five pairs reach 0.031 at best
+REACH = 3.42  # distance from the margin, in standard errors, that is found with a probability of 80 % at p = 0.005
 MAX_ROUNDS = 1000
-MOMENTS = 1 << 32  # of a round
+MOMENTS = 1 << 32  # moments per round
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Few pairs: their median shift (a logarithm), p of being at or inside the margin, p of being at or beyond it."""
+    """The test of few pairs. `shift`: median shift, as a logarithm.
+
+    `p_beyond`: p-value of a shift at or beyond the margin.
+
+    `p_above` and `p_below`: p-values of a shift at or inside the margin, tested for slower and for faster.
+    """
 
     pairs: int
     shift: float
@@ -40,14 +45,15 @@ class Exact:
         return exp(self.shift)
 
     def counts(self, p: float) -> bool:
-        """Whether a p of this test is small enough to count, whatever the correction."""
+        """Return whether a p-value of this test is small enough to count before correction."""
         return self.pairs == MIN_PAIRS or p <= MAX_P
 
 
 def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared: float = 0.0) -> Exact:
-    """Test the shifts of single pairs; `places`: the moment of each.
+    """Test the shifts of single pairs. `places`: the moment of each pair.
 
-    `shared`: what may be the machine's; a difference has to be beyond that as well, and is not the same within it.
+    `shared`: a shift that the machine may have caused. A difference must exceed the margin by more than this shift. A
+    smaller difference beyond the margin is neither different nor the same.
     """
     _, inverse = np.unique(places, return_inverse=True)
     values = np.bincount(inverse, shifts) / np.maximum(np.bincount(inverse), 1)
@@ -64,7 +70,7 @@ def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared:
 
 
 def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared: float = 0.0) -> dict[str, Exact]:
-    """Return the test of each digest of few_pairs.sql, without the pairs that other programs disturbed."""
+    """Return the test of each digest in few_pairs.sql, without the pairs that other programs disturbed."""
     found = {}
     for digest, rows in by_digest(columns):
         a, b = rows["a_ns"].astype(np.float64), rows["b_ns"].astype(np.float64)
@@ -78,11 +84,11 @@ def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared:
 
 
 def signed_rank_p(values: Floats) -> float:
-    """Return the exact one-sided p of values that lie above 0: how often random signs reach such a sum of ranks."""
+    """Return the exact one-sided p for values above 0: the probability that random signs reach this sum of ranks."""
     sizes = np.abs(values)
     _, inverse, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    doubled = (2 * ends - counts + 1)[inverse].astype(np.int64)  # twice the middle rank, so that ties are whole
+    doubled = (2 * ends - counts + 1)[inverse].astype(np.int64)  # twice the mean rank, so that tied ranks are integers
     reached = int(doubled[values > 0].sum())
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
@@ -92,7 +98,10 @@ def signed_rank_p(values: Floats) -> float:
 
 
 def rounds_needed(rounds: int, n: int, error: float, shift: float, margin: float) -> str:
-    """Return about how many rounds in all would decide, in words; `error`: of a shift from n values in these rounds."""
+    """Return a phrase with the total number of rounds that would give a verdict.
+
+    `error`: standard error of the shift, from `n` values in `rounds` rounds.
+    """
     gap = abs(abs(shift) - margin)
     by_error = rounds * (REACH * error / gap) ** 2 if gap > 0 else float("inf")
     needed = max(by_error, rounds * SURE_PAIRS / max(n, 1), rounds + 1)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decide in which blocks of time other programs disturbed one side more, from the rows of interference.sql.
+"""Find the blocks of time in which other programs disturbed one side more, from the rows of interference.sql.
 
-What others took of the processors (and the hypervisor: stolen time) is compared block by block. A block in which they
-took more beside B is left out of whatever says "slower"; one in which they took more beside A, of whatever says
-"faster"; for "same" both are. The reverse is not: a slower server takes more of the processors itself, so that other
-programs get less beside it, and that must not hide it.
+The CPU use of other programs (including stolen time of the hypervisor) is compared block by block. A block with more
+use by others during B cannot support "slower". A block with more use during A cannot support "faster". Neither kind can
+support "same" if the servers cannot have caused the difference. Less use by others during B does not exclude a block,
+because a slower server leaves less CPU to other programs. Such an exclusion would hide the slowdown.
 
-Where no processor is left over, what others take is only what they get, and how much each statement waits is chance.
-Then the processes that wait for a processor are compared as well, over a whole round; and where others took more than
-half of a machine that was full (`crowded`), a change that all statements share may be theirs.
+If no CPU is idle, other programs use only the CPU that they get, and waiting times are random. The number of processes
+that wait for a CPU is then compared as well, over a whole round. If others used more than half of such a full machine
+(`crowded`), they may have caused a change that all statements share.
 
-Where the target's process is not seen on one side (another machine without --host-metrics, a container), only stolen
-time is known, and `seen` is false.
+The target's process may be invisible on one side, on another machine without --host-metrics or in a container. Then
+only stolen time is known and `seen` is false.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,23 @@ import numpy as np
 from ..rows import InterferenceRow
 from .columns import BLOCKS, Flags
 
-MAX_SHARE = 0.1  # of the processors: a greater difference of both sides disturbs a block
+MAX_SHARE = 0.1  # share of the CPUs; a larger difference between the sides disturbs a block
 MIN_CPUS = 0.1
-CROWD = 0.5  # of the processors, taken by others
-NO_IDLE = 0.1  # of the processors: less than this is none
-MORE_WAITING = 2.0  # processes
-MAX_WAITING = 1.5  # times as many
+CROWD = 0.5  # share of the CPUs; a machine with more use by others is crowded
+NO_IDLE = 0.1  # share of the CPUs; a smaller idle share counts as none
+MORE_WAITING = 2.0  # minimum difference in the number of waiting processes
+MAX_WAITING = 1.5  # minimum ratio of the sides' numbers of waiting processes
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """By place in time (shifts.py): `b_more`, `a_more`: other programs took more beside B, or beside A.
+    """Blocks of time that other programs disturbed, by place in time (columns.py).
 
-    `uneven`: either of them where that can't be the servers' own doing. `seen`: whether it can be told at all.
-    `others`: what they took on average, in processors, by side; empty where that is not known. `queued`: how many
-    processes asked for a processor on average, by side, in the rounds where their number tells; else empty.
+    `b_more`, `a_more`: others used more CPU during B, or during A. `uneven`: either of them, if the servers cannot have
+    caused the difference. `seen`: whether the use by others is known.
+
+    `others`: CPUs that others used on average, by side. Empty if unknown. `queued`: average number of processes that
+    asked for a CPU, by side. Only rounds with a clear difference count, and without such rounds `queued` is empty.
     """
 
     b_more: Flags
@@ -45,23 +47,23 @@ class Disturbance:
     seen: bool
     others: dict[str, float] = field(default_factory=dict)
     cpus: int = 0
-    blocks: int = 0  # that both sides have
+    blocks: int = 0  # number of blocks with samples of both sides
     crowded: bool = False
     queued: dict[str, float] = field(default_factory=dict)
 
     @property
     def disturbed(self) -> bool:
-        """Whether any block was."""
+        """Return whether any block was disturbed."""
         return bool(self.b_more.any() or self.a_more.any())
 
     @property
     def tells(self) -> bool:
-        """Whether a change that all statements share can be told from what other programs did."""
+        """Return whether a change that all statements share can be separated from the effect of other programs."""
         return self.seen and not self.crowded
 
     @property
     def said(self) -> str:
-        """What others took, in a few words; how many asked for it, where that is what tells."""
+        """A phrase on the CPU use of other programs, or on waiting processes if their number is the clearer sign."""
         if not self.others:
             return "the CPU use of other programs is unknown"
         a, b = self.others["a"], self.others["b"]
@@ -84,7 +86,7 @@ NONE, UNKNOWN = Disturbance(CALM, CALM, CALM, seen=True), Disturbance(CALM, CALM
 
 
 def disturbance(rows: Sequence[InterferenceRow]) -> Disturbance:
-    """Return where the sides were disturbed unequally. Without any samples nothing is known: UNKNOWN."""
+    """Return the blocks that were disturbed on one side. Without samples the result is UNKNOWN."""
     if not rows:
         return UNKNOWN
     size = BLOCKS * (1 + max(int(row["round"]) for row in rows))
@@ -121,24 +123,24 @@ def disturbance(rows: Sequence[InterferenceRow]) -> Disturbance:
 
 
 def _bound(cpus: float) -> float:
-    """Return how many processors more, taken by others, disturb a block."""
+    """Return the number of additional CPUs used by others that disturbs a block."""
     return max(MAX_SHARE * cpus, MIN_CPUS)
 
 
 def _crowded(rows: Sequence[InterferenceRow]) -> bool:
-    """Return whether others took most of a machine on which nothing was left over."""
+    """Return whether others used most of a machine without idle CPUs."""
     cpus = max(float(row["cpus"]) for row in rows)
     took, idle = np.mean([(_took(row), float(row["idle"] or 0)) for row in rows], axis=0)
     return bool(took > CROWD * cpus and idle < NO_IDLE * cpus)
 
 
 def _took(row: InterferenceRow) -> float:
-    """Return the processors that the target and the replayer could not have, as far as it is known."""
+    """Return the CPUs that were not available to the target and the replayer, as far as known."""
     return float(row["others"] or 0) + float(row["steal"] or 0)
 
 
 def _marks(a: InterferenceRow, b: InterferenceRow, waiting: int) -> tuple[bool, bool, bool]:
-    """Return whether others took more beside B, more beside A, and whether the servers can't have done that."""
+    """Return whether others used more CPU during B, whether during A, and whether the servers cannot have caused it."""
     known = a["others"] is not None and b["others"] is not None
     more = _took(b) - _took(a) if known else float(b["steal"] or 0) - float(a["steal"] or 0)
     cpus = float(max(a["cpus"], b["cpus"]))
@@ -150,9 +152,9 @@ def _marks(a: InterferenceRow, b: InterferenceRow, waiting: int) -> tuple[bool, 
 
 
 def _waiting(rows: Sequence[InterferenceRow]) -> dict[tuple[str, int], dict[str, float]]:
-    """Return how many processes asked for processors, by side, for each machine and round where that differs much.
+    """Return the number of processes that asked for CPUs, by side, for each (machine, round) with a clear difference.
 
-    Only where none was idle: else what they took tells.
+    Rounds with idle CPUs are left out, because their CPU use is the better measure.
     """
     values: dict[tuple[str, int], dict[str, list[tuple[float, float]]]] = {}
     for row in rows:

@@ -1,40 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure how far each digest's times shifted, by tests on blocks of time: single events are not independent.
+"""Measure how far each digest's times shifted, by tests on blocks of time, because single events are not independent.
 
-A block's value is the mean logarithm of B's times over A's, of the same events where they are paired. Two things make
-it vary:
+The value of a block is the mean logarithm of B's times over A's. Both times are of the same event if events are paired.
+Its variance has two parts:
 
-- what all digests share, because the machine was slower for a while: its mean over the digests in each block. Blocks
-  where that jumps by a quarter or more hold a stall of one side: they are excluded here and listed as stalls. Of the
-  others the variance of the mean is corrected for autocorrelation (lag 1, as of an AR(1) process);
-- the rest, which is the digest's own: Yuen's trimmed t-test (Yuen 1974; one sample: Tukey and McLaughlin 1963)
-  excludes the tenth at both ends, where stalls are.
+- The shared part affects all digests, for example a slow phase of the machine. It is the mean over the digests in a
+  block. A block in which the shared part jumps by a quarter or more contains a stall of one side. Such blocks are
+  excluded here and listed as stalls. For the other blocks, the variance of the mean is corrected for autocorrelation
+  (lag 1, as of an AR(1) process).
+- The rest belongs to the digest itself. Yuen's trimmed t-test (Yuen 1974; one sample: Tukey and McLaughlin 1963)
+  excludes a tenth of the values at both ends, which contain stalls.
 
-One or two rounds do not show how a server's runs differ. A shift that all digests share, of up to 15 %, is then
-taken for the machine's, and the margin on that side is wider by it; a larger one is taken for real. Where what other
-programs took can't be seen, it may be theirs whatever its size, and does not act on all digests alike: the margin is
-wider by twice as much.
+One or two rounds do not show how much the runs of one server differ. A shift of up to 15 % that all digests share may
+then come from the machine. The margin on that side is widened by this shift. A larger shared shift is treated as real.
+If the CPU use of other programs is unknown, a shared shift of any size may come from them, and may affect digests
+differently. The margin is then widened by twice the shift.
 
-Blocks that other programs disturbed (interference.py) are left out: for "slower" those in which they took more beside
-B, for "faster" those in which they took more beside A, for "same" both.
+Blocks that other programs disturbed (interference.py) are left out. "slower" ignores blocks with more use by others
+during B. "faster" ignores blocks with more use by others during A. "same" ignores both kinds if the servers cannot have
+caused the difference.
 
-Of several rounds the rounds' own means are tested as well: what a server does differently from one start to the next
-is then in the variance, and the larger p counts.
+With several rounds, the means of the rounds are tested as well. This variance includes the differences between two
+starts of one server. The larger p counts.
 """
 
 from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
-import scipy  # its parts are loaded when first used: `scipy.special` takes a third of a second
+import scipy  # parts load on first use: `scipy.special` takes a third of a second
 from numpy.typing import NDArray
 
 from .columns import BLOCKS, Columns, Floats, by_digest, places_of
 from .interference import Disturbance
 
 TRIM = 0.1
-CLIP = 0.5  # a block's value counts for what is shared up to here from its digest's own median
-STALL = 0.25  # a block of both sides' stalls: what is shared differs by so much (a logarithm)
+CLIP = 0.5  # limit for the distance of a block's value from the median of its digest
+STALL = 0.25  # logarithm; a block is a stall if the shift of all digests jumps by more
 MAX_STALLS = 0.5
 MIN_BLOCKS = 8
 MIN_TAILS = 6
@@ -42,44 +44,42 @@ MIN_ROUNDS = 3
 RESAMPLES = 400
 RUN_NOISE, RUN_DRIFT = 0.02, 0.15
 UNSEEN_FACTOR = 2.0
-MIN_SHARING = 5  # digests
-MIN_SHARING_UNSEEN = 3  # where what other programs did can't be told
-Margins = tuple[float, float]  # down, up
+MIN_SHARING = 5  # minimum number of digests for a shared shift
+MIN_SHARING_UNSEEN = 3  # minimum number of digests if the CPU use of others is unknown
+Margins = tuple[float, float]  # margins downwards and upwards
 NONE = np.zeros(1)
 
 
 @dataclass(frozen=True)
 class Test:
-    """One shift on the logarithmic scale: its estimate, 90 % interval, and p of being at or inside the margin."""
+    """One shift as a logarithm: its estimate, its 90 % interval, and the p-values of being at or inside the margin."""
 
     shift: float
     low: float
     high: float
     p_above: float
     p_below: float
-    error: float  # standard error
-    freedom: float  # degrees of freedom
+    error: float  # standard error of the shift
+    freedom: float  # degrees of freedom of the test
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A digest's shifts: of the middle, of the tail (p95), over rounds; None where there is too little for a test."""
+    """A digest's shifts: of the middle, of the tail (p95) and over rounds. A test without enough data is None."""
 
     events: int
     paired: bool
     middle: Test | None
     tail: Test | None
     rounds: Test | None
-    tail_ns: float  # p95 of B less that of A, the median block's
-    noise: float | None  # standard deviation of A's own rounds, on the logarithmic scale
-    tail_rounds: Test | None = None  # of the tail, over rounds
-    shared: float = (
-        0.0  # a shift of all digests that may be the machine's, on the logarithmic scale; 0 where it is none
-    )
+    tail_ns: float  # median over blocks of the p95 of B minus the p95 of A, in ns
+    noise: float | None  # standard deviation of the levels of A's rounds, as a logarithm
+    tail_rounds: Test | None = None  # test of the tail over rounds
+    shared: float = 0.0  # shared shift that the machine may have caused, as a logarithm
 
     @property
     def detectable(self) -> float | None:
-        """The smallest ratio that would have been found, with a probability of 80 % at p = 0.005."""
+        """The smallest ratio that the test finds with a probability of 80 % at p = 0.005."""
         test = self.rounds or self.middle
         if test is None:
             return None
@@ -92,7 +92,7 @@ def trimmed(
 ) -> Test:
     """Test the centre of values against -margins[0] and +margins[1] (all logarithms).
 
-    `shared`: what of each value all digests have in common, whose mean has the standard error `shared_error`.
+    `shared`: the shift that all digests share, for each value. `shared_error`: the standard error of its mean.
     """
     n = len(values)
     cut = int(trim * n)
@@ -116,7 +116,10 @@ def trimmed(
 
 @dataclass(frozen=True)
 class Shifts:
-    """A digest's shifts over the blocks that may say "slower", "faster" and "same"; None where no block is left."""
+    """The shifts of a digest over the blocks that may support "slower", "faster" and "same".
+
+    A shift is None if no block is left.
+    """
 
     slower: Shift | None
     faster: Shift | None
@@ -126,7 +129,7 @@ class Shifts:
 def measure_undisturbed(
     blocks: Columns, tails: Columns, margin: float, disturbance: Disturbance
 ) -> tuple[dict[str, Shift], dict[str, Shifts]]:
-    """Return each digest's shifts over all blocks, and over those that other programs did not disturb."""
+    """Return each digest's shifts over all blocks, and over the blocks without disturbance by other programs."""
     whole = measure(blocks, tails, margin, disturbance.tells)
     if not disturbance.disturbed:
         return whole, {digest: Shifts(shift, shift, shift) for digest, shift in whole.items()}
@@ -138,7 +141,7 @@ def measure_undisturbed(
 
 
 def _without(columns: Columns, flags: NDArray[np.bool_], width: int) -> Columns:
-    """Return the rows of blocks without a flag; `width`: how many places one row's block is wide."""
+    """Return the rows whose blocks have no flag. `width`: number of places that a row covers."""
     first = places_of(columns, width)
     hit = np.zeros(len(first), np.bool_)
     for step in range(width):
@@ -148,9 +151,9 @@ def _without(columns: Columns, flags: NDArray[np.bool_], width: int) -> Columns:
 
 
 def measure(blocks: Columns, tails: Columns, margin: float, seen: bool = True) -> dict[str, Shift]:
-    """Return each digest's shifts, from the columns of blocks.sql and slow_tail.sql (by digest, round, block).
+    """Return each digest's shifts from the columns of blocks.sql and slow_tail.sql (ordered by digest, round, block).
 
-    `seen`: whether what other programs took is known.
+    `seen`: whether the CPU use of other programs is known.
     """
     tail_rows = dict(by_digest(tails))
     margins, drift = _margins(blocks, margin, seen)
@@ -183,7 +186,7 @@ def measure(blocks: Columns, tails: Columns, margin: float, seen: bool = True) -
 
 
 def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
-    """Return by place what all digests have in common in a block, the standard error of its mean, and which stall."""
+    """Return the shift that all digests share by place in time, the standard error of its mean, and the stalls."""
     if len(blocks["n"]) == 0:
         return NONE, 0.0, NONE.astype(np.bool_)
     places = places_of(blocks)
@@ -198,7 +201,7 @@ def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
     stalls = np.abs(common - np.median(common[total > 0])) > STALL
     for start in range(
         0, len(total), BLOCKS
-    ):  # a round that was slower as a whole is no stall: it is the rounds' variance
+    ):  # a round that is slow as a whole is not a stall but part of the variance between rounds
         part = slice(start, start + BLOCKS)
         if (stalls[part] & (total[part] > 0)).sum() > MAX_STALLS * (total[part] > 0).sum():
             stalls[part] = False
@@ -211,7 +214,7 @@ def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
 
 
 def _margins(blocks: Columns, margin: float, seen: bool) -> tuple[Margins, float]:
-    """Return the margins to both sides, and what all digests share where it is the machine's, or may be."""
+    """Return the margins downwards and upwards, and the shared shift that the machine may have caused."""
     if len(blocks["n"]) == 0 or len(np.unique(blocks["round"])) >= MIN_ROUNDS:
         return (margin, margin), 0.0
     centres = sorted(
@@ -228,7 +231,7 @@ def _margins(blocks: Columns, margin: float, seen: bool) -> tuple[Margins, float
 
 
 def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, Test | None, float]:
-    """Return the test of the tail over blocks, that over rounds, and how much longer it is."""
+    """Return the test of the tail over blocks, its test over rounds, and the additional time of B's tail in ns."""
     if rows is None or len(rows["n"]) < MIN_TAILS:
         return None, None, 0.0
     a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
@@ -239,7 +242,7 @@ def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, Test | N
 
 
 def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, levels: Floats) -> tuple[Floats, Floats]:
-    """Return each round's mean shift and A's mean level, weighted by events."""
+    """Return each round's mean shift and A's mean level, both weighted by events."""
     numbers, places = np.unique(rounds, return_inverse=True)
     total = np.bincount(places, counts, len(numbers))
     return np.bincount(places, counts * shifts, len(numbers)) / total, np.bincount(
@@ -248,7 +251,10 @@ def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, level
 
 
 def bootstrap_quantile(tails: Columns, seed: int = 1) -> dict[str, tuple[float, float]]:
-    """Return each digest's 95 % interval of B's p95 over A's: blocks of time drawn with replacement (Kuensch 1989)."""
+    """Return each digest's 95 % interval of B's p95 over A's p95.
+
+    Blocks of time are resampled with replacement (Kuensch 1989).
+    """
     chance = np.random.default_rng(seed)
     intervals = {}
     for digest, rows in by_digest(tails):

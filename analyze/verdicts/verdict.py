@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judge each digest: one word, from its shifts.
+"""Judge each digest by its shifts. A verdict is one word.
 
-slower        the middle of its times is beyond the margin, after correction for false discoveries over all digests,
-              and by more than the margin's time; or its tail (p95) is, beyond twice the margin
-faster        the middle of its times is beyond the margin in the other direction
-same          its interval is inside the margin, or the difference is less than the margin's time
-unstable      neither: the interval crosses the margin
-inconclusive   too few events in both runs, or the runs themselves can't carry a claim, or other programs took
-              processors beside one side
-errors changed  statements fail that did not in A (or on the tape, where it is known), or with another error: nothing
-              is said about their times
+slower          the middle of its times is beyond the margin, after correction for false discoveries over all
+                digests, and by more than the margin's time; or its tail (p95) is beyond twice the margin
+faster          the middle of its times is beyond the margin in the other direction
+same            its interval is inside the margin, or the difference is less than the margin's time
+unstable        its interval crosses the margin
+inconclusive    both runs have too few events, or the runs cannot support any verdict, or other programs used
+                more CPU during one side
+errors changed  statements fail that succeeded in A (or on the tape, if its outcome is known), or fail with
+                another error; their times get no verdict
 
-Each of slower, faster and same rests on the blocks of time that may say so (interference.py). Fewer than 30 events are
-tested exactly (exact.py). The correction is weighted by the time at stake (Genovese, Roeder and Wasserman 2006), so
-that thousands of light digests do not drown the heavy few. docs/report.md explains it with examples.
+Each of slower, faster and same uses only the blocks of time that may support it (interference.py). Digests with fewer
+than 30 events are tested exactly (exact.py). The correction is weighted by the time at stake (Genovese, Roeder and
+Wasserman 2006). Thousands of light digests therefore do not hide the few heavy ones. docs/report.md explains the
+verdicts with examples.
 """
 
 from dataclasses import dataclass
@@ -25,13 +26,13 @@ from .exact import MIN_PAIRS, Exact, rounds_needed
 from .shifts import Shift, Shifts, Test
 
 MIN_EVENTS = 30
-MAX_FAILED = 0.01  # of a digest's events, on both sides though not on the tape
-FALSE_DISCOVERIES = 0.1  # 0.4 called 8 % of noisy digests falsely where every second one was slower (make verdicts)
+MAX_FAILED = 0.01  # share of a digest's events that failed on both sides but not on the tape
+FALSE_DISCOVERIES = 0.1  # 0.4 gave 8 % false calls on noisy digests when every second one was slower (make verdicts)
 SAME_P = 0.05
-UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
-ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does to all digests
+UNSEEN_ROUNDS_P = 0.001  # maximum p of the test over rounds, if the effect of other programs is unknown
+ROUNDS_P = 0.01  # maximum p of the test over rounds; a slow machine affects all digests of a round
 MIDDLE, TAIL, OF_TAIL = "middle", "tail", "its p95"
-TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
+TAIL_NS_FACTOR = 4  # the tail must be slower by at least this many times the margin's `ns`
 
 SLOWER, FASTER, SAME, UNSTABLE, INCONCLUSIVE, ERRORS = (
     "slower",
@@ -46,20 +47,20 @@ WORDS = (SLOWER, ERRORS, FASTER, SAME, UNSTABLE, INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class Margin:
-    """The smallest difference that counts: more than `ratio` (0.1 = 10 %), and more than `ns`."""
+    """The smallest difference that counts. It must exceed both `ratio` (0.1 = 10 %) and `ns`."""
 
     ratio: float = 0.1
     ns: int = 50_000
 
     @property
     def log(self) -> float:
-        """The ratio as a logarithm."""
+        """The logarithm of 1 + `ratio`."""
         return log1p(self.ratio)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word and the reason for it, in a few words; `p` after correction, where there was a test."""
+    """The verdict on a digest: a word and a short reason. `p`: p-value after correction, or None without a test."""
 
     word: str
     why: str
@@ -68,11 +69,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One digest to judge: the median of A of its pairs, its shifts, how many errors are new.
+    """One digest to judge: A's median over its pairs, its shifts, and its number of new errors.
 
-    `usable`: its shifts over the blocks that may be used, where that is not all of them. `exact`: the test of its few
-    pairs. `time_ns`: the time at stake. `failed`: events that fail on both sides and had succeeded on the tape, where
-    they are more than MAX_FAILED of the digest's.
+    `usable`: its shifts over undisturbed blocks. `exact`: the test of its few pairs. `time_ns`: time at stake.
+    `failed`: events that failed on both sides but succeeded on the tape, if they exceed the share MAX_FAILED.
     """
 
     digest: str
@@ -86,13 +86,13 @@ class Case:
 
     @property
     def errors(self) -> str | None:
-        """Which errors keep its times from being judged, in words; None where there are none."""
+        """A phrase on the errors that prevent a verdict on times, or None."""
         if self.new_errors:
             return f"{self.new_errors:,} new error{'s' if self.new_errors > 1 else ''}"
         return f"{plural(self.failed, 'event')} failed on both sides, not on the tape" if self.failed else None
 
     def side(self, word: str) -> Shift | None:
-        """Return the shift that may say this word."""
+        """Return the shift that may support this verdict."""
         if self.usable is None:
             return self.shift
         return {SLOWER: self.usable.slower, FASTER: self.usable.faster, SAME: self.usable.same}[word]
@@ -100,8 +100,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds for all digests. `no_claim`: why the runs can't carry any. `disturbed`: what others took, in words,
-    where they took it unequally. `unseen`: why that can't be known. `rounds`: of each side.
+    """Conditions that apply to all digests.
+
+    `no_claim`: why the runs cannot support any verdict on times. `disturbed`: a phrase on unequal CPU use by other
+    programs. `unseen`: why this use is unknown. `rounds`: number of rounds per side.
     """
 
     no_claim: str | None = None
@@ -132,7 +134,7 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
 
 
 def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
-    """Return why nothing can be said of a digest, None where something can."""
+    """Return why a digest cannot be judged, or None if it can."""
     if conditions.no_claim is not None:
         return conditions.no_claim
     events = case.shift.events if case.shift else 0
@@ -199,19 +201,25 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
 
 
 def times_as_long(ratio: float) -> str:
-    """Return a ratio of times in words."""
+    """Return a ratio of times as a phrase."""
     return f"takes {ratio:.1f} times as long" if ratio >= 10 else f"takes {ratio:.2f} times as long"
 
 
 def _difference(level: float | None, middle: Test) -> float:
-    """Return how much more the middle of B is in ns; of unpaired digests from A's level."""
+    """Return how much longer the middle of B is than A's level, in ns.
+
+    The result is infinite if A's level is unknown.
+    """
     if level is not None:
         return float(level) * (exp(middle.shift) - 1)
     return float("inf") if middle.shift > 0 else float("-inf")
 
 
 def _corrected(cases: list[Case], word: str, test: str, rounds_p: float, seen: bool) -> list[float]:
-    """Return the p of the blocks' test, corrected, where the rounds agree: an effect is beyond both variances."""
+    """Return the corrected p-values of the test over blocks.
+
+    A digest counts only if its test over rounds agrees, so the effect exceeds both variances.
+    """
     found = [_p(case, word, test, rounds_p, seen) for case in cases]
     few = [case.exact is not None and test == MIDDLE for case in cases]
     times = [case.time_ns for case in cases]
@@ -219,10 +227,11 @@ def _corrected(cases: list[Case], word: str, test: str, rounds_p: float, seen: b
 
 
 def _p(case: Case, word: str, test: str, rounds_p: float, seen: bool) -> tuple[float, bool]:
-    """Return p, and whether the number of pairs or the rounds' own test lets it count.
+    """Return (p, whether p may count). The number of pairs or the test over rounds decides whether p may count.
 
-    Of three rounds or more the disturbed blocks may leave two. Then there is no test of rounds, and only the middle may
-    be called, against its wider margin (shifts.py), where what other programs took is known (`seen`).
+    Disturbed blocks may leave only two of three or more rounds. The test over rounds is then missing, and only the
+    middle may get a verdict, against its wider margin (shifts.py). The CPU use of other programs must be known
+    (`seen`).
     """
     side = "p_below" if word == FASTER else "p_above"
     if case.exact is not None and test == MIDDLE:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the statements of a tape do: tables and columns by role, transactions, loops, hot rows."""
+"""The workload of a tape: tables and columns by role, transactions, loops and hot rows."""

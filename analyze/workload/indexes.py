@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which indexes of a server no digest of a tape could use."""
+"""Find the indexes of a server that no digest of a tape could use."""
 
 from collections.abc import Iterable
 from typing import TypedDict
@@ -7,12 +7,12 @@ from typing import TypedDict
 from ...common.units import plural
 from ..tape_rows import TapeAnswers, Workload
 
-# A statement looks rows up, or sorts and groups them, by columns in these roles.
+# An index can serve a column in these roles, for lookups, sorting or grouping.
 SERVED = frozenset({"filter", "range", "join", "group", "order"})
 
 
 class Index(TypedDict):
-    """An index of a server. `columns`: None for an expression; `uses`: None where nothing counted them."""
+    """An index of a server. A column is None if it is an expression. `uses` is None if uses were not counted."""
 
     schema: str
     table: str
@@ -24,7 +24,7 @@ class Index(TypedDict):
 
 
 class IndexUse(TypedDict):
-    """What servers/index_use.py learned of a server, as a dict."""
+    """The result of servers/index_use.py for a server, as a dict."""
 
     basis: str | None
     uptime_s: int | None
@@ -33,7 +33,7 @@ class IndexUse(TypedDict):
 
 
 class IndexReport(TypedDict):
-    """What is to be said of a server's indexes. `asked`: how many there are in the tape's schemas."""
+    """The unused indexes of a server. `asked`: number of indexes in the tape's schemas."""
 
     basis: str | None
     uptime_s: int | None
@@ -43,7 +43,7 @@ class IndexReport(TypedDict):
 
 
 def index_report(answers: TapeAnswers, workload: Workload, use: IndexUse) -> IndexReport:
-    """Return what is to be said of a server's indexes. Only schemas of the tape count, where it knows any."""
+    """Return the report on a server's indexes. If the tape names schemas, only their indexes count."""
     schemas = {str(row["db"]).lower() for row in answers["accounts"] if row["db"]}
     schemas |= {row["name"].partition(".")[0].strip("`") for row in answers["tables"] if "." in row["name"]}
     indexes = [index for index in use["indexes"] if not schemas or index["schema"].lower() in schemas]
@@ -61,10 +61,10 @@ def index_report(answers: TapeAnswers, workload: Workload, use: IndexUse) -> Ind
 
 
 def unused_indexes(workload: Workload, indexes: Iterable[Index]) -> list[Index]:
-    """Return the indexes that no digest could use and that the server did not count either; unknown counts stay in.
+    """Return the indexes that no digest could use and that have no counted use. Unknown counts are treated as no use.
 
-    An index can serve a digest that names its first column in any role but `set`, in an expression too; where the table
-    of a column is not known, any table's. An index on an expression is taken as used.
+    An index can serve a digest that uses its first column in any role except `set`, also inside an expression. If the
+    table of a column is unknown, the column may belong to any table. An index on an expression is treated as used.
     """
     named = {
         (_table(row["table_name"]), row["column_name"].strip("`"))

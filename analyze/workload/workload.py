@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Know the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
+"""Analyse the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
 
 from ...common.duck import open_database
 from ...schemas import Folder, ddl, event_selection
 from ..database import WORKLOAD, AnalysisDatabase, Row
 from ..row_values import parse_events, parse_query
 
-# The text of each digest that is parsed: its sample, or the normalised text where the tape has no whole sample.
+# The text to parse for each digest: its sample, or the normalised text if the tape has no complete sample.
 TEXTS = """
     SELECT {number} AS id,
         CASE WHEN octet_length(sample) = sample_bytes THEN sample ELSE encode(normalized) END AS text,
@@ -14,7 +14,7 @@ TEXTS = """
     FROM {digests}
 """
 NUMBER = "row_number() OVER (ORDER BY digest)"
-# The digests whose statements write or lock rows by values.
+# Digests whose statements write or lock rows that they identify by values.
 WITH_KEYS = """
     SELECT DISTINCT d.digest
     FROM workload_digests AS d
@@ -29,7 +29,7 @@ WITH_KEYS = """
 
 
 def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict[str, list[Row]]:
-    """Return the rows of every analysis of the workload, by name. The tape is attached as tape_*."""
+    """Return the rows of every workload analysis by name. The tape must be attached as tape_*."""
     event_selection.define_macros(database.con)
     database.run("workload/digests")
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:

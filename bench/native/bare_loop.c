@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The least that a replay has to do, and nothing else: threads that sleep to absolute times, send a statement, receive
- * its answer. What the machine does to them it does to any replayer; and other ways to wait are tried here first.
+/* The minimum work of a replay: threads sleep until absolute times, send a statement, and receive its answer. If the
+ * machine delays this loop, it delays every replayer. The loop also serves to try other ways to wait.
  *
- *   bare_loop PORT THREADS EVENTS EVENTS_A_SECOND WAY [STATEMENT]     0 events a second: as fast as they go
+ *   bare_loop PORT THREADS EVENTS EVENTS_A_SECOND WAY [STATEMENT]     0 events per second: as fast as possible
  *
  *   recv    send, and a blocking recv           batch   the same under SCHED_BATCH
  *   uring   both as one linked submission       cores   the same, thread i on core i modulo the cores
  *
- *   cc -O2 bench/native/bare_loop.c $(mariadb_config --include --libs) -pthread -o bare_loop
- */
+ *   cc -O2 bench/native/bare_loop.c $(mariadb_config --include --libs) -pthread -o bare_loop */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <mysql.h>
@@ -34,7 +33,7 @@ struct bench {
     int port, threads, per_second;
     long events;
     const char *way, *statement;
-    int64_t zero_ns, *late_ns; /* one of each event */
+    int64_t zero_ns, *late_ns; /* late_ns: one value per event */
     pthread_barrier_t ready, go;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture the slow or audit log of an instance of Amazon RDS or Aurora. Tested against an emulator only."""
+"""Capture the slow log or audit log of an Amazon RDS or Aurora instance. Tested against an emulator only."""
 
 from .aws import Cloud
 from .parameters import RdsOptions, RdsPlan, plan_rds, restore_rds

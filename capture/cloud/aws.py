@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call Amazon's RDS and CloudWatch Logs through boto3, and look at an instance. Tested against an emulator only.
+"""Call Amazon RDS and CloudWatch Logs through boto3, and describe an instance. Tested against an emulator only.
 
-boto3 finds the credentials. Errors become sentences.
+boto3 finds the credentials. Errors of boto3 become errors of querytape with a readable message.
 """
 
 import re
@@ -21,13 +21,13 @@ DEFAULT_GROUP = "default."
 
 
 class GoneError(TargetError):
-    """What was asked for does not exist: an instance, a group, a log file."""
+    """The requested instance, parameter group or log file does not exist."""
 
 
 class Cloud:
-    """An account in a region. `call` may be used by several threads.
+    """A client for one AWS account in one region. Several threads may use `call`.
 
-    Raises RefusedError where boto3 is not installed, or finds no region.
+    Raises RefusedError if boto3 is not installed or finds no region.
     """
 
     def __init__(self, region: str | None = None, profile: str | None = None, attempts: int = 8) -> None:
@@ -50,9 +50,10 @@ class Cloud:
             ) from error
 
     def call(self, service: str, action: str, **parameters: Any) -> dict[str, Any]:
-        """Return the answer to an action, named as boto3 names it.
+        """Call a boto3 action by its boto3 name and return the answer.
 
-        Raises RefusedError where the account may not, GoneError where there is no such thing, TargetError else.
+        Raises RefusedError if the account lacks the permission, GoneError if the object does not exist, and TargetError
+        for every other error.
         """
         what = f"{service}:{''.join(map(_capital, action.split('_')))}"
         try:
@@ -74,7 +75,10 @@ class Cloud:
         return answer
 
     def pages(self, service: str, action: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Yield the entries under `key` of all pages of an answer. Raises as call(), TargetError for an endless one."""
+        """Yield the entries under `key` from all pages of an answer. Raises the errors of `call`.
+
+        Raises TargetError if the answer has more than MAX_PAGES pages.
+        """
         marker: dict[str, Any] = {}
         for _ in range(MAX_PAGES):
             answer = self.call(service, action, **parameters, **marker)
@@ -87,7 +91,7 @@ class Cloud:
 
 
 def _capital(word: str) -> str:
-    """Return a word of an action's name as AWS writes it: `db` is DB."""
+    """Return one word of an action name in the spelling of AWS: `db` becomes `DB`."""
     return "DB" if word == "db" else word.capitalize()
 
 
@@ -97,7 +101,7 @@ def _text(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """A parameter group, of instances or of clusters. `others`: the instances beside ours that use it, too."""
+    """A parameter group of an instance or of a cluster. `others`: other instances that use the same group."""
 
     name: str
     of_cluster: bool
@@ -106,7 +110,7 @@ class Group:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the engine's own, shared group, which nobody can change."""
+        """Whether this is the default group of the engine. AWS does not allow changes to default groups."""
         return self.name.startswith(DEFAULT_GROUP)
 
     def __str__(self) -> str:
@@ -115,10 +119,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance as RDS describes it. `groups`: its own parameter group first, then its cluster's.
+    """An instance as described by RDS. `groups`: the parameter group of the instance, then the group of its cluster.
 
-    `status`: how far each group's values are applied, by name: in-sync, applying, pending-reboot. `exports`: the logs
-    that go to CloudWatch Logs.
+    `status`: the apply status of each group by name (in-sync, applying, pending-reboot). `exports`: the logs that RDS
+    exports to CloudWatch Logs.
     """
 
     name: str
@@ -132,14 +136,14 @@ class Instance:
 
     @property
     def is_aurora(self) -> bool:
-        """Whether it writes its logs as Aurora does."""
+        """Whether the engine is Aurora, which writes its logs differently."""
         return self.engine.startswith("aurora")
 
 
 def look_at(cloud: Cloud, name: str) -> Instance:
-    """Return an instance of MySQL, MariaDB or Aurora MySQL.
+    """Return the description of an instance that runs MySQL, MariaDB or Aurora MySQL.
 
-    Raises InputError where there is none of this name, or it is of another engine.
+    Raises InputError if no instance has this name, or if the instance runs another engine.
     """
     try:
         described = list(cloud.pages("rds", "describe_db_instances", "DBInstances", DBInstanceIdentifier=name))
@@ -182,7 +186,7 @@ def look_at(cloud: Cloud, name: str) -> Instance:
 
 
 def _group(cloud: Cloud, group: str, instance: dict[str, Any], name: str) -> Group:
-    """Return an instance's parameter group, with the other instances that use it."""
+    """Return the parameter group of an instance, including the other instances that use the group."""
     arn = _arn(cloud, "describe_db_parameter_groups", "DBParameterGroup", group)
     others = (
         ()
@@ -198,7 +202,7 @@ def _group(cloud: Cloud, group: str, instance: dict[str, Any], name: str) -> Gro
 
 
 def _cluster_group(cloud: Cloud, group: str, name: str) -> Group:
-    """Return a cluster's parameter group, with the other instances of all clusters that use it."""
+    """Return the parameter group of a cluster, including the other instances that use the group in any cluster."""
     arn = _arn(cloud, "describe_db_cluster_parameter_groups", "DBClusterParameterGroup", group)
     others = (
         ()
@@ -215,7 +219,7 @@ def _cluster_group(cloud: Cloud, group: str, name: str) -> Group:
 
 
 def _arn(cloud: Cloud, action: str, kind: str, group: str) -> str:
-    """Return a group's ARN; its name where it is not described."""
+    """Return the ARN of a group, or its name if AWS does not describe the group."""
     try:
         found = list(cloud.pages("rds", action, f"{kind}s", **{f"{kind}Name": group}))
     except GoneError:
@@ -235,7 +239,7 @@ def _unknown_instance(name: str) -> str:
 
 
 def _cluster_hint(cloud: Cloud, name: str) -> str:
-    """Return that a name is a cluster's, with its instances."""
+    """Return a hint that the name belongs to a cluster, with the instances of the cluster."""
     try:
         members = _cluster(cloud, name).get("DBClusterMembers") or ()
     except TargetError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read an instance's slow or audit log from CloudWatch Logs, where RDS exports it: one event of a stream is one entry.
+"""Read the slow log or audit log of an instance from CloudWatch Logs. One event of a log stream is one log entry.
 
-Aurora's audit log has several streams, INSTANCE and INSTANCE.*, each in no strict order: they are read as its files
-are.
+Aurora writes its audit log to several streams, INSTANCE and INSTANCE.*. None of them is strictly ordered, so their rows
+are sorted by time, as in `AuditLogFiles`.
 """
 
 import time
@@ -15,12 +15,12 @@ from .log_files import LATE_US, PulledLog
 
 EXPORT, AUDIT_EXPORT = "slowquery", "audit"
 MAX_EVENTS = 10_000
-LATE_S = 20.0  # that much later events may come
+LATE_S = 20.0  # seconds by which events may arrive late
 
 
 @dataclass
 class CloudWatchLog(PulledLog):
-    """Reads the stream of an instance, from the moment of `begin` on; as LogFiles does its files."""
+    """Reads one log stream of an instance, starting at the time of `begin`."""
 
     cloud: Cloud
     group: str
@@ -29,11 +29,11 @@ class CloudWatchLog(PulledLog):
     _token: str | None = None
 
     def begin(self) -> None:
-        """Start with what is logged from now on."""
+        """Skip everything that was logged before now."""
         self._since_ms = int(time.time() * 1000)
 
     def pull(self) -> Iterator[str]:
-        """Yield the events since the last pull, each with its newline. Raises TargetError, RefusedError."""
+        """Yield the events since the last pull, each with a newline. Raises TargetError or RefusedError."""
         while True:
             token = {"nextToken": self._token} if self._token else {}
             try:
@@ -47,7 +47,7 @@ class CloudWatchLog(PulledLog):
                     limit=MAX_EVENTS,
                     **token,
                 )
-            except GoneError:  # the stream begins with its first event
+            except GoneError:  # the stream is created with its first event
                 return
             for event in answer.get("events") or ():
                 text = str(event.get("message") or "").rstrip("\n") + "\n"
@@ -61,7 +61,7 @@ class CloudWatchLog(PulledLog):
 
 @dataclass
 class CloudWatchAudit(PulledLog):
-    """Reads all streams of an instance's audit log in the order of time, as AuditLogFiles reads files."""
+    """Reads all audit log streams of an instance and yields their rows in time order."""
 
     cloud: Cloud
     group: str
@@ -71,11 +71,14 @@ class CloudWatchAudit(PulledLog):
     _since_ms: int = 0
 
     def begin(self) -> None:
-        """Start with what is logged from now on."""
+        """Skip everything that was logged before now."""
         self._since_ms = int(time.time() * 1000)
 
     def pull(self) -> Iterator[str]:
-        """Yield the rows that no earlier one can come before any more. Raises TargetError, RefusedError."""
+        """Yield the held rows up to LATE_US before the newest row, in time order.
+
+        Raises TargetError or RefusedError.
+        """
         until = self._rows.newest - LATE_US
         for name in self._names():
             stream = self._streams.get(name)
@@ -87,7 +90,7 @@ class CloudWatchAudit(PulledLog):
         yield from self._rows.give(until)
 
     def _names(self) -> list[str]:
-        """Return the streams of this instance: others' names may begin with its own."""
+        """Return the streams of this instance. Names of other instances may start with the same letters."""
         names: list[str] = []
         token: dict[str, str] = {}
         while True:
@@ -99,7 +102,7 @@ class CloudWatchAudit(PulledLog):
                     logStreamNamePrefix=self.instance,
                     **token,
                 )
-            except GoneError:  # the group begins with its first event
+            except GoneError:  # the group is created with its first event
                 return []
             names += [str(stream.get("logStreamName")) for stream in answer.get("logStreams") or ()]
             following = str(answer.get("nextToken") or "")
@@ -111,7 +114,10 @@ class CloudWatchAudit(PulledLog):
 def cloudwatch_log(
     cloud: Cloud, instance: Instance, waits_s: float, *, audit: bool = False
 ) -> CloudWatchLog | CloudWatchAudit:
-    """Return the reader of an instance's exported log. Raises RefusedError where it is not exported."""
+    """Return a reader for an exported log of the instance.
+
+    Raises RefusedError if the instance does not export the log.
+    """
     export = AUDIT_EXPORT if audit else EXPORT
     if export not in instance.exports:
         what = (

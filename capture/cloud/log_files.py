@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the log files of an instance while they grow and turn, each log as one text. Tested against an emulator only.
+"""Read the log files of an instance while they grow and rotate. Tested against an emulator only.
 
-LogFiles reads one file in portions by marker. A portion counts when a listing taken after it shows that the file has
-not turned; else it is read from the rotated file, whose text must go on where ours ended. Rotated files are named by
-the hour (...log.2026-11-22.07), which may grow on, or numbered: those are renamed each time, and known by their size
-and the time when they were last written.
+LogFiles reads one log file in portions, each addressed by a marker. A portion counts only if a later file listing shows
+that the file was not rotated. Otherwise the portion is read from the rotated file, whose text must continue the text
+that was already read.
 
-AuditLogFiles reads Aurora's audit log, which is written into several files at once,
-`audit/audit.log.NUMBER.YYYY-MM-DD-HH-MM.TURN`, in the order of time. A row begins with the microsecond of its time.
-It is given when all files were read up to its time and LATE_US more, for the server writes rows in no strict order.
+RDS names rotated files by the hour (...log.2026-11-22.07) or by a number. A file named by the hour may still grow.
+Numbered files are renamed at each rotation, so they are recognized by size and time of the last write.
+
+AuditLogFiles reads the audit log of Aurora in time order. Aurora writes several files at once, named
+`audit/audit.log.NUMBER.YYYY-MM-DD-HH-MM.TURN`. Each row begins with its time in microseconds. Aurora does not write
+rows in strict order. A row is therefore passed on only when all files were read LATE_US beyond its time.
 """
 
 import re
@@ -19,21 +21,21 @@ from ...common.errors import TargetError
 from .aws import Cloud, GoneError
 
 MAX_LINES = 10_000
-CUT = "[Your log message was truncated]"  # what RDS writes in place of what exceeds a portion of 1 MB
-ROW = re.compile(r"(\d{16}),")  # a row begins with the microsecond of its time
+CUT = "[Your log message was truncated]"  # RDS writes this in place of text beyond a portion of 1 MB
+ROW = re.compile(r"(\d{16}),")  # a row begins with its time in microseconds
 LATE_US = 10_000_000
 SLOW_LOG = "slowquery/mysql-slowquery.log"
 AUDIT_LOG = "audit/server_audit.log"
-PORTIONS_AT_ONCE = 8  # about a MB each, held until a listing confirms them
+PORTIONS_AT_ONCE = 8  # about 1 MB each, held until a listing confirms them
 KEPT_TAIL = 512
 DATED = re.compile(r"\.\d{4}-\d\d-\d\d\.\d+$")
 AUDIT_FILE = re.compile(r"audit/audit\.log\.(\d+)\.(\d{4}(?:-\d+){4})\.(\d+)")
-WAIT_S = 5.0  # the log is read for so long behind its time
+WAIT_S = 5.0  # seconds to keep reading after the end of the capture
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A log file as it is listed; `written`: when it last was, in ms."""
+    """A log file in a file listing. `written`: time of the last write in ms."""
 
     size: int
     written: int
@@ -41,9 +43,9 @@ class Listed:
 
 @dataclass
 class Place:
-    """How far a file was read: the next marker, and the bytes so far.
+    """The position up to which a file was read: the next marker and the bytes so far.
 
-    `passed`: bytes at its beginning that are not wanted, where it is read again.
+    `passed`: number of bytes to skip at the beginning when the file is read from its start.
     """
 
     marker: str = "0"
@@ -51,7 +53,7 @@ class Place:
     passed: int = 0
 
     def took(self, text: str, marker: str) -> str:
-        """Count a portion; return what of it is wanted."""
+        """Advance by one portion and return its text without the bytes to skip."""
         data = text.encode("utf-8", "surrogateescape")
         begin = max(0, self.passed - self.size)
         self.marker = marker
@@ -59,12 +61,12 @@ class Place:
         return data[begin:].decode("utf-8", "replace") if begin else text
 
     def lacks(self, listed: Listed) -> bool:
-        """Whether the file has more than was read of it."""
+        """Whether the file is longer than the part that was read or skipped."""
         return listed.size > max(self.size, self.passed)
 
 
 def listed_files(cloud: Cloud, instance: str, part: str) -> dict[str, Listed]:
-    """Return the files of an instance whose name has `part` in it. Raises TargetError, RefusedError."""
+    """Return the log files of an instance whose names contain `part`. Raises TargetError or RefusedError."""
     found = cloud.pages(
         "rds",
         "describe_db_log_files",
@@ -79,9 +81,10 @@ def listed_files(cloud: Cloud, instance: str, part: str) -> dict[str, Listed]:
 
 
 def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[str, str, bool]:
-    """Return a portion, the next marker, and whether there is more; with fewer lines where RDS would cut it.
+    """Return a portion of a file, the next marker, and whether more text follows.
 
-    Raises GoneError where there is no such file, TargetError, RefusedError.
+    Asks for fewer lines if RDS truncates the portion. Raises GoneError if the file does not exist, else TargetError or
+    RefusedError.
     """
     lines = MAX_LINES
     while True:
@@ -105,7 +108,10 @@ def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[s
 
 
 def read_on(cloud: Cloud, instance: str, name: str, place: Place) -> Iterator[str]:
-    """Yield what is wanted of a file's portions, from a place to its end. Raises as read_portion()."""
+    """Yield the text of a file from a position to its end, without skipped bytes.
+
+    Raises the errors of `read_portion`.
+    """
     pending = True
     while pending:
         text, marker, pending = read_portion(cloud, instance, name, place.marker)
@@ -113,9 +119,10 @@ def read_on(cloud: Cloud, instance: str, name: str, place: Place) -> Iterator[st
 
 
 def without_cut_lines(text: str) -> tuple[str, int]:
-    """Return a text without the lines that RDS cut, and how many there were.
+    """Return the text without the lines that RDS truncated, and the number of those lines.
 
-    The end of such a line is lost, the end of a literal in it, too, and what follows would be taken for its rest.
+    A truncated line may lose the closing quote of a literal. The parser would then read the following lines as part of
+    that literal.
     """
     cuts = text.count(CUT)
     if cuts:
@@ -124,13 +131,16 @@ def without_cut_lines(text: str) -> tuple[str, int]:
 
 
 def byte_count(text: str) -> int:
-    """Return the bytes of a text as it goes into the parser."""
+    """Return the size of a text in bytes, as encoded for the parser."""
     return len(text.encode("utf-8", "surrogateescape"))
 
 
 @dataclass
 class RowsByTime:
-    """Holds rows back. `newest`: the latest time that came; `late`: rows that came after later ones had been given."""
+    """Holds rows back to sort them by time. `newest`: latest time of any row.
+
+    `late`: number of rows that arrived after later rows were already passed on.
+    """
 
     late: int = 0
     newest: int = 0
@@ -138,19 +148,21 @@ class RowsByTime:
     _given: int = 0
 
     def hold(self, row: str, before: int) -> int:
-        """Take a row, which has a newline, and return its time; what has none is a part of the row at `before`."""
-        found = ROW.match(row)  # the parser names what is none
+        """Hold a row (which ends with a newline) and return its time in microseconds.
+
+        A row without a time continues the previous row, so it gets the time `before`.
+        """
+        found = ROW.match(row)  # the parser reports rows that it cannot read
         time = int(found.group(1)) if found else before
         self.newest = max(self.newest, time)
         self._held.append((time, row))
         return time
 
     def clear(self) -> None:
-        """Forget the rows that are held."""
         self._held.clear()
 
     def give(self, until: int | None) -> Iterator[str]:
-        """Yield the rows up to a time, as one text; None = all."""
+        """Yield the rows up to a time as one text. None means all rows."""
         self._held.sort(key=lambda row: row[0])
         ready = len(self._held)
         if until is not None:
@@ -164,7 +176,10 @@ class RowsByTime:
 
 @dataclass
 class _LogPlace:
-    """How far a file was read: the next marker, characters and bytes so far, their end; and the latest portion."""
+    """The position up to which a log was read: marker, characters, bytes and the last characters.
+
+    The latest portion is also kept.
+    """
 
     marker: str = "0"
     characters: int = 0
@@ -174,7 +189,7 @@ class _LogPlace:
     latest: str = ""
 
     def took(self, text: str, marker: str) -> None:
-        """Count a portion."""
+        """Advance by one portion."""
         if text:
             self.before_latest, self.latest = self.marker, text
         self.marker = marker
@@ -185,10 +200,10 @@ class _LogPlace:
 
 @dataclass
 class PulledLog:
-    """A log that is pulled: `begin` passes over what it has now, each `pull` yields what came since.
+    """A log that is read by polling. `begin` skips the current content; each `pull` yields the new content.
 
-    `holes`: what is certainly missing, in sentences. `cuts`: how often RDS cut a line. `read`: bytes by file.
-    `waits_s`: how long it is pulled after its time, for what comes late.
+    `holes`: messages about text that is certainly missing. `cuts`: number of lines that RDS truncated. `read`: bytes by
+    file. `waits_s`: seconds to keep polling after the end, for late rows.
     """
 
     holes: list[str] = field(default_factory=list, kw_only=True)
@@ -199,36 +214,35 @@ class PulledLog:
 
     @property
     def late(self) -> int:
-        """Rows that came after later ones had been given."""
+        """Number of rows that arrived after later rows were already passed on."""
         return self._rows.late
 
     def begin(self) -> None:
-        """Pass over what the log has now. Raises TargetError, RefusedError."""
+        """Skip the current content of the log. Raises TargetError or RefusedError."""
         raise NotImplementedError
 
     def pull(self) -> Iterator[str]:
-        """Yield what came since. Raises TargetError, RefusedError."""
+        """Yield the new content since the last pull. Raises TargetError or RefusedError."""
         raise NotImplementedError
 
     def rest(self) -> Iterator[str]:
-        """Yield the rows that were held back: nothing comes any more."""
+        """Yield all rows that are still held back. The log is complete at this time."""
         yield from self._rows.give(None)
 
 
 @dataclass
 class LogFiles(PulledLog):
-    """Reads the files of one log."""
+    """Reads the current file of one log and its rotated files."""
 
     cloud: Cloud
     instance: str
     name: str = SLOW_LOG
     _place: _LogPlace = field(default_factory=_LogPlace)
     _rotated: dict[str, Listed] = field(default_factory=dict)
-    _ends: dict[str, Place] = field(default_factory=dict)  # of files that are named by the hour
+    _ends: dict[str, Place] = field(default_factory=dict)  # rotated files with the hour in the name, by name
     _size: int | None = None
 
     def begin(self) -> None:
-        """Pass over what the log has now. Raises TargetError, RefusedError."""
         self._rotated = self._listed()[1]
         self._ends = {name: Place(passed=about.size) for name, about in self._rotated.items()}
         for _ in self.pull():
@@ -238,7 +252,7 @@ class LogFiles(PulledLog):
         self.cuts = 0
 
     def pull(self) -> Iterator[str]:
-        """Yield the log's text since the last pull, up to what it has now. Raises TargetError, RefusedError."""
+        """Yield the text since the last pull, up to the current end of the log. Raises TargetError or RefusedError."""
         pending = True
         while pending:
             batch, pending = self._batch()
@@ -260,14 +274,14 @@ class LogFiles(PulledLog):
                 yield from self._given(self.name, text)
 
     def _listed(self) -> tuple[int | None, dict[str, Listed]]:
-        """Return the size of the log now, and its rotated files."""
+        """Return the current size of the log and its rotated files."""
         found = listed_files(self.cloud, self.instance, self.name.rpartition("/")[2])
         own = found.pop(self.name, None)
         rotated = {name: about for name, about in found.items() if name.startswith(f"{self.name}.")}
         return own.size if own else None, rotated
 
     def _turned(self, rotated: dict[str, Listed]) -> list[str]:
-        """Return the rotated files that were not there before, in the order in which they were written."""
+        """Return the new rotated files, ordered by their last write."""
         known = set(self._rotated.values())
         new = (
             name
@@ -277,7 +291,7 @@ class LogFiles(PulledLog):
         return sorted(new, key=lambda name: (rotated[name].written, name))
 
     def _grown(self, rotated: dict[str, Listed]) -> Iterator[str]:
-        """Yield what came into files that are named by the hour since they were read."""
+        """Yield the text that was added to rotated files with the hour in the name."""
         for name in sorted(rotated, key=lambda name: (rotated[name].written, name)):
             if DATED.search(name) and name in self._rotated and self._ends[name].lacks(rotated[name]):
                 try:
@@ -286,19 +300,19 @@ class LogFiles(PulledLog):
                     self.holes.append(f"{name} was removed before querytape read its end")
 
     def _batch(self) -> tuple[list[tuple[str, str]], bool]:
-        """Return the next portions of the log with their markers, and whether there are more."""
+        """Return the next portions of the log with their markers, and whether more portions follow."""
         batch: list[tuple[str, str]] = []
         marker, pending = self._place.marker, True
         while pending and len(batch) < PORTIONS_AT_ONCE:
             try:
                 text, marker, pending = read_portion(self.cloud, self.instance, self.name, marker)
-            except GoneError:  # it turns in this moment, or there is none yet
+            except GoneError:  # the file is being rotated or does not exist yet
                 return batch, False
             batch.append((text, marker))
         return batch, pending
 
     def _follow(self, turned: list[str]) -> Iterator[str]:
-        """Yield the rest of the file that was read, under its new name, and all of those that came after it."""
+        """Yield the rest of the current file under its new name, then all later rotated files."""
         first, *others = turned
         try:
             yield from self._rest(first)
@@ -312,12 +326,12 @@ class LogFiles(PulledLog):
         self._place = _LogPlace()
 
     def _rest(self, name: str) -> Iterator[str]:
-        """Yield what a rotated file has behind the place that was read."""
+        """Yield the text of a rotated file after the position that was already read."""
         place = self._place
         if not place.characters:
             yield from self._whole(name)
             return
-        # The markers hold for the new name if the latest portion comes again.
+        # If the latest portion is read again unchanged, the markers are valid for the renamed file.
         text, marker, _ = read_portion(self.cloud, self.instance, name, place.before_latest)
         if place.latest and text.startswith(place.latest):
             yield from self._given(name, text[len(place.latest) :])
@@ -341,7 +355,7 @@ class LogFiles(PulledLog):
         yield from self._whole(name)
 
     def _whole(self, name: str) -> Iterator[str]:
-        """Yield a file from its beginning; if it grows on, it is read on from there."""
+        """Yield a file from its beginning. If the file grows, a later call continues at the saved position."""
         self._ends[name] = Place()
         yield from self._from(name, self._ends[name])
 
@@ -359,9 +373,9 @@ class LogFiles(PulledLog):
 
 @dataclass
 class _File(Place):
-    """A file and how far it was read; `rest`: the beginning of a row whose end is not there yet; `latest`: its time.
+    """A file of the audit log and its read position. `rest`: incomplete last row. `latest`: time of the last row.
 
-    `newest`: whether it was the newest file of its number when the files were listed last.
+    `newest`: whether the last listing showed this file as the newest with its number.
     """
 
     rest: str = ""
@@ -371,14 +385,17 @@ class _File(Place):
 
 @dataclass
 class AuditLogFiles(PulledLog):
-    """Reads an audit log; each `pull` yields rows in the order of time."""
+    """Reads the files of an audit log. Each `pull` yields rows in time order."""
 
     cloud: Cloud
     instance: str
     _files: dict[str, _File] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Pass over what the log has now: the newest file of each number is read, the others do not grow any more."""
+        """Skip the current content of the log.
+
+        Only the newest file of each number is read, because older files no longer grow.
+        """
         listed = self._listed()
         newest = _newest_of_each(listed)
         self._files = {name: _File(passed=about.size) for name, about in listed.items() if name not in newest}
@@ -390,8 +407,11 @@ class AuditLogFiles(PulledLog):
         self.cuts = 0
 
     def pull(self) -> Iterator[str]:
-        """Yield the rows that no earlier one can come before any more. Raises TargetError, RefusedError."""
-        until = self._rows.newest - LATE_US  # what was written until then has been in the files for all of this pull
+        """Yield the held rows up to LATE_US before the newest row, in time order.
+
+        Raises TargetError or RefusedError.
+        """
+        until = self._rows.newest - LATE_US  # older rows were in the files before this pull began
         listed = self._listed()
         newest = _newest_of_each(listed)
         for name in [name for name in self._files if name not in listed]:
@@ -412,7 +432,7 @@ class AuditLogFiles(PulledLog):
         self.holes.append(f"{name} was removed before querytape read its end")
 
     def _read(self, name: str, about: Listed, newest: bool) -> None:
-        """Read a file to its end, and hold its rows back."""
+        """Read a file to its end and hold its rows."""
         file = self._files.setdefault(name, _File())
         file.newest = newest
         try:
@@ -424,7 +444,7 @@ class AuditLogFiles(PulledLog):
                 self._lost(name)
 
     def _take(self, name: str, file: _File, text: str) -> None:
-        """Hold back the whole rows of a portion."""
+        """Hold the complete rows of a portion."""
         text, cuts = without_cut_lines(text)
         self.cuts += cuts
         self.read[name] = self.read.get(name, 0) + byte_count(text)
@@ -435,7 +455,7 @@ class AuditLogFiles(PulledLog):
 
 
 def _order(name: str) -> tuple[list[int], int, int]:
-    """Return the key that sorts files by their time, their turn and their number."""
+    """Return a sort key for file names: time, TURN, NUMBER."""
     found = AUDIT_FILE.fullmatch(name)
     if found is None:
         return ([], 0, 0)
@@ -443,7 +463,7 @@ def _order(name: str) -> tuple[list[int], int, int]:
 
 
 def _newest_of_each(listed: dict[str, Listed]) -> set[str]:
-    """Return the newest file of each number."""
+    """Return the newest file of each NUMBER."""
     newest: dict[str, str] = {}
     for name in sorted(listed, key=_order):
         newest[name.split(".")[2]] = name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan, make and take back changes of a parameter group, so that a server logs all. Tested against an emulator only."""
+"""Plan, apply and revert parameter group changes that log every statement. Tested against an emulator only."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,10 @@ from ..server_log.restore import RDS, default_restore_file, pending_sentence, re
 from ..server_log.settings import BEGIN, MAX_LENGTH, RESET, Change, Left, same
 from .aws import Cloud, Group, Instance, look_at
 
-# Without these there is no log of everything; MySQL's own defaults are other values.
+# The log misses statements without these values. The MySQL defaults differ from them.
 NEEDED = {"log_output": "FILE", "long_query_time": "0", "slow_query_log": "1"}
-# Set where the engine knows them and a change needs no reboot; the value that is meant where none is set.
+# These parameters are changed only if the engine has them and no reboot is needed. Each pair has the wanted value and
+# the default of the engine.
 USEFUL = {
     "log_slow_extra": ("1", "0"),
     "log_slow_admin_statements": ("1", "0"),
@@ -23,7 +24,7 @@ USEFUL = {
     "log_slow_rate_limit": ("1", "1"),
     MAX_LENGTH: (str(1 << 30), str(1 << 30)),
 }
-# The audit log of everything, which Aurora's clusters have among their parameters.
+# Enables the audit log of Aurora. The parameter belongs to the cluster parameter group.
 AUDIT = "server_audit_logging"
 AUDIT_EVENTS = "server_audit_events"
 AUDIT_NEEDED = {AUDIT: "1", AUDIT_EVENTS: "CONNECT,QUERY"}
@@ -36,16 +37,17 @@ MAX_OTHERS = 8
 
 
 def read_parameters(cloud: Cloud, group: Group) -> Parameters:
-    """Return a group's parameters by name."""
+    """Return the parameters of a group by name."""
     kind = "cluster_" if group.of_cluster else ""
     found = cloud.pages("rds", f"describe_db_{kind}parameters", "Parameters", **_named(group))
     return {str(parameter.get("ParameterName")): parameter for parameter in found}
 
 
 def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
-    """Return the group to change: the instance's own, whose values win over its cluster's, else the cluster's.
+    """Return the parameter group to change.
 
-    `of_cluster`: the cluster's alone. Raises RefusedError where all are the engine's default groups.
+    The group of the instance comes first, because its values override the group of the cluster. `of_cluster`: consider
+    only the group of the cluster. Raises RefusedError if all groups are default groups.
     """
     groups = [group for group in instance.groups if group.of_cluster or not of_cluster]
     for group in groups:
@@ -66,9 +68,9 @@ def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
 
 
 def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -> tuple[list[Change], list[str]]:
-    """Return the changes, and notes of what cannot be had.
+    """Return the needed changes, and notes about parameters that cannot be changed.
 
-    Raises RefusedError where a needed parameter is not in the group, cannot be changed, or only with a reboot.
+    Raises RefusedError if a needed parameter is missing from the group, is read-only or requires a reboot.
     """
     changes, notes = [], []
     for name, wanted in NEEDED.items():
@@ -94,9 +96,9 @@ def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -
 
 
 def plan_audit_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -> tuple[list[Change], list[str]]:
-    """Return the changes that let Aurora's audit log have everything, and notes of what it leaves out.
+    """Return the changes for a complete Aurora audit log, and notes about statements that the log omits.
 
-    Events that are logged already stay so. Raises RefusedError as plan_parameters().
+    Event types that are already logged stay enabled. Raises RefusedError under the conditions of `plan_parameters`.
     """
     changes, notes = [], []
     for name, wanted in AUDIT_NEEDED.items():
@@ -120,7 +122,7 @@ def plan_audit_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Gr
 
 
 def _why_not(name: str, parameter: Mapping[str, Any]) -> str:
-    """Return why a parameter cannot be changed while the server runs; empty where it can."""
+    """Return why a parameter cannot be changed on a running server, or an empty text if it can."""
     if parameter.get("IsModifiable") is False:
         return f"AWS does not allow changes of {name}"
     if str(parameter.get("ApplyType") or "dynamic") == "static":
@@ -133,12 +135,15 @@ def _change(name: str, now: object, wanted: str) -> Change:
 
 
 def apply(cloud: Cloud, group: Group, changes: Sequence[Change]) -> None:
-    """Make the changes, at once. Raises RefusedError or TargetError."""
+    """Apply the changes immediately. Raises RefusedError or TargetError."""
     _send(cloud, group, "modify", [(change.name, change.wanted) for change in changes])
 
 
 def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
-    """Take the changes back; return what somebody else set meanwhile, which stays, and what AWS refused."""
+    """Revert the changes.
+
+    Returns the parameters that someone else changed in the meantime, which stay, and the changes that AWS refused.
+    """
     left = Left()
     try:
         parameters = read_parameters(cloud, group)
@@ -168,7 +173,7 @@ def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
 
 
 def _send(cloud: Cloud, group: Group, action: str, values: Sequence[tuple[str, str | None]]) -> None:
-    """Modify or reset parameters of a group; a group that is busy is tried again."""
+    """Modify or reset parameters of a group. Retries if the group is busy."""
     if not values:
         return
     kind = "cluster_" if group.of_cluster else ""
@@ -192,9 +197,10 @@ def _send(cloud: Cloud, group: Group, action: str, values: Sequence[tuple[str, s
 def wait_in_sync(
     cloud: Cloud, instance: Instance, group: Group, timeout_s: float, say: Callable[[str], None], poll_s: float = POLL_S
 ) -> None:
-    """Wait until the instance has the group's values: twice in a row, for AWS begins to apply them a moment later.
+    """Wait until the instance reports the group as in sync in two consecutive checks.
 
-    A group that waited for a reboot before is taken as it is. Raises TargetError when the time is over.
+    Two checks are needed because AWS starts to apply the values with a delay. A group that was already pending a reboot
+    is accepted. Raises TargetError after the timeout.
     """
     before = instance.status.get(group.name)
     until = time.monotonic() + timeout_s
@@ -216,11 +222,11 @@ def _named(group: Group) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RdsOptions:
-    """How to capture. `poll_s`: how often the log is pulled. `sync_s`: how long to wait for the parameters.
+    """Options of a capture from RDS. `poll_s`: seconds between pulls. `sync_s`: longest wait for the parameters.
 
-    `shared_ok`: change a group that other instances use, too. `restore_file`: None = one a group, in the state folder.
-    `audit`: the audit log in place of the slow log. `query_limit`: its server_audit_query_log_limit. `say` is called
-    with how far it is.
+    `shared_ok`: allow changes to a group that other instances use. `restore_file`: None means one file per group in the
+    state folder. `audit`: read the audit log instead of the slow log. `query_limit`: the value of
+    server_audit_query_log_limit on the server. `say` receives progress messages.
     """
 
     duration_s: float = 600.0
@@ -237,7 +243,7 @@ class RdsOptions:
 
 @dataclass(frozen=True)
 class RdsPlan:
-    """What will be done: to which group, the changes, notes, and where the old values are kept meanwhile."""
+    """A capture plan: the parameter group, its changes, notes, and the restore file for the old values."""
 
     instance: Instance
     group: Group
@@ -247,7 +253,7 @@ class RdsPlan:
     refused: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """Return the plan for people, one change a line."""
+        """Return the plan as readable lines, one per change."""
         place = f" in cluster {self.instance.cluster}" if self.instance.cluster else ""
         lines = [f"{self.instance.name}: {self.instance.engine} {self.instance.version}{place}; {self.group}"]
         for change in self.changes:
@@ -258,9 +264,9 @@ class RdsPlan:
 
 
 def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
-    """Look at an instance and plan its capture; nothing is changed.
+    """Plan the capture of an instance without changing anything.
 
-    Raises InputError where there is no such instance, RefusedError where its parameters cannot be changed.
+    Raises InputError if the instance does not exist, and RefusedError if its parameters cannot be changed.
     """
     if options.duration_s <= 0 or options.poll_s <= 0:
         raise OptionError("--duration, --poll: expected more than 0 s")
@@ -283,7 +289,10 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
 
 
 def _changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], list[str]]:
-    """Return the group that counts, its changes, and notes; a default group is good where nothing has to change."""
+    """Return the parameter group that applies, its changes, and notes.
+
+    A default group is accepted if no change is needed.
+    """
     own = read_parameters(cloud, instance.groups[0]) if instance.groups else {}
     try:
         group = choose_group(instance)
@@ -297,9 +306,10 @@ def _changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], lis
 
 
 def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], list[str]]:
-    """Return the same for the audit log: of Aurora's the cluster's group has its parameters, RDS has it as an option.
+    """Return the parameter group for the audit log, its changes, and notes.
 
-    Raises RefusedError where there is no group, or only default ones and something has to change.
+    Aurora has the parameters in the cluster parameter group. RDS configures the audit log in an option group instead.
+    Raises RefusedError if no group exists, or if a change is needed but all groups are default groups.
     """
     if not instance.is_aurora:
         if not instance.groups:
@@ -319,7 +329,7 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
 
 
 def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:
-    """Return what sessions keep: each copies long_query_time when it connects."""
+    """Return notes about sessions that keep an old value. Each session copies long_query_time when it connects."""
     notes = ["open sessions keep their long_query_time. Sessions of a connection pool log nothing until they reconnect"]
     was_on = same(str(parameters["slow_query_log"].get("ParameterValue") or "0"), "1")
     if was_on and any(change.name == "long_query_time" for change in changes):
@@ -331,9 +341,10 @@ def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:
 
 
 def restore_rds(cloud: Cloud, name: str, path: Path | None) -> list[str]:
-    """Set back what a killed capture of this instance had changed; return what was done, in sentences.
+    """Revert the changes of a killed capture of this instance and return messages about the result.
 
-    Raises InputError without a restore file, RefusedError where it belongs to another group or something stays.
+    Raises InputError if there is no restore file. Raises RefusedError if the file belongs to another group or a change
+    could not be reverted.
     """
     groups = look_at(cloud, name).groups
     paths = [path] if path else [default_restore_file(group.arn) for group in groups]

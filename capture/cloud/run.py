@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture a log of a managed server: change its parameter group, pull the log while it is written, set back.
+"""Capture the log of a managed server: change the parameter group, pull the log, revert the parameter group.
 
-restore file -> parameters -> in sync -> puller thread -> pipe -> the log's reader -> tape; parameters back anyway
+restore file -> parameters -> in sync -> puller thread -> pipe -> log reader -> tape -> parameters reverted
 """
 
 import os
@@ -32,13 +32,13 @@ from .cloudwatch import LATE_S, cloudwatch_log
 from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles, PulledLog
 from .parameters import RdsOptions, RdsPlan, apply, take_back, wait_in_sync
 
-PIPE_BYTES = 4096  # that much fits where select() says that something does
+PIPE_BYTES = 4096  # a pipe accepts this many bytes when select() reports it as writable
 JOIN_S = 30.0
 
 
 @dataclass(frozen=True)
 class RdsRecorded:
-    """A capture: the tape's JSON, and what of the parameter group was not set back."""
+    """The result of a capture: the JSON of the tape and the parameters that were not reverted."""
 
     info: dict[str, Any]
     left: Left
@@ -46,9 +46,10 @@ class RdsRecorded:
 
 @dataclass(eq=False)
 class Puller(threading.Thread):
-    """Writes a log into a pipe as it comes, for a time; `failed`: why it ended before.
+    """Thread that writes a log into a pipe for a limited time. `failed`: the reason for an early end.
 
-    `enough` ends it, with what was pulled until then; `unread` at once: nobody reads the pipe any more.
+    `enough` ends the thread after it wrote the pulled text. `unread` ends it immediately, because nobody reads the
+    pipe.
     """
 
     log: PulledLog
@@ -63,7 +64,7 @@ class Puller(threading.Thread):
         super().__init__(name="pull", daemon=True)
 
     def run(self) -> None:
-        """Pull until the time is over, and then once more; close the pipe."""
+        """Pull until the time is over, pull once more, then close the pipe."""
         until = time.monotonic() + self.seconds + self.log.waits_s
         try:
             while not self.enough.wait(max(0.0, min(self.poll_s, until - time.monotonic()))):
@@ -79,7 +80,7 @@ class Puller(threading.Thread):
             self.failed = str(error)
             with suppress(OSError):
                 self._write_rest()
-        except OSError:  # the reader has ended
+        except OSError:  # the reader has closed its end of the pipe
             return
         finally:
             os.close(self.out)
@@ -89,7 +90,7 @@ class Puller(threading.Thread):
             self._write(text)
 
     def _write(self, text: str) -> None:
-        """Write all into the pipe, unless the reader has ended: it may still hold the pipe open then."""
+        """Write all bytes into the pipe. Stop if the reader has ended, even if it still holds the pipe open."""
         view = memoryview(text.encode("utf-8", "surrogateescape"))
         while view and not self.unread.is_set():
             if select.select([], [self.out], [], 0.2)[1]:
@@ -97,10 +98,10 @@ class Puller(threading.Thread):
 
 
 def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> RdsRecorded:
-    """Capture; return the tape's JSON. The parameter group is set back whatever happens here.
+    """Capture the log and return the JSON of the tape. The parameter group is reverted on success and on every error.
 
-    `settings`: without what follows from the plan and the options. Raises RefusedError where AWS refuses a change,
-    TargetError where it does not apply it, InputError where the log holds nothing.
+    `settings` must not contain values that come from the plan and the options. Raises RefusedError if AWS refuses a
+    change, TargetError if AWS does not apply a change, and InputError if the log has no events.
     """
     log = choose_log(cloud, plan, options)
     log.begin()
@@ -115,7 +116,7 @@ def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, s
 
 
 def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> PulledLog:
-    """Return the reader of the log that is asked for. Raises RefusedError where it is not exported."""
+    """Return a reader for the requested log. Raises RefusedError if the instance does not export the log."""
     name = plan.instance.name
     if options.cloudwatch:
         return cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s), audit=options.audit)
@@ -126,7 +127,7 @@ def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> PulledLog:
 
 @contextmanager
 def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list[Left]) -> Iterator[None]:
-    """Keep the group changed for the block; the restore file says meanwhile what to take back."""
+    """Keep the parameter group changed inside the `with` block. The restore file lists the changes to revert."""
     if not plan.changes:
         yield
         return
@@ -145,7 +146,7 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
         apply(cloud, plan.group, plan.changes)
         yield
     finally:
-        with stop_on_signals(lambda: None):  # this takes a moment, and half of it would be worse than waiting
+        with stop_on_signals(lambda: None):  # signals are ignored here: a partial revert is worse than a wait
             left.append(take_back(cloud, plan.group, plan.changes))
             for line in left[0].changed:
                 say(line)
@@ -162,12 +163,12 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
 def pull_onto_tape(
     log: PulledLog, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings
 ) -> dict[str, Any]:
-    """Pull the log through a pipe into its reader; return the tape's JSON."""
+    """Pull the log through a pipe into the reader of the log, and return the JSON of the tape."""
     source, sink = os.pipe()
     puller = Puller(log, sink, options.duration_s, options.poll_s)
 
     def open_pulled(names: Sequence[str], settings: Settings) -> Reader:
-        if options.audit:  # its rows are in order already
+        if options.audit:  # audit rows are already in time order
             reader = open_server_audit(names, settings.timezone_ns, options.query_limit)
         else:
             reader = SOURCES["slowlog"].open(names, settings)
@@ -192,7 +193,7 @@ def pull_onto_tape(
 
 
 def describe(log: PulledLog, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
-    """Return what tape.json says of the pulled log, and what is missing from it."""
+    """Return the description of the pulled log for tape.json, and warnings about missing data."""
     lost = list(log.holes)
     if log.cuts:
         lost.append(f"RDS truncated {plural(log.cuts, 'line')} at 1 MB. The truncated statements are not on the tape")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switch a server's own log on for a while and set every setting back; the log is then a source like any other."""
+"""Enable a log of the server for a limited time and restore every setting.
+
+The log is then read like any other source.
+"""
 
 from .plan import METHODS, LoggingPlan, RecordOptions, Rights, check_options, check_rights, plan_logging, with_renewal
 from .restore import HandedBack, WatchOptions

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count what a server executes while its log is on, and say how much of it the log holds.
+"""Count the statements that a server executes during a capture, and compute the share that the log contains.
 
-The counts are performance_schema's, by account and by thread, where it is on: they are what a log counts as statements.
-Elsewhere the global status Questions is taken; which sessions executed something is said by MariaDB's QUERY_ID, and on
-MySQL by how long they have been idle.
+The counts come from performance_schema if it is enabled, by account and by thread. They count the same statements as
+the log. Otherwise they come from the global status variable Questions. The active sessions are then found through
+QUERY_ID on MariaDB, and through the idle time on MySQL.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from ..source import TapeWarning
 
 MIN_SHARE = 0.95
 IS_STATEMENT = "(EVENT_NAME LIKE 'statement/sql/%' OR EVENT_NAME = 'statement/com/Execute')"
-# Of all accounts, sessions that have ended included; the server's own threads have none.
+# Covers all accounts, including ended sessions. Server threads have no user and are not counted.
 EXECUTED = (
     "SELECT CAST(SUM(IF(EVENT_NAME = 'statement/sql/error', 0, COUNT_STAR)) AS UNSIGNED),"
     " CAST(SUM(IF(EVENT_NAME = 'statement/sql/error', COUNT_STAR, 0)) AS UNSIGNED)"
@@ -33,11 +33,12 @@ BY_THREAD = (
     " JOIN performance_schema.threads t USING (THREAD_ID)"
     f" WHERE t.PROCESSLIST_ID IS NOT NULL AND {IS_STATEMENT} GROUP BY t.PROCESSLIST_ID"
 )
-# MariaDB's number of a session's latest statement, which grows with each.
+# MariaDB's id of the latest statement of a session. It grows with each statement.
 QUERY_IDS = "SELECT ID, QUERY_ID FROM information_schema.PROCESSLIST"
-# MySQL's second in which a session began what it does now, or to be idle.
+# MySQL: the second in which the session started its current statement or became idle.
 LAST_ACTIVE = "SELECT ID, CAST(UNIX_TIMESTAMP() - TIME AS SIGNED) FROM information_schema.PROCESSLIST"
-# Questions counts a session's quit, too: sessions that have ended, but for those that were aborted or never logged in.
+# The global counter `Questions` includes the quit command of each session. The number of quit commands is the number of
+# ended sessions minus aborted sessions and failed logins. These are the counters of that sum with their signs.
 ENDED = {"Connections": 1, "Threads_connected": -1, "Aborted_clients": -1, "Aborted_connects": -1}
 STATUS = (
     "SHOW GLOBAL STATUS WHERE Variable_name IN"
@@ -45,7 +46,7 @@ STATUS = (
 )
 OWN_QUESTIONS = "SHOW SESSION STATUS LIKE 'Questions'"
 
-# Events that are carried restore the state of sessions: nobody executed them.
+# Carried events restore the state of sessions. No client executed them during the capture.
 LOGGED = (
     "SELECT count(*) FILTER (command IN ('query', 'execute', 'bulk_execute')),"
     " count(*) FILTER (command NOT IN"
@@ -57,11 +58,11 @@ HEARD = f"SELECT DISTINCT thread_id FROM events WHERE flags & {FLAGS['carried']}
 
 @dataclass(frozen=True)
 class Counted:
-    """What a server knows at a moment; `basis`: performance_schema or Questions.
+    """Statement counts of a server at one moment. `basis`: performance_schema or Questions.
 
-    `executed`: statements of all clients; `errors`: texts that it could not parse, where it counts them apart.
-    `by_session`: a number for each session that grows by more than `slack` when it executes something; `exact`: it is
-    how many. `own`: statements of the connections that ask.
+    `executed`: statements of all clients. `errors`: texts with syntax errors, if the server counts them separately.
+    `by_session`: a counter per session that grows by more than `slack` when the session executes a statement. `exact`:
+    the counter is the number of statements. `own`: statements of the connections of querytape.
     """
 
     basis: str
@@ -75,9 +76,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what was executed is in the log. `silent`: sessions that executed statements of which none is in it.
+    """The share of the executed statements that the log contains.
 
-    `silent_statements`: how many, None where the server does not count by session.
+    `silent`: number of sessions that executed statements but have none in the log. `silent_statements`: number of their
+    statements, or None if the server does not count by session.
     """
 
     basis: str
@@ -88,11 +90,11 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The part that the log holds, from 0 to 1."""
+        """The share of executed statements in the log, from 0 to 1."""
         return min(1.0, self.logged / self.executed) if self.executed else 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for tape.json."""
+        """Return the coverage as an object for tape.json."""
         return {
             "basis": self.basis,
             "executed": self.executed,
@@ -103,7 +105,7 @@ class Coverage:
         }
 
     def sentence(self) -> str:
-        """Return `the log holds 61 % of the statements executed in that time; 212 sessions ...`."""
+        """Return a sentence such as `the log holds 61 % of the statements executed in that time; 212 sessions ...`."""
         text = (
             f"the log contains {percent(self.share)} % of the statements that the server executed during the capture"
             f" ({self.logged:,} of {self.executed:,}, counted by {self.basis})"
@@ -114,7 +116,7 @@ class Coverage:
         return text
 
     def warnings(self, method: str) -> list[TapeWarning]:
-        """Return the warning that the tape is partial, with the ways out; none from MIN_SHARE on."""
+        """Return a warning that the tape is partial, with remedies. No warning if the share is at least MIN_SHARE."""
         if self.share >= MIN_SHARE:
             return []
         out = ["capture packets", "restart the clients' connection pool during the capture"]
@@ -123,18 +125,21 @@ class Coverage:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; 100 only for all."""
+    """Return a share in percent. Only a share of 1 is shown as 100."""
     rounded = f"{100 * share:.1f}".removesuffix(".0")
     return "99.9" if rounded == "100" and share < 1 else rounded
 
 
 def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | None:
-    """Return what the server has executed until now, None where it does not say. `own`: connections that ask."""
+    """Return the number of statements that the server has executed so far, or None if the server does not report it.
+
+    `own`: ids of the connections of querytape.
+    """
     threads = query_or_none(con, BY_THREAD, 2)
     by_thread = {int(row[0]): int(row[1]) for row in threads or ()}
     total = query_or_none(con, EXECUTED, 2) if by_thread else None
     mine = sum(by_thread.get(id_, 0) for id_ in own)
-    if total and total[0][0] is not None and mine:  # it counts us, who have asked just now, so it counts
+    if total and total[0][0] is not None and mine:  # the server counts our own queries, so its counters work
         executed, errors = map(int, total[0])
         return Counted("performance_schema", executed, errors, by_session=by_thread, exact=True, own=mine)
     rows = query_or_none(con, STATUS, 2)
@@ -155,9 +160,10 @@ def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | 
 def measure_coverage(
     before: Counted, after: Counted, con: duckdb.DuckDBPyConnection | None, own: Collection[int], logs_errors: bool
 ) -> Coverage | None:
-    """Return the coverage between two counts; `con` has the log's events as view `events`, None where it has none.
+    """Return the coverage between two counts, or None if the counts have a different basis.
 
-    `logs_errors`: this server logs texts that it cannot parse. None where the two counts are not of the same kind.
+    `con` has the events of the log as view `events`; None means that the log has no events. `logs_errors`: this server
+    logs statements with syntax errors.
     """
     if before.basis != after.basis:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the log tables mysql.slow_log and mysql.general_log as the log files that the server would have written.
+"""Write the tables mysql.slow_log and mysql.general_log in the format of the server's log files.
 
-The parsers then read them like any other log. A row has what the file's entry has, and its time in microseconds.
+The parsers then read them like any other log. A row has the same fields as a log entry, and its time has microseconds.
 """
 
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ ADMIN_COMMANDS = frozenset(
 
 
 def rows_of(con: "Connection[Any]", method: str) -> int:
-    """Return how many rows the log table has now."""
+    """Return the current number of rows in the log table."""
     with con.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM mysql.{TABLES[method]}")
         return int(cursor.fetchall()[0][0])
 
 
 def table_bytes(con: "Connection[Any]", method: str) -> int:
-    """Return the log table's size in bytes, 0 where the server does not say."""
+    """Return the size of the log table in bytes, or 0 if the server does not report it."""
     with con.cursor() as cursor:
         cursor.execute(
             "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = %s",
@@ -46,7 +46,10 @@ def table_bytes(con: "Connection[Any]", method: str) -> int:
 
 
 def write_rows(con: "Connection[Any]", method: str, skip: int, out: BinaryIO) -> int:
-    """Write the rows after the first `skip` as a log, one by one as they come; return how many. Closes `con`."""
+    """Write the rows after the first `skip` rows in log format, and return their number.
+
+    Reads the rows as a stream and closes `con`.
+    """
     entries = slow_entries if method == "table" else general_entries
     count = 0
     with closing(con):
@@ -91,24 +94,24 @@ def general_entries(rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
 
 
 def as_bytes(value: Any) -> bytes:
-    """Return a column of text as the bytes it was."""
+    """Return a text column as its original bytes."""
     if isinstance(value, bytes):
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogateescape")
 
 
 def as_text(value: Any) -> str:
-    """Return a column of text as text that encodes to the same bytes."""
+    """Return a text column as text that encodes to the original bytes."""
     return as_bytes(value).decode("utf-8", "surrogateescape")
 
 
 def utc_text(at: datetime) -> str:
-    """Return a time as MySQL's logs write it, in UTC."""
+    """Return a time in UTC in the format of MySQL's logs."""
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 def epoch(at: datetime) -> float:
-    """Return seconds since 1970 of a time in UTC."""
+    """Return a UTC time in seconds since 1970."""
     return (at - datetime(1970, 1, 1)).total_seconds()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan the recording of a server's log: how it is read, which settings change, what the account lacks.
+"""Plan the recording of a server log: the way to read it, the settings to change, and missing privileges.
 
-Nothing is changed here: whether the account may change settings is asked with a value that no server takes.
+Planning changes nothing. A SET statement with an invalid value tests whether the account may change settings.
 """
 
 import os
@@ -30,17 +30,18 @@ PROBE = "SET GLOBAL long_query_time = 'querytape'"
 ACCESS_DENIED = frozenset({1044, 1045, 1142, 1143, 1227})
 RENEW = "--renew-idle"
 MAY_KILL = frozenset({"SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN", "ALL PRIVILEGES"})
-BYTES_PER_STATEMENT = 300  # an entry's header and a short statement
+BYTES_PER_STATEMENT = 300  # estimate: a log entry header and a short statement
 METHODS = ("auto", "file", "table", "general")
 
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Limits of a recording: `duration_s`; `max_disk` bytes of log; `max_rate` bytes a second during 5 s.
+    """Limits and options of a recording. `duration_s`: seconds. `max_disk`: bytes of log. `max_rate`: bytes per second.
 
-    `method`: one of METHODS. `restore_file`: None = one for each server, in the user's state folder. `say` is called
-    once a second with how far it is. `enough`: set by another thread, it ends the recording. `begun`: set by the
-    recording when the log is on. `renew_rate`: idle sessions of before that are ended in a second, at most.
+    `max_rate` applies to an average over 5 s. `method`: one of METHODS. `restore_file`: None means one file per server
+    in the state folder of the user. `say` receives a progress message once per second. `enough`: event of another
+    thread that ends the recording. `begun`: event that is set when the log is enabled. `renew_rate`: maximum number of
+    idle sessions to end per second.
     """
 
     duration_s: float = 600.0
@@ -56,7 +57,10 @@ class RecordOptions:
 
 @dataclass(frozen=True)
 class LoggingPlan:
-    """What will be done: the method, the changes in order, our own log file (or None), notes of what is not logged."""
+    """A recording plan.
+
+    It has the method, the ordered changes, the path of our own log file (or None), and notes about missing statements.
+    """
 
     facts: Facts
     method: str
@@ -66,7 +70,7 @@ class LoggingPlan:
     restore_file: Path
 
     def lines(self) -> list[str]:
-        """Return the plan for people, one change a line."""
+        """Return the plan as readable lines, one per change."""
         how = {"file": f"from {self.log_file}", "table": "from mysql.slow_log", "general": "from mysql.general_log"}
         lines = [f"{self.facts.version} on {self.facts.hostname or '?'}: querytape reads the log {how[self.method]}"]
         begin = [change for change in self.changes if change.role != HOLD]
@@ -76,7 +80,7 @@ class LoggingPlan:
 
 
 def check_options(options: RecordOptions) -> None:
-    """Raise InputError for a method that does not exist or a duration of nothing."""
+    """Raise InputError for an unknown method, a duration of 0 s, or --renew-idle with the general log."""
     if options.method not in METHODS:
         raise OptionError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
     if options.duration_s <= 0:
@@ -89,7 +93,10 @@ def check_options(options: RecordOptions) -> None:
 
 
 def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> LoggingPlan:
-    """Choose how to read the log, and what to set for it. Raises RefusedError where --read asks for what cannot be."""
+    """Choose the way to read the log and the settings to change.
+
+    Raises RefusedError if --read file is given but this process cannot read the log folder of the server.
+    """
     method, log_file = options.method, None
     if method in ("auto", "file"):
         log_file = own_log(facts)
@@ -106,18 +113,18 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
 
 
 def with_renewal(plan: LoggingPlan, con: "Connection[Any]", rate: float) -> LoggingPlan:
-    """Return the plan with what --renew-idle will do."""
+    """Return the plan with notes about the effect of --renew-idle."""
     notes = renewal_notes(con, rate, GLOBAL_CONTROL in plan.facts.variables)
     return replace(plan, notes=(*plan.notes, *notes))
 
 
 def server_identity(target: Target, facts: Facts) -> str:
-    """Return what tells the server from others: what it says of itself, else its address."""
+    """Return a unique name of the server: the identity that it reports, or its address."""
     return facts.identity or target.name
 
 
 def own_log(facts: Facts) -> Path | None:
-    """Return the path of a new log next to the server's own, None where this process could not read it."""
+    """Return a path for a new log in the log folder of the server, or None if this process cannot read the folder."""
     current = Path(facts.variables.get("slow_query_log_file", ""))
     folder = current.parent if current.is_absolute() else Path(facts.variables.get("datadir", "/nonexistent"))
     pid = Path(facts.variables.get("pid_file", ""))
@@ -132,7 +139,7 @@ def own_log(facts: Facts) -> Path | None:
 def plan_notes(
     facts: Facts, method: str, changes: Sequence[Change], log_file: Path | None, max_disk: int
 ) -> tuple[str, ...]:
-    """Return the sentences, each whole in itself."""
+    """Return the notes of a plan. Each note is a complete sentence."""
     notes = _not_logged(facts, method)
     most = f"at most about {megabytes(max_disk)} (--max-disk)"
     if log_file:
@@ -160,7 +167,10 @@ def _table(method: str) -> str:
 
 
 def _rate(facts: Facts) -> str:
-    """Return how fast that is at the server's mean rate since its start, in brackets; empty where it is unknown."""
+    """Return the expected growth of the log in parentheses, or an empty text if unknown.
+
+    The estimate uses the mean statement rate since the server started.
+    """
     if not facts.statements_per_s:
         return ""
     grows = f"{facts.statements_per_s * BYTES_PER_STATEMENT / 1e6:,.2f}"
@@ -170,7 +180,7 @@ def _rate(facts: Facts) -> str:
 
 
 def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
-    """Return what a changed log_output means for a general log that is on."""
+    """Return a note if a changed log_output also affects an enabled general log."""
     moved = any(change.name == "log_output" for change in changes)
     switched = any(change.name == "general_log" for change in changes)
     if moved and not switched and same(facts.variables.get("general_log", "OFF"), "ON"):
@@ -184,7 +194,10 @@ def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
 
 
 def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
-    """Return what sessions keep that connect meanwhile, and what they may write afterwards."""
+    """Return notes about settings that sessions keep after the capture, and their effect on the slow log.
+
+    The sessions connect during the capture and copy its settings.
+    """
     if not any(change.name in COPIED for change in changes):
         return []
     kept = "sessions that connect during the capture keep long_query_time = 0 until they disconnect"
@@ -203,7 +216,10 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
 
 @dataclass(frozen=True)
 class Rights:
-    """What is missing, as sentences: without `needed` a capture cannot begin; without `useful` it knows less."""
+    """Messages about missing privileges.
+
+    `needed`: a capture cannot start without them. `useful`: a capture is less complete without them.
+    """
 
     needed: tuple[str, ...]
     useful: tuple[str, ...]
@@ -212,9 +228,10 @@ class Rights:
 def check_rights(
     con: "Connection[Any]", facts: Facts, method: str, restore_file: Path, *, changes: bool, end_sessions: str = ""
 ) -> Rights:
-    """Return what this account lacks for a capture by `method`, and whether an earlier one waits to be restored.
+    """Return the privileges that the account lacks for a capture by `method`.
 
-    `changes`: whether any setting must change. `end_sessions`: the option that ends sessions, where one was given.
+    Also reports an earlier capture that was not restored, and a restore file that cannot be written. `changes`: whether
+    any setting must change. `end_sessions`: name of the option that ends sessions, or "".
     """
     account = account_name(con)
     maria = "MariaDB" in facts.version
@@ -250,14 +267,14 @@ def check_rights(
 
 
 def account_name(con: "Connection[Any]") -> str:
-    """Return the account as GRANT writes it: `'app'@'10.0.0.%'`."""
+    """Return the account in the form used by GRANT, for example `'app'@'10.0.0.%'`."""
     rows = query_or_none(con, "SELECT CURRENT_USER()")
     user, _, host = printable(str(rows[0][0]) if rows else "?@?", 300).rpartition("@")
     return "'{}'@'{}'".format(user.replace("'", "''"), host.replace("'", "''"))
 
 
 def _denied(con: "Connection[Any]", statement: str) -> bool:
-    """Return whether the server refuses a statement for want of a right."""
+    """Return whether the server refuses a statement because of a missing privilege."""
     try:
         with con.cursor() as cursor:
             cursor.execute(statement)
@@ -268,12 +285,12 @@ def _denied(con: "Connection[Any]", statement: str) -> bool:
 
 
 def _may_kill(facts: Facts) -> bool:
-    """Return whether the account may end others' sessions, as far as its grants tell: a role may hold anything."""
+    """Return whether the grants allow the account to end sessions of others. A role counts as allowed."""
     may = facts.may
     return may is None or any(right.upper() in MAY_KILL or right.startswith("the role ") for right in may)
 
 
 def _may_write(path: Path) -> bool:
-    """Return whether a file can be made there, folders included."""
+    """Return whether a file and its missing folders can be created at this path."""
     folder = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

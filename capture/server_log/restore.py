@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set a server's settings back after a capture, whatever ended it.
+"""Restore the settings of a server after a capture, even after a crash.
 
-The restore file has what a capture changes. It is on the disk, whole, before the first change, and is removed when all
-is set back. So `capture server URL --restore` finds what to do after a kill.
+The restore file lists the changes of a capture. It is completely on disk before the first change, and it is removed
+when all settings are restored. After a kill, `capture server URL --restore` reads the file.
 
-take_back: own slow log held off (where it was on) -> settings back -> settle: sessions watched -> own log on again
+take_back: disable the server's slow log (if on) -> restore settings -> settle: watch sessions -> enable the slow log
 """
 
 import hashlib
@@ -29,20 +29,21 @@ from ...servers.target import Target
 from .sessions import Carrier, Span, carriers, end_idle, listed
 from .settings import BEGIN, CONTROL, COPIED, HOLD, RESET, Change, Left, global_value, restore, same, set_global
 
-RDS = "rds"  # the method of a capture that changed a parameter group
+RDS = "rds"  # method name of captures that changed a parameter group
 POLL_S = 1.0
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class RestoreFile:
-    """What a restore file holds: the server, what was changed there and when, the path of our own log there.
+    """Content of a restore file: the server, its changed settings, the time, and the path of our log on the server.
 
-    `method`: how the log is read. `first_id`: sessions with a larger id connected after the capture began; `last_id`:
-    with a larger one, after its settings were back, 0 = they are not yet. `already`: sessions whose long_query_time
-    was the capture's before it began. `started`: when the server was. `held`: whether the changes of role HOLD are
-    made. `group`: the parameter group that was changed, where it is a managed server's; `method` is rds then, and
-    `server` its instance.
+    `method`: the way the log is read. `first_id`: sessions with a larger id connected after the capture began.
+    `last_id`: sessions with a larger id connected after the settings were restored; 0 means not yet restored.
+    `already`: sessions that had the capture's long_query_time before the capture. `started`: start time of the server.
+    `held`: whether the changes with role HOLD were made.
+
+    `group`: the changed parameter group of a managed server. `method` is then "rds" and `server` is the instance.
     """
 
     server: str
@@ -59,18 +60,18 @@ class RestoreFile:
     group: str = ""
 
     def of(self, *roles: str) -> tuple[Change, ...]:
-        """Return the changes of these roles, in the order of setting."""
+        """Return the changes with these roles, in the order in which they are set."""
         return tuple(change for change in self.changes if change.role in roles)
 
 
 def default_restore_file(identity: str) -> Path:
-    """Return the path of a server's restore file, in the user's state folder (XDG)."""
+    """Return the path of the restore file of a server, in the user's state folder (XDG)."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "querytape" / "restore" / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
 
 
 def pending_sentence(path: Path) -> str | None:
-    """Return that an earlier capture was not restored, and what to do; None where there is no restore file."""
+    """Return a message that an earlier capture must be restored first, or None if there is no restore file."""
     if not os.path.lexists(path):
         return None
     try:
@@ -85,10 +86,10 @@ def pending_sentence(path: Path) -> str | None:
 
 
 def write_restore_file(path: Path, saved: RestoreFile) -> None:
-    """Write a restore file; it is on the disk when this returns. Raises InputError where one exists."""
+    """Write a new restore file and sync it to disk. Raises InputError if the file exists."""
     with _written(path, saved) as whole:
         try:
-            os.link(whole, path)  # unlike a rename, this fails where there is one; and it is never half of one
+            os.link(whole, path)  # atomic, and unlike a rename it fails if the file exists
         except FileExistsError as error:
             raise InputError(pending_sentence(path) or f"{path}: exists") from error
         except OSError as error:
@@ -96,14 +97,14 @@ def write_restore_file(path: Path, saved: RestoreFile) -> None:
 
 
 def replace_restore_file(path: Path, saved: RestoreFile) -> None:
-    """Put a restore file in the place of the one before, at once and on the disk."""
+    """Replace a restore file atomically and sync it to disk."""
     with _written(path, saved) as whole:
         whole.replace(path)
 
 
 @contextmanager
 def _written(path: Path, saved: RestoreFile) -> Iterator[Path]:
-    """Yield a file next to `path` that has the text, on the disk; it goes at the end, and the folder is synced."""
+    """Yield a synced temporary file next to `path` with the new content. Removes it at the end and syncs the folder."""
     whole = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -124,7 +125,7 @@ def _written(path: Path, saved: RestoreFile) -> Iterator[Path]:
 
 
 def read_restore_file(path: Path) -> RestoreFile:
-    """Return what a restore file holds. Raises InputError where it is missing or damaged."""
+    """Return the content of a restore file. Raises InputError if the file is missing or damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         changes = tuple(_change(change) for change in values.pop("changes"))
@@ -144,7 +145,10 @@ def read_restore_file(path: Path) -> RestoreFile:
 
 
 def _change(values: Mapping[str, Any]) -> Change:
-    """Return a change. Raises ValueError for what no capture writes: its name becomes a part of a statement."""
+    """Return a validated change.
+
+    Raises ValueError if a value is invalid. The check is strict because the name is inserted into an SQL statement.
+    """
     change = Change(**values)
     if not all(isinstance(text, str) for text in values.values()) or not change.name.replace("_", "a").isalnum():
         raise ValueError(f"expected the change of a variable, found {values}")
@@ -155,10 +159,11 @@ def _change(values: Mapping[str, Any]) -> Change:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """How sessions are watched that carry the capture's settings.
+    """Options for waiting until no session has the settings of the capture.
 
-    `watch_s`: how long at most. `end_sessions`: end those that are idle and outside transactions. `log_again`: switch
-    the server's own log on at the end whatever sessions are left. `say`: called once a second with how many are left.
+    `watch_s`: maximum wait in seconds. `end_sessions`: end sessions that are idle and outside transactions.
+    `log_again`: enable the server's own log at the end even if such sessions remain. `say` receives the number of
+    remaining sessions once per second.
     """
 
     watch_s: float = 600.0
@@ -169,14 +174,14 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class HandedBack:
-    """What became of the settings, in sentences; `done`: all are as before, and nothing waits."""
+    """Messages about the restored settings. `done`: every setting is restored and nothing is pending."""
 
     lines: tuple[str, ...]
     done: bool
 
 
 def connection_id(con: "Connection[Any]") -> int:
-    """Return the server's number of this session. Raises TargetError where it does not say."""
+    """Return the connection id of this session. Raises TargetError if the server does not report it."""
     rows = query_or_none(con, "SELECT CONNECTION_ID()")
     number = whole(rows[0][0]) if rows else None
     if number is None:
@@ -185,22 +190,24 @@ def connection_id(con: "Connection[Any]") -> int:
 
 
 def server_started(con: "Connection[Any]") -> int:
-    """Return when the server was started, in seconds of its own clock; 0 where it does not say."""
+    """Return the start time of the server in seconds of the server's clock, or 0 if unknown."""
     uptime = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Uptime'", 2)
     now = query_or_none(con, "SELECT CAST(UNIX_TIMESTAMP() AS UNSIGNED)")
     return (whole(now[0][0]) or 0) - (whole(uptime[0][1]) or 0) if now and uptime else 0
 
 
 def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[RestoreFile, Left]:
-    """Set back all that need not wait for sessions; return the restore file as it is now, and what was not set back.
+    """Restore the settings that can be restored immediately.
 
-    The server's own slow log is held off before its settings are back, and stays off until settle().
+    Returns the updated restore file and the settings that were not restored. The server's own slow log is disabled
+    before the other settings are restored. It stays disabled until `settle`.
     """
     left = Left()
     for change in saved.of(HOLD):
         now = global_value(con, change.name)
         on = now is not None and same(now, change.before)
-        # Killed between the restore file and the change: nothing is back yet. Else somebody has switched it on again.
+        # If the log is on and other changes are still active, the process was killed after it wrote the restore file
+        # and before it disabled the log. If no other change is active, someone else has enabled the log again.
         if saved.held and not (on and _any_changed(con, saved.of(BEGIN))):
             continue
         if not on:
@@ -222,15 +229,15 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
 
 
 def _any_changed(con: "Connection[Any]", changes: tuple[Change, ...]) -> bool:
-    """Return whether any of the changes is still made."""
+    """Return whether any of the changes is still active on the server."""
     values = [(change, global_value(con, change.name)) for change in changes]
     return any(now is not None and same(now, change.wanted) for change, now in values)
 
 
 def settle(target: Target, path: Path, saved: RestoreFile, span: Span, watch: WatchOptions) -> HandedBack:
-    """Wait until no session carries the capture's settings, set the rest back and remove the restore file.
+    """Wait until no session has the capture's settings, restore the remaining settings and remove the restore file.
 
-    Ctrl-C ends the waiting as the time does. What was not set back stays in the restore file.
+    Ctrl-C ends the wait like the timeout. Settings that were not restored stay in the restore file.
     """
     lines: list[str] = []
     waiting = saved.of(CONTROL, HOLD)
@@ -253,7 +260,10 @@ def settle(target: Target, path: Path, saved: RestoreFile, span: Span, watch: Wa
 
 
 def with_connection(target: Target, act: Callable[["Connection[Any]"], T], tries: int = 20) -> T:
-    """Return what `act` makes of a new connection; where it breaks, of another one. Raises TargetError at last."""
+    """Call `act` with a new connection and return its result. Reconnects after errors.
+
+    Raises TargetError after the last attempt.
+    """
     for attempt in range(tries):
         try:
             with closing(target.connect(timeout_s=5)) as con:
@@ -272,7 +282,7 @@ def _look(target: Target, span: Span) -> list[Carrier] | None:
 def _wait(
     target: Target, span: Span, watch: WatchOptions, lines: list[str], found: list[Carrier] | None
 ) -> list[Carrier] | None:
-    """Look once a second until none is left or the time is over; end those that may be ended, where asked."""
+    """Check once per second until no such session is left or the time is over. Ends idle sessions if requested."""
     until = time.monotonic() + watch.watch_s
     ended: set[int] = set()
     try:
@@ -300,7 +310,7 @@ def _wait(
 
 
 def _describe(found: list[Carrier] | None, held: bool) -> list[str]:
-    """Return who carries what, and what holds meanwhile."""
+    """Return a message about the sessions that still have the capture's settings."""
     off = ". The server's own slow log stays off until these sessions disconnect" if held else ""
     if found is None:
         return [f"this account needs PROCESS to see the sessions that still have long_query_time = 0{off}"]
@@ -314,7 +324,7 @@ def _carry(found: list[Carrier]) -> str:
 
 
 def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> list[str]:
-    """Return what stays as it should not, and what ends it."""
+    """Return messages about settings that are not restored, and the remedy."""
     hold = "; ".join(
         f"{change.name} stays {change.wanted!r} (was {change.before!r})" for change in saved.of(CONTROL, HOLD)
     )
@@ -331,7 +341,7 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
 
 
 def _ended(found: list[Carrier] | None, held: bool) -> list[str]:
-    """Return how the sessions that carried the settings ended, or why they do no harm."""
+    """Return a message about the remaining sessions with the capture's settings, and their effect."""
     if found == []:
         return ["no session has the settings of the capture any longer"] if held else []
     who = "sessions that this account cannot see may have long_query_time = 0" if found is None else _carry(found)

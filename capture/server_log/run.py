@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record a server's own log: switch it on, wait, set every setting back on any way out; then make its tape.
+"""Record a log of the server: enable it, wait, restore every setting, then write the tape.
 
-restore file -> SET GLOBAL ... -> count -> wait (time, disk, rate, Ctrl-C) -> count -> settings back -> log -> tape
+restore file -> SET GLOBAL ... -> count -> wait (time, disk, rate, Ctrl-C) -> count -> restore settings -> log -> tape
 """
 
 import os
@@ -49,8 +49,8 @@ from .settings import BEGIN, CONTROL, GLOBAL_CONTROL, HOLD, Left, set_global
 MIN_FREE_SHARE = 0.05
 RATE_SECONDS = 5
 NO_END = 1 << 62
-SAME_START_S = 30  # of the server's own clock
-# Sessions of before the capture of which the log has statements that were too short for their own threshold.
+SAME_START_S = 30  # tolerance for the start time, in seconds of the server's clock
+# Finds sessions from before the capture that logged statements shorter than the previous long_query_time.
 CHANGED = "SELECT DISTINCT thread_id FROM events WHERE thread_id <= ? AND duration_ns < ?"
 UNKNOWN = [
     {
@@ -64,7 +64,7 @@ UNKNOWN = [
 
 @dataclass
 class Course:
-    """How a recording went: why it ended, what the server counted before and after, the sessions that were renewed."""
+    """The course of a recording: reason for its end, statement counts before and after, and ended idle sessions."""
 
     ended: str = "stopped by hand"
     broke: bool = False
@@ -75,9 +75,10 @@ class Course:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording: the log as a file, its kind of source, how it went.
+    """A finished recording: the log file, its source kind and the course of the recording.
 
-    `own`: sessions of this tool. `saved`, `span`: what settle() needs. `left`: what was not set back, in sentences.
+    `own`: ids of the sessions of querytape. `saved` and `span`: input for `settle`. `left`: settings that were not
+    restored, as messages.
     """
 
     log: Path
@@ -90,11 +91,11 @@ class Recorded:
 
 
 def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path) -> Recorded:
-    """Switch the log on, wait, set back what need not wait for sessions; return the log. settle() does the rest.
+    """Enable the log, wait, restore the settings that need no waiting, and return the log. `settle` restores the rest.
 
-    `work`: a folder for a log read from a table. Raises RefusedError where the server refuses a change, InputError
-    where an earlier recording was not restored, TargetError where it cannot be reached or not be set back.
-    KeyboardInterrupt ends the waiting.
+    `work`: a folder for a log that is read from a table. Raises RefusedError if the server refuses a change, InputError
+    if an earlier recording was not restored, and TargetError if the server cannot be reached. KeyboardInterrupt ends
+    the wait.
     """
     with closing(target.connect()) as con, closing(target.connect()) as spare:
         own = {connection_id(con), connection_id(spare)}
@@ -111,7 +112,7 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
         except (pymysql.MySQLError, OSError) as error:
             course.ended, course.broke = f"the connection broke: {error}", True
         finally:
-            with stop_on_signals(lambda: None):  # this takes a moment, and half of it would be worse than waiting
+            with stop_on_signals(lambda: None):  # signals are ignored here: a partial restore is worse than a wait
                 saved, left = _set_back(target, spare, plan.restore_file, saved, own)
     if not left.refused:
         with suppress(TargetError):
@@ -127,7 +128,7 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
 
 
 def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", first_id: int) -> RestoreFile:
-    """Return what a restore file must hold before the first change."""
+    """Return the restore file to write before the first change."""
     return RestoreFile(
         server=url_of(target),
         identity=server_identity(target, plan.facts),
@@ -142,7 +143,7 @@ def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", f
 
 
 def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own: set[int], course: Course) -> None:
-    """Change the settings and wait; count what the server executes meanwhile."""
+    """Change the settings and wait. Counts the statements that the server executes in the meantime."""
     for change in plan.changes:
         if change.role in (BEGIN, CONTROL):
             set_global(con, change.name, change.wanted)
@@ -162,7 +163,7 @@ def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own:
 def _set_back(
     target: Target, spare: "Connection[Any]", path: Path, saved: RestoreFile, own: set[int]
 ) -> tuple[RestoreFile, Left]:
-    """Set back over the connection that waited for this, which the log never had; over a new one where it broke."""
+    """Restore the settings over the spare connection, whose statements are not logged. Reconnect if it is broken."""
     with suppress(pymysql.MySQLError, TargetError, OSError):
         return take_back(spare, path, saved)
 
@@ -178,7 +179,7 @@ def _set_back(
 
 
 def log_nothing_of(con: "Connection[Any]") -> None:
-    """Keep this connection's own statements out of the log, where the server can do that."""
+    """Keep the statements of this connection out of the log if the server supports it."""
     for statement in ("SET SESSION long_query_time = 31536000", "SET SESSION sql_log_off = 1"):
         with suppress(pymysql.MySQLError), con.cursor() as cursor:
             cursor.execute(statement)
@@ -187,9 +188,10 @@ def log_nothing_of(con: "Connection[Any]") -> None:
 def wait(
     con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, each_second: Callable[[float], None]
 ) -> str:
-    """Wait until the duration, the log's size or rate, its disk or `options.enough` ends it; return which, in words.
+    """Wait for the end of the recording and return the reason for the end.
 
-    `each_second` gets the seconds so far.
+    The reasons are the duration, the size or growth of the log, a full disk, and `options.enough`. `each_second`
+    receives the elapsed seconds.
     """
     began = time.monotonic()
     sizes: list[int] = []
@@ -228,7 +230,10 @@ def _free(path: Path) -> float:
 def settle_recorded(
     target: Target, path: Path, recorded: Recorded, watch: WatchOptions, seen: Iterable[int] = ()
 ) -> HandedBack:
-    """Wait for the sessions that carry a recording's settings; `seen`: those of before whose log shows that they do."""
+    """Wait for the sessions with the settings of a recording.
+
+    `seen`: sessions from before the capture that have these settings according to their log entries.
+    """
     left = recorded.left
     if left.refused:
         again = f"NOT RESTORED: run `querytape capture server {recorded.saved.server} --restore` (restore file: {path})"
@@ -238,10 +243,10 @@ def settle_recorded(
 
 
 def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> HandedBack:
-    """Set back what a killed capture had changed; return what was done.
+    """Restore the settings after a killed capture and return messages about the result.
 
-    `path`: of the restore file. Raises InputError without a restore file, RefusedError where it belongs to another
-    server or a setting stays.
+    `path`: the restore file, or None for its default path. Raises InputError if there is no restore file, and
+    RefusedError if the file belongs to another server or a setting cannot be restored.
     """
     with closing(target.connect()) as con:
         log_nothing_of(con)
@@ -258,7 +263,7 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
     if left.refused:
         raise RefusedError("; ".join((*left.changed, *left.refused)) + f" ({where} is kept)")
     saved = settings_are_back(target, where, saved)
-    until = saved.last_id if same_server else 0  # a server that was started anew has none of those sessions
+    until = saved.last_id if same_server else 0  # a restart of the server has ended these sessions
     back = settle(target, where, saved, Span(saved.first_id, until, frozenset(saved.already)), watch)
     if not back.done:
         return back
@@ -273,7 +278,10 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
 
 
 def settings_are_back(target: Target, path: Path, saved: RestoreFile) -> RestoreFile:
-    """Keep which session is the first that connects with the settings of before, unless that is known; return it."""
+    """Save the id of the first session that connects with the restored settings, unless it is known.
+
+    Returns the updated restore file.
+    """
     if saved.last_id:
         return saved
     with closing(target.connect()) as con:
@@ -285,7 +293,7 @@ def settings_are_back(target: Target, path: Path, saved: RestoreFile) -> Restore
 
 
 def url_of(target: Target) -> str:
-    """Return the server's address as people type it, without a password."""
+    """Return the URL of the server as a user types it, without a password."""
     place = f"/?socket={target.socket}" if target.socket else f"{target.host}:{target.port}/"
     return f"mysql://{target.user}@{place}"
 
@@ -293,9 +301,10 @@ def url_of(target: Target) -> str:
 def tape_of(
     recorded: Recorded, plan: LoggingPlan, output: Path, settings: Settings
 ) -> tuple[dict[str, Any], frozenset[int]]:
-    """Write the tape; return its JSON, and the sessions of before the capture whose log shows that they carry it.
+    """Write the tape. Return its JSON and the older sessions with the settings of the capture.
 
-    `settings`: without what follows from the recording. Raises InputError where the log holds nothing.
+    The log shows which sessions from before the capture have its settings. `settings` must not contain values that come
+    from the recording. Raises InputError if the log has no events.
     """
     seen: set[int] = set()
 
@@ -320,7 +329,7 @@ def tape_of(
 
 
 def coverage_of(con: duckdb.DuckDBPyConnection | None, recorded: Recorded, plan: LoggingPlan) -> Coverage | None:
-    """Return how much of what the server executed is in the log, None where it did not say."""
+    """Return the share of executed statements in the log, or None if the server did not report its counts."""
     before, after = recorded.course.before, recorded.course.after
     if before is None or after is None:
         return None
@@ -330,9 +339,10 @@ def coverage_of(con: duckdb.DuckDBPyConnection | None, recorded: Recorded, plan:
 
 
 def sessions_changed(con: duckdb.DuckDBPyConnection, recorded: Recorded, plan: LoggingPlan) -> set[int]:
-    """Return sessions of before the capture that carry its threshold now: a reset or a change of user copied it.
+    """Return sessions from before the capture that now have its threshold. A reset or a change of user copied it.
 
-    Percona Server's global control logs them without that, and shows who carries what.
+    Returns no sessions if the server has the global control of Percona Server. It applies to all sessions without a
+    copy.
     """
     before = next((change.before for change in plan.changes if change.name == "long_query_time"), None)
     if before is None or GLOBAL_CONTROL in plan.facts.variables:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the sessions that have a capture's settings, and those that have not.
+"""Find the sessions that have the settings of a capture, and the idle sessions that lack them.
 
-A session copies long_query_time when it connects. MySQL shows the value of each session
-(performance_schema.variables_by_thread), MariaDB does not. There, a session may have the capture's value if it
-connected while that was set, and ids of sessions only grow; or the log itself shows that it has.
+A session copies long_query_time when it connects. MySQL shows the value of each session in
+performance_schema.variables_by_thread. MariaDB does not show it. A MariaDB session may have the capture's value if it
+connected while the value was set. Session ids always grow, so the id shows when a session connected. Log entries of a
+session can also prove that it has the value.
 
---renew-idle ends idle sessions that were open before, so that their pool opens new ones, which the log holds: only
-sessions outside transactions, and none that the server shows to hold locks; a few each second, the longest idle first.
-Replication, the event scheduler and other threads of the server are never ended.
+--renew-idle ends idle sessions that were open before the capture. Their pool then opens new sessions, which are logged.
+Sessions in transactions or with visible locks are not ended. A few sessions end per second, longest idle first.
+Replication, the event scheduler and other server threads are never ended.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -31,26 +32,29 @@ CARRYING = (
     " WHERE v.VARIABLE_NAME = 'long_query_time' AND t.PROCESSLIST_ID IS NOT NULL"
 )
 IN_TRANSACTION = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx"
-GONE = 1094  # ER_NO_SUCH_THREAD
+GONE = 1094  # MySQL error ER_NO_SUCH_THREAD
 MAX_SHOWN = 8
 NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})
 INSTRUMENTS = "SELECT NAME, ENABLED FROM performance_schema.setup_instruments WHERE NAME IN ('{}', '{}')"
 METADATA, HANDLES = "wait/lock/metadata/sql/mdl", "wait/lock/table/sql/handler"
 OWNERS = "SELECT DISTINCT t.PROCESSLIST_ID FROM performance_schema.{} x JOIN performance_schema.threads t"
-# Whatever an idle session holds, of GET_LOCK, LOCK TABLES, FLUSH TABLES WITH READ LOCK or a transaction.
+# Finds idle sessions that hold a GET_LOCK, LOCK TABLES, FLUSH TABLES WITH READ LOCK or an open transaction.
 METADATA_LOCKS = OWNERS.format("metadata_locks") + " ON t.THREAD_ID = x.OWNER_THREAD_ID"
 TABLE_LOCKS = (
     OWNERS.format("table_handles")
     + " ON t.THREAD_ID = x.OWNER_THREAD_ID WHERE x.INTERNAL_LOCK IS NOT NULL OR x.EXTERNAL_LOCK IS NOT NULL"
 )
-# MariaDB's plugin of that name.
+# Requires the MariaDB plugin METADATA_LOCK_INFO.
 LOCK_INFO = "SELECT DISTINCT THREAD_ID FROM information_schema.METADATA_LOCK_INFO"
 ALL_LOCKS = ("GET_LOCK", "LOCK TABLES", "FLUSH TABLES WITH READ LOCK")
 
 
 @dataclass(frozen=True)
 class Carrier:
-    """A session that carries the capture's settings; not `certain`: it may. `idle`: it executes nothing now."""
+    """A session with the settings of the capture. If `certain` is false, it only may have them.
+
+    `idle`: the session executes no statement now.
+    """
 
     id: int
     who: str
@@ -63,9 +67,10 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Span:
-    """Which sessions may carry: ids after `first` and up to `last`, and those `seen` in the log; not `already`, `own`.
+    """The range of sessions that may have the settings of the capture: ids after `first` and up to `last`.
 
-    `already`: they had the same value before the capture.
+    `seen`: further ids, found in the log. `already`: excluded, because they had the same value before the capture.
+    `own`: excluded sessions of querytape.
     """
 
     first: int
@@ -76,7 +81,7 @@ class Span:
 
 
 def values_by_session(con: "Connection[Any]") -> dict[int, float] | None:
-    """Return each session's long_query_time, None where the server or the account's rights do not show it."""
+    """Return long_query_time by session, or None if the server or the privileges do not show it."""
     rows = query_or_none(con, CARRYING, 2)
     if not rows:
         return None
@@ -84,12 +89,12 @@ def values_by_session(con: "Connection[Any]") -> dict[int, float] | None:
 
 
 def carrying_now(con: "Connection[Any]") -> tuple[int, ...]:
-    """Return the sessions that log everything at this moment: before a capture, those of somebody else."""
+    """Return the sessions that log every statement now. Before a capture, someone else has set their value."""
     return tuple(sorted(id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0))
 
 
 def carriers(con: "Connection[Any]", span: Span) -> list[Carrier] | None:
-    """Return the sessions that carry the settings, or may; None where the account cannot see the others' sessions."""
+    """Return the sessions that have or may have the settings, or None if the account cannot see other sessions."""
     processes = gather_processes(con)
     values = values_by_session(con)
     if processes is None:
@@ -118,9 +123,9 @@ def listed(found: Sequence[Carrier]) -> str:
 
 
 def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
-    """End the sessions that are idle and outside any transaction; return their ids.
+    """End the sessions that are idle and outside transactions, and return their ids.
 
-    Raises RefusedError where the account may not see transactions or end sessions of others.
+    Raises RefusedError if the account may not see transactions or end sessions of other accounts.
     """
     rows = query_or_none(con, IN_TRANSACTION)
     if rows is None:
@@ -134,7 +139,10 @@ def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
 
 
 def end_session(con: "Connection[Any]", id_: int, option: str) -> bool:
-    """End a session; return whether it was there. Raises RefusedError where the account may not; `option` asked."""
+    """End a session and return whether it existed. Raises RefusedError if the account may not end it.
+
+    `option`: the option that requested it, for the message.
+    """
     try:
         with closing(con.cursor()) as cursor:
             cursor.execute(f"KILL CONNECTION {id_}")
@@ -147,20 +155,19 @@ def end_session(con: "Connection[Any]", id_: int, option: str) -> bool:
 
 @dataclass(frozen=True)
 class Ended:
-    """A session that was ended, and when."""
+    """A session ended by --renew-idle, and the time."""
 
     id: int
     who: str
     at: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for tape.json."""
         return {"thread_id": self.id, "account": self.who, "at": self.at}
 
 
 @dataclass(frozen=True)
 class Holders:
-    """Sessions that hold locks; `not_shown`: kinds of locks that this server does not show."""
+    """Sessions that hold locks. `not_shown`: kinds of locks that this server does not show."""
 
     ids: frozenset[int]
     not_shown: tuple[str, ...]
@@ -168,9 +175,9 @@ class Holders:
 
 @dataclass
 class Renewal:
-    """How far the renewal of a pool is. `rate`: sessions a second at most; 0 = none. `ended`: so far.
+    """The progress of --renew-idle. `rate`: maximum number of sessions per second, or 0 for none.
 
-    `refused`: why it was given up, '' = it was not.
+    `ended`: sessions ended so far. `refused`: the reason for giving up, or "".
     """
 
     rate: float = 0.0
@@ -178,7 +185,7 @@ class Renewal:
     refused: str = ""
 
     def step(self, con: "Connection[Any]", elapsed_s: float, last_id: int, own: Collection[int]) -> None:
-        """End what is due by now, of sessions up to `last_id`; where the server refuses, no more are ended."""
+        """End the sessions that are due by now, with ids up to `last_id`. Gives up if the server refuses."""
         due = int(self.rate * elapsed_s) - len(self.ended)
         if due <= 0 or self.refused:
             return
@@ -191,12 +198,12 @@ class Renewal:
             self.refused = str(error)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for tape.json."""
+        """Return the progress as an object for tape.json."""
         ended = [one.as_json() for one in self.ended]
         return {"rate": self.rate, "ended": ended, "refused": self.refused or None}
 
     def sentence(self) -> str:
-        """Return what was done, for the summary; '' where nothing was asked."""
+        """Return a summary of the ended sessions, or "" if --renew-idle was not given."""
         if not self.rate:
             return ""
         text = f"--renew-idle ended {plural(len(self.ended), 'idle session')} from before the capture"
@@ -204,15 +211,15 @@ class Renewal:
 
 
 def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) -> list[tuple[int, str]]:
-    """Return `(id, account)` of sessions that may be ended, the longest idle first.
+    """Return `(id, account)` of the sessions that may be ended, longest idle first.
 
-    Raises RefusedError where the account cannot see sessions or transactions.
+    Raises RefusedError if the account cannot see sessions or transactions.
     """
     processes, transactions = gather_processes(con), query_or_none(con, IN_TRANSACTION)
     if processes is None or transactions is None:
         raise RefusedError("--renew-idle: this account cannot see sessions and transactions. The account needs PROCESS")
     kept = {whole(row[0]) for row in transactions} | lock_holders(con).ids | set(own)
-    kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # the log has these
+    kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # already logged sessions
     found = []
     for row in processes:
         id_, user, command = whole(row[0]), str(row[1]), str(row[4])
@@ -225,7 +232,7 @@ def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) ->
 
 
 def lock_holders(con: "Connection[Any]") -> Holders:
-    """Return which sessions hold locks that outlive a statement, as far as the server shows."""
+    """Return the sessions with locks that outlive a statement, as far as the server shows them."""
     info = query_or_none(con, LOCK_INFO)
     if info is not None:
         return Holders(_ids(info), ())
@@ -245,7 +252,7 @@ def _ids(rows: Any) -> frozenset[int]:
 
 
 def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> list[str]:
-    """Return what --renew-idle will do, for --dry-run."""
+    """Return notes about the effect of --renew-idle, for --dry-run."""
     if global_control:
         return ["--renew-idle has nothing to do: this server also logs sessions that were open before the capture"]
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change a server's settings so that its log holds everything, and set them back.
+"""Change the settings of a server so that its log contains every statement, and restore them.
 
-The log's place is changed before its thresholds and set back after them: the server's own log never sees a statement
-that only the capture asked for.
+The log destination is changed before the thresholds and restored after them. The server's own log therefore never
+receives statements that only the capture requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from pymysql.connections import Connection
 from ...common.errors import RefusedError
 from ...servers.target import fault_text
 
-# Percona Server's: sessions use the global values of the slow log's settings, those that were open before, too.
+# Percona Server variable: all sessions, even those from before the change, use the global slow log settings.
 GLOBAL_CONTROL = "slow_query_log_use_global_control"
-MAX_LENGTH = "log_slow_max_query_length"  # of MariaDB 13.1: longer statements are left out
-# Set where the server has them: MySQL, MariaDB and Percona Server have different ones.
+MAX_LENGTH = "log_slow_max_query_length"  # MariaDB 13.1 omits longer statements from the log
+# Each setting is changed only if the server has it. MySQL, MariaDB and Percona Server have different settings.
 WANTED = {
     "long_query_time": "0",
     "min_examined_row_limit": "0",
@@ -27,27 +27,31 @@ WANTED = {
     "log_slow_rate_limit": "1",
     "log_slow_filter": "",
     "log_slow_disabled_statements": "sp",
-    MAX_LENGTH: str(1 << 30),  # max_allowed_packet ends there
+    MAX_LENGTH: str(1 << 30),  # the maximum of max_allowed_packet
     GLOBAL_CONTROL: "all",
 }
-# Settings of which a session has its own copy, made when it connects.
+# Settings that each session copies when it connects.
 COPIED = frozenset(WANTED) & {
     *("long_query_time", "min_examined_row_limit", "log_slow_rate_limit", "log_slow_filter"),
     *("log_slow_disabled_statements", MAX_LENGTH),
 }
 SWITCHES = {"file": "slow_query_log", "table": "slow_query_log", "general": "general_log"}
 
-# A change is made when the capture begins and taken back when it ends; but
-# CONTROL is taken back only when no session carries the capture's settings (Percona Server's global control
-# makes sessions use the global threshold), and HOLD is also made only when the capture ends: the server's own slow
-# log, which was on, stays off as long as sessions would write every statement into it.
-# RESET is of a parameter group alone: what it does not set is taken back by a reset, not by a value.
+# Roles of a change. BEGIN: made at the start of the capture and reverted at its end.
+#
+# CONTROL: reverted only when no session has the capture's settings. It is used for the global control of Percona
+# Server, which makes sessions use the global threshold.
+#
+# HOLD: made at the end of the capture. The server's own slow log stays off while sessions would write every statement
+# into it.
+#
+# RESET: a parameter that was not set in a parameter group. It is reverted by a reset of the parameter.
 BEGIN, CONTROL, HOLD, RESET = "begin", "control", "hold", "reset"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a global variable, in its texts before and after; `role`: BEGIN, CONTROL, HOLD or RESET."""
+    """A change of a global variable with its old and new value as text. `role`: BEGIN, CONTROL, HOLD or RESET."""
 
     name: str
     before: str
@@ -56,14 +60,14 @@ class Change:
 
 
 def plan_changes(variables: Mapping[str, str], method: str, log_file: str | None) -> tuple[Change, ...]:
-    """Return what has to change, in the order of setting: the log's place first, its switch last; then what to hold."""
+    """Return the needed changes in the order of setting: log destination first, log switch last, then HOLD changes."""
     wanted = {"log_output": "FILE" if method == "file" else "TABLE"}
     if log_file is not None:
         wanted["slow_query_log_file"] = log_file
     if method != "general":
         wanted |= WANTED
     if method == "table":
-        del wanted["log_slow_extra"]  # the table has no columns for it: nothing would change but the setting
+        del wanted["log_slow_extra"]  # mysql.slow_log has no columns for the extra fields
     wanted[SWITCHES[method]] = "ON"
     own = method != "general" and own_log_is_on(variables)
     changes = []
@@ -83,12 +87,15 @@ def _is_longer(before: str, wanted: str) -> bool:
 
 
 def own_log_is_on(variables: Mapping[str, str]) -> bool:
-    """Return whether the server writes a slow log of its own."""
+    """Return whether the server already writes its own slow log."""
     return same(variables.get("slow_query_log", "OFF"), "ON") and variables.get("log_output", "").upper() != "NONE"
 
 
 def same(a: str, b: str) -> bool:
-    """Return whether two values of a variable mean the same: ON is 1, 0.000000 is 0. Paths are exact."""
+    """Return whether two values of a variable are equal. ON equals 1, and 0.000000 equals 0.
+
+    Paths must match exactly.
+    """
     if "/" in a + b:
         return a == b
     words = {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0"}
@@ -100,7 +107,7 @@ def same(a: str, b: str) -> bool:
 
 
 def set_global(con: "Connection[Any]", name: str, value: str) -> None:
-    """Set a global variable. Raises RefusedError where the server refuses."""
+    """Set a global variable. Raises RefusedError if the server refuses."""
     number = value.replace(".", "", 1).isdigit()
     try:
         with con.cursor() as cursor:
@@ -113,7 +120,7 @@ def set_global(con: "Connection[Any]", name: str, value: str) -> None:
 
 
 def global_value(con: "Connection[Any]", name: str) -> str | None:
-    """Return a variable as the server has it now, None where it has none of that name."""
+    """Return the current value of a global variable, or None if the server does not have it."""
     with con.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES LIKE %s", (name.replace("_", r"\_"),))
         row = cursor.fetchone()
@@ -122,7 +129,10 @@ def global_value(con: "Connection[Any]", name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Left:
-    """What was not set back, `changed` meanwhile by somebody else, which stays; `refused` by the server."""
+    """Settings that were not restored, as messages. `changed`: someone else set a new value, which stays.
+
+    `refused`: the server refused the old value.
+    """
 
     changed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -132,7 +142,7 @@ class Left:
 
 
 def restore(con: "Connection[Any]", changes: Sequence[Change]) -> Left:
-    """Set changes back, the last first; return what the server refused, or was set by somebody else since."""
+    """Revert changes, last change first. Returns refused changes and values that someone else has set since."""
     left = Left()
     for change in reversed(changes):
         now = global_value(con, change.name)

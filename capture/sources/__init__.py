@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of source, one file each; `capture.SOURCES` lists them."""
+"""The source kinds, one file each. `capture.SOURCES` lists them."""

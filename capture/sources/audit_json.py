@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: audit logs as JSON: Percona's audit_log, MySQL Enterprise Audit and audit_log_filter, clouds' exports."""
+"""Source: audit logs in JSON from Percona audit_log, MySQL Enterprise Audit, audit_log_filter, and cloud exports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from .duck_rows import SECOND, number, open_json, seconds, sniff_objects, text, 
 
 OBJECT = rb'\{(?:\s*"audit_record"\s*:|(?=.*"timestamp"\s*:)(?=.*"class"\s*:)(?=.*"event"\s*:))'
 HEAD = 64 << 10
-# The variable of audit_log, and those of audit_log_filter as a plugin and as a component.
+# Variables of audit_log, of the audit_log_filter plugin, and of the audit_log_filter component, in this order.
 STRATEGIES = ("audit_log_strategy", "audit_log_filter_strategy", "audit_log_filter.strategy")
-# Rows of audit_log have everything in audit_record, those of audit_log_filter in one object for each class.
+# Rows of audit_log have all fields in audit_record. Rows of audit_log_filter have one object per event class.
 OLD, NEW = "audit_record.", ""
 NAME = f"""coalesce({text(OLD + "name")}, CASE {text("class")}
     WHEN 'connection' THEN CASE {text("event")} WHEN 'connect' THEN 'Connect' WHEN 'disconnect' THEN 'Quit'
@@ -29,7 +29,7 @@ VALUES = {
     "precision_ns": "1000000000",
     "duration_ns": seconds("general_data.query_statistics.query_time"),
     "thread_id": f"coalesce({number(OLD + 'connection_id')}, {number('connection_id')})",
-    # an Execute has its values filled in: then it is a query's text
+    # The server inserts the values into the text of an Execute. A text without `?` is then an ordinary query.
     "command": f"""CASE WHEN {NAME} = 'Query' OR ({NAME} = 'Execute' AND NOT contains({SQL}, '?')) THEN 'query'
         ELSE {NAME} END""",
     "user": f"regexp_extract({USER}, '^([^\\[]*)', 1)",
@@ -47,9 +47,9 @@ VALUES = {
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of audit logs; rows that are no client's command (table access, messages) are not read.
+    """Return a reader of audit logs. Skips rows that are not client commands, such as table access and messages.
 
-    A cloud's export is told by the first file. Raises InputError for an unknown preset.
+    The first file determines the cloud export format. Raises InputError if the preset is unknown.
     """
     preset = settings.extra.get("preset") or detect_preset(heads(names, HEAD)[0][1])
     if preset:
@@ -61,7 +61,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warnings of rows that the server may have dropped, if the server was asked."""
+    """Return warnings about rows that the server may have dropped, if the server was queried."""
     dropping = [name for name, value in description.get("strategies", {}).items() if value == "PERFORMANCE"]
     text = (
         "the tape may lack statements. With {0} = PERFORMANCE, the server drops audit rows when its buffer is full. Set"
@@ -71,7 +71,7 @@ def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
 
 
 def sniff(head: bytes) -> int:
-    """Return where the marks of an audit log or of a cloud's export are, or -1."""
+    """Return the offset of the first mark of an audit log or cloud export, or -1."""
     found = sniff_objects(OBJECT, head)
     return found if found >= 0 else sniff_exports(head)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: binary logs as text, as mysqlbinlog prints them: a tape of writes alone."""
+"""Source: binary logs as text from mysqlbinlog. The tape contains only writes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ RAW = b"\xfebin"
 
 
 def sniff(first: bytes) -> int:
-    """Return where mysqlbinlog's output begins in a file's first bytes, or -1; a raw binary log is known as well."""
+    """Return the offset of mysqlbinlog output in the first bytes of a file, or -1. Also recognizes a raw binary log."""
     return 0 if first.startswith(RAW) else sniff_pattern(EVENT)(first)
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of mysqlbinlog's output. Raises InputError for a binary log that it was not run on."""
+    """Return a reader of mysqlbinlog output. Raises InputError for a raw binary log."""
     for name, first in heads(names, len(RAW)):
         if first == RAW:
             raise InputError(f"{name}: this is a raw binary log. Run mysqlbinlog on the file, and capture the output")
@@ -28,7 +28,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of what a binary log does not have."""
+    """Return warnings about data that a binary log does not contain."""
     warnings = [
         {
             "kind": "writes_only",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets of `capture audit-json`: what Google Cloud SQL and Azure Database for MySQL export of their logs as JSON.
+"""Presets of `capture audit-json` for JSON log exports of Google Cloud SQL and Azure Database for MySQL.
 
-Made after the clouds' documentation; no export of a real instance has been read.
+The presets follow the documentation of the vendors. They were never tested with an export of a real instance.
 """
 
 import re
@@ -35,14 +35,15 @@ from .duck_rows import (
     with_memory,
 )
 
-AZURE_TEXT = 2048  # Azure cuts statements there
+AZURE_TEXT = 2048  # Azure truncates statements to this length
 
 
 @dataclass(frozen=True)
 class Preset:
-    """An export. `marks`: what a line of it has. `values`, `where`: as open_json() takes them.
+    """An export format. `marks`: pattern that matches a line of the export.
 
-    `parser`: of the log whose lines are the entries' texts, where the entries are no events themselves.
+    `values` and `where`: arguments of `open_json`. `parser`: log parser for the text of the entries, if the entries are
+    lines of another log.
     """
 
     marks: bytes
@@ -123,7 +124,7 @@ PRESETS = {
 
 
 def detect_preset(first: bytes) -> str | None:
-    """Return the preset whose marks a file's first objects have, None where they are of none."""
+    """Return the preset whose marks match the first objects of a file, or None."""
     lines = [line for _, line in objects(first)]
     return next(
         (name for name, preset in PRESETS.items() if any(re.search(preset.marks, line) for line in lines)), None
@@ -131,12 +132,12 @@ def detect_preset(first: bytes) -> str | None:
 
 
 def sniff_exports(head: bytes) -> int:
-    """Return where the first object with the marks of an export is, or -1."""
+    """Return the offset of the first object that matches an export format, or -1."""
     return sniff_objects(b".*(?:" + b"|".join(preset.marks for preset in PRESETS.values()) + b")", head)
 
 
 def open_export(name: str, names: Sequence[str], timezone_ns: Zone | None) -> Reader:
-    """Return a reader of exports. Raises InputError for an unknown preset, or what cannot be read."""
+    """Return a reader of exports. Raises InputError if the preset is unknown or the input is unreadable."""
     if name not in PRESETS:
         raise OptionError(f"--preset: expected one of {', '.join(PRESETS)}, found {name!r}")
     preset = PRESETS[name]
@@ -157,16 +158,16 @@ def open_export(name: str, names: Sequence[str], timezone_ns: Zone | None) -> Re
 
 
 def write_texts(names: Sequence[str], log: Path, folder: Path) -> None:
-    """Write the texts of log entries in the order of their times as the log that they were cut from.
+    """Write the text lines of log entries to `log` in time order, which restores the original log.
 
-    Entries of one time keep the order of their ids, which Cloud Logging numbers. Raises NativeFault, duckdb.Error.
+    Entries with the same time are ordered by their insertId from Cloud Logging. Raises NativeFault or duckdb.Error.
     """
     plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
     with_memory(lambda memory: copy_texts(plain, log, folder, memory >> 20), plain)
 
 
 def copy_texts(plain: Sequence[str], log: Path, folder: Path, mebibytes: int) -> None:
-    """Do it for files with so much memory. Raises LargeRowsError where it is too little."""
+    """Write the ordered text lines to `log` with a memory limit. Raises LargeRowsError if the memory is not enough."""
     keys = ("timestamp", "insertId", "textPayload")
     order = f"{when('timestamp')} NULLS LAST, {text('insertId')}, file, place"
     lines = Lines(plain)

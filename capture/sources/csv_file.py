@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: CSV with a header, and a mapping from its columns to those of events."""
+"""Source: CSV files with a header line. Options map the CSV columns to event fields."""
 
 import os
 import re
@@ -18,13 +18,13 @@ from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
 from .duck_rows import MEMORY_PER_ROW, START, csv_reason, entry, open_query, unread
 
-MAX_BACK_NS = 60_000_000_000  # local times that go back by more may come twice
-MIN_LINE = 2 << 20  # DuckDB's own bound
+MAX_BACK_NS = 60_000_000_000  # after a larger backward step, local times may be ambiguous
+MIN_LINE = 2 << 20  # DuckDB's own limit in bytes
 HEAD = 64 << 10
 OPTIONS = "header = true, all_varchar = true, null_padding = true"
-QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"(?=\t|\r?$)', re.MULTILINE)  # a value, as a whole
-NULL = re.compile(rb"(?:^|[,;|\t])\\N(?=[,;|\t]|\r?$)", re.MULTILINE)  # as SELECT ... INTO OUTFILE writes it
-# What mysql.general_log calls commands. Its Execute has the values in its text; that of Connect is no statement.
+QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"(?=\t|\r?$)', re.MULTILINE)  # a complete quoted value
+NULL = re.compile(rb"(?:^|[,;|\t])\\N(?=[,;|\t]|\r?$)", re.MULTILINE)  # NULL as written by SELECT ... INTO OUTFILE
+# Maps the command names of mysql.general_log. The text of Execute already includes its values.
 COMMANDS = """CASE {0} WHEN 'Query' THEN 'query' WHEN 'Execute' THEN 'query' ELSE {0} END"""
 TEXTLESS = (
     "('Connect', 'Init DB', 'Quit', 'Ping', 'Statistics', 'Close stmt', 'Reset stmt', 'Change user', 'Field List')"
@@ -36,7 +36,10 @@ FIELDS = ("time", "duration", "lock", "statement", *NUMBERS, *TEXTS)
 
 
 def mapping(texts: Sequence[str]) -> dict[str, str]:
-    """Return field -> column of `field=column` texts. Raises InputError for an unknown field, or a missing one."""
+    """Return a mapping from fields to columns. Each text has the form `field=column`.
+
+    Raises InputError if a field is unknown or a required field is missing.
+    """
     columns = {}
     for text in texts:
         field, _, column = text.partition("=")
@@ -51,7 +54,7 @@ def mapping(texts: Sequence[str]) -> dict[str, str]:
 
 
 def unit(settings: Settings, name: str) -> int:
-    """Return how many nanoseconds the unit is that an option names. Raises InputError for another."""
+    """Return the time unit of an option in nanoseconds. Raises InputError if the unit is unknown."""
     text = settings.extra.get(name) or "s"
     if text not in UNITS:
         raise OptionError(f"--{name.replace('_', '-')}: expected one of {', '.join(UNITS)}, found {text!r}")
@@ -59,7 +62,7 @@ def unit(settings: Settings, name: str) -> int:
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of CSV files with a header. Raises InputError where columns are missing or it cannot be read."""
+    """Return a reader of CSV files with a header. Raises InputError if columns are missing or a file is unreadable."""
     columns = mapping(settings.extra.get("column") or ())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(temporary_folder()))
@@ -76,12 +79,12 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def quoted_name(name: str) -> str:
-    """Return the name of a column as SQL has it."""
+    """Return a column name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Return the expressions of open_query(); `quoted`: field -> column, as SQL has it."""
+    """Return the SQL expressions for `open_query`. `quoted` maps fields to quoted column names."""
     time, zone, form = quoted["time"], settings.timezone_ns or 0, settings.extra.get("time_format")
     if isinstance(zone, tuple):
         raise OptionError(
@@ -107,7 +110,7 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     values |= {field: quoted[field] for field in TEXTS if field in quoted}
     if "command" in quoted:
         values["command"] = COMMANDS.format(quoted["command"])
-        if "db" not in quoted:  # "app@web1 on shop using TCP/IP", and the schema alone
+        if "db" not in quoted:  # Connect has "app@web1 on shop using TCP/IP", Init DB only the schema
             values["db"] = (
                 f"CASE {quoted['command']} WHEN 'Init DB' THEN {quoted['statement']} WHEN 'Connect'"
                 f" THEN nullif(regexp_extract({quoted['statement']}, ' on (.*?)(?: using [^ ]*)?$', 1), '') END"
@@ -127,16 +130,17 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
 
 
 def local_time(column: str, form: str | None, zone: int) -> str:
-    """Return SQL for a column of times that are texts, in nanoseconds since the epoch."""
+    """Return SQL that converts a text column of times to nanoseconds since the epoch."""
     if form is None:
         return f"time_ns({column}, {zone})"
     return f"epoch_ns(try_strptime({column}, {sql_text(form)})) - {0 if '%z' in form else zone}"
 
 
 def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[str], int]:
-    """Return a table expression for each CSV file, and the longest row's bytes.
+    """Return a table expression for each CSV file, and the size of the longest row in bytes.
 
-    Pipes, packed files and those with escapes of backslashes are copied. Raises InputError where one cannot be read.
+    Pipes, compressed files and files with backslash escapes are copied first. Raises InputError if a file is
+    unreadable.
     """
     try:
         plain = [plain_file(name, folder) for name in names]
@@ -149,9 +153,9 @@ def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[str], int]:
 
 
 def without_escapes(name: str, head: bytes, folder: Path) -> tuple[str, str]:
-    """Return the name of a file with a CSV's values and no escapes of backslashes, and options of read_csv for it.
+    """Return the name of a file without backslash escapes, and the read_csv options for it. Copies the file if needed.
 
-    `head`: the file's first bytes. `mysql -B` prints tabs between values, and no quotes.
+    `head`: the first bytes of the file. `mysql -B` separates values with tabs and uses no quotes.
     """
     if b"\t" in head.partition(b"\n")[0] and QUOTED.search(head) is None:
         separator, quote = "\t", ""
@@ -168,24 +172,27 @@ def without_escapes(name: str, head: bytes, folder: Path) -> tuple[str, str]:
 
 
 def sniff_dialect(name: str) -> tuple[str, str, str]:
-    """Return the separator, the quote and the escape of CSV as DuckDB finds them; a double quote for none."""
+    """Return the separator, quote and escape character that DuckDB detects.
+
+    The default for quote and escape character is a double quote.
+    """
     with open_database(memory=None) as con:
         query = f"SELECT Delimiter, Quote, Escape FROM sniff_csv({sql_text(Path(name))}, {OPTIONS})"
         try:
             separator, quote, escape = con.execute(query).fetchone() or (",", '"', '"')
-        except duckdb.Error:  # check_columns() says why
+        except duckdb.Error:  # check_columns() reports the reason
             return ",", '"', '"'
     return separator, quote if len(quote) == 1 else '"', escape if len(escape) == 1 else '"'
 
 
 def check_columns(source: str, columns: Iterable[str]) -> None:
-    """Raise InputError where the file lacks one of these columns, a row has more values, or it cannot be read."""
+    """Raise InputError if a column is missing, a row has too many values, or the file is unreadable."""
     with open_database(memory=None) as con:
         try:
             have = [str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
             header = con.execute(f"FROM {source.replace('header = true', 'header = false')} LIMIT 1").fetchone() or ()
             named = max((n for n, name in enumerate(header, 1) if name is not None), default=0)
-            more = have[named:]  # DuckDB found and named them
+            more = have[named:]  # extra columns that DuckDB detected and named
             longer = (
                 more
                 and con.execute(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read lines of JSON or CSV with DuckDB, and give the native reader of rows the columns that it takes."""
+"""Read lines of JSON or CSV with DuckDB, and pass their columns to the native row reader."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from ...native.bindings.inputs import Pipe, plain_file, unpack
 from ...native.bindings.parsers import Lines, open_rows
 from ...native.bindings.reader import Reader
 
-# The columns of qt_rows_source_open with their types, in its order.
+# Column types of qt_rows_source_open, in its order.
 COLUMNS = {
     "when_ns": "BIGINT",
     "stamp": "BIGINT",
@@ -43,29 +43,30 @@ COLUMNS = {
     "file": "BIGINT",
     "unread": "VARCHAR",
 }
-SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
+SECOND, END, START = 0, 1, 2  # meaning of `when_ns`: second of the end, end, start
 SECOND_NS = 1_000_000_000
-BETWEEN, BEHIND = "\x1f", "\x1e"  # in `unread`: between column, name and text; behind them
-MAX_UNREAD = 200  # characters of a text in `unread`
+BETWEEN, BEHIND = "\x1f", "\x1e"  # `unread` format: separator inside an entry, end of an entry
+MAX_UNREAD = 200  # maximum characters of a text in `unread`
 MIN_MEMORY = 1 << 30
-MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes while it parses and sorts
-MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
-KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
-# Calls of the macros of values.sql for one column: group 1 is the column, 2 its name.
+MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes to parse and sort it
+MEMORY_PER_ROWS = 80  # copies of its longest rows if DuckDB processes several at once
+KEY = re.compile(r'\bj\."([^"]+)"')  # matches the SQL that text() returns for a key
+# Macro calls from values.sql for one column. Group 1 is the column expression, group 2 its name.
 CALL = re.compile(r'\b(?:whole|span_ns|moment_ns)\(((?:j\.)?"((?:[^"]|"")+)")(?:, \d+)?\)')
-# Where an object may begin: blanks behind one of these. A newline is no blank here, so that each is looked at once.
+# The possible start of an object: the start of the text or one of these characters, then blanks. Newlines do not count
+# as blanks, so that the search visits each of them once.
 OBJECT = re.compile(r"(?:\A|[\n\[,}])[^\S\n]*+(?=\{)")
 Given = TypeVar("Given")
 
 
 class LargeRowsError(InputError):
-    """Rows are too large for the memory that DuckDB may take."""
+    """The rows are too large for the memory limit of DuckDB."""
 
 
 def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the objects of JSON in a file's first bytes, each with its place and as one line, however it is laid out.
+    """Yield the JSON objects in the first bytes of a file, each with its offset and reformatted as one line.
 
-    One that goes on behind them is given as far as it goes, and one that is none to the end of its line.
+    An object that is cut off is yielded as far as it goes. Invalid JSON is yielded up to the end of its line.
     """
     whole, at = head.decode("latin-1"), 0
     decoder = json.JSONDecoder(strict=False)
@@ -82,32 +83,35 @@ def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def sniff_objects(pattern: bytes, head: bytes) -> int:
-    """Return where in a file's first bytes the first object is that matches a pattern as one line, or -1."""
+    """Return the offset of the first object that matches a pattern as one line, or -1."""
     return next((place for place, line in objects(head) if re.match(pattern, line)), -1)
 
 
 def text(key: str) -> str:
-    """Return SQL for a key of the JSON row `j` as text; a key inside another one is `outer.inner`."""
+    """Return SQL for a key of the JSON row `j` as text. A nested key is written as `outer.inner`."""
     return f'j."{key}"'
 
 
 def number(key: str) -> str:
-    """Return SQL for a key of the JSON row `j` as a whole number."""
+    """Return SQL for a key of the JSON row `j` as an integer."""
     return f"whole({text(key)})"
 
 
 def when(key: str) -> str:
-    """Return SQL for a key of the JSON row `j` with a time (ISO, UTC) in nanoseconds since the epoch."""
+    """Return SQL that converts an ISO time in UTC in the JSON row `j` to nanoseconds since the epoch."""
     return f"moment_ns({text(key)})"
 
 
 def seconds(key: str) -> str:
-    """Return SQL for a key of the JSON row `j` with seconds, or HH:MM:SS.ffffff, in nanoseconds."""
+    """Return SQL that converts seconds or HH:MM:SS.ffffff in the JSON row `j` to nanoseconds."""
     return f"span_ns({text(key)}, {SECOND_NS})"
 
 
 def unread(values: Mapping[str, str]) -> str:
-    """Return SQL for what a row's columns could not be made of: column, its name in the input, text; NULL = nothing."""
+    """Return SQL for a list of values that could not be converted, or NULL if there are none.
+
+    Each entry has the target column, the column name in the input, and the text.
+    """
     found = [
         f"CASE WHEN given({call[1]}) IS NOT NULL AND {call[0]} IS NULL THEN {entry(name, call[2], call[1])} END"
         for name, sql in values.items()
@@ -117,14 +121,14 @@ def unread(values: Mapping[str, str]) -> str:
 
 
 def entry(column: str, name: str, sql: str) -> str:
-    """Return SQL for an entry of `unread`: the column, its name in the input, and the text that `sql` gives."""
+    """Return SQL for one entry of `unread`. `sql` is the expression for the text of the value."""
     return f"{sql_text(f'{column}{BETWEEN}{name}{BETWEEN}')} || {sql}[:{MAX_UNREAD}] || '{BEHIND}'"
 
 
 def json_rows(keys: Sequence[str]) -> str:
-    """Return a table expression of table `lines` with `j`: the values of these keys, NULL where a line is no object.
+    """Return a table expression for table `lines` whose column `j` has the values of these keys.
 
-    A line is parsed once, however many keys are asked for: it may be large.
+    `j` is NULL if a line is not a JSON object. Each line is parsed only once, because it may be large.
     """
     paths = ", ".join(sql_text(f"$.{key}") for key in keys)
     fields = ", ".join(f'"{key}" := v[{n}]' for n, key in enumerate(keys, 1))
@@ -137,7 +141,10 @@ def json_rows(keys: Sequence[str]) -> str:
 
 
 def csv_reason(error: duckdb.Error) -> str:
-    """Return in one line why DuckDB does not read a file; a row with too many or too few values has its line."""
+    """Return DuckDB's reason for an unreadable file as one line.
+
+    Includes the line number of a row with too many or too few values.
+    """
     text = str(error)
     line, counts = re.search(r"CSV Error on Line: (\d+)", text), re.search(r"Columns: (\d+) Found: (\d+)", text)
     if line and counts:
@@ -147,12 +154,13 @@ def csv_reason(error: duckdb.Error) -> str:
 
 
 def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "true") -> Reader:
-    """Return a reader of files with an object of JSON a line; `values` as for open_query, with text() and number().
+    """Return a reader of files with one JSON object per line.
 
-    Rows that do not meet `where` are not read. Raises InputError where a file cannot be read.
+    `values`: as for `open_query`, built with text() and number(). Rows that do not match `where` are skipped. Raises
+    InputError if a file is unreadable.
     """
     keys = list(dict.fromkeys(KEY.findall(" ".join([*values.values(), where]))))
-    # Not as a WHERE: DuckDB gathers what passes a filter, and a chunk of large rows would take it all its memory.
+    # This is not a WHERE clause, because DuckDB collects filtered rows. A chunk of large rows would use all its memory.
     given = {**values, "unread": unread(values)}
     passed = {name: f"CASE WHEN {where} THEN {given[name]} END" for name in ("when_ns", "stamp", "statement", "unread")}
 
@@ -176,14 +184,15 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
 
 
 def too_large(mebibytes: int, error: duckdb.Error) -> "LargeRowsError":
-    """Return the error for rows that DuckDB has too little memory for."""
+    """Return an error for rows that exceed the memory limit of DuckDB."""
     return LargeRowsError(f"a row is too large for {mebibytes:,} MiB of memory: {str(error).splitlines()[0]}")
 
 
 def with_memory(read: Callable[[int], Given], plain: Sequence[str]) -> Given:
-    """Return read(memory) with as little as these files need: MIN_MEMORY, or for one of their longest rows, or several.
+    """Call `read(memory)` with as little memory as the files need, and return its result.
 
-    `read` raises LargeRowsError where its bytes are too few, as this does where the last are.
+    Tries MIN_MEMORY, then enough for one of the longest rows, then enough for several. `read` must raise LargeRowsError
+    if the memory is too small. The last such error is raised to the caller.
     """
     try:
         return read(MIN_MEMORY)
@@ -191,19 +200,21 @@ def with_memory(read: Callable[[int], Given], plain: Sequence[str]) -> Given:
         longest = max(map(unpack, plain))
     try:
         return read(MEMORY_PER_ROW * longest)
-    except LargeRowsError:  # several such rows were in hand at once
+    except LargeRowsError:  # several long rows were in memory at once
         return read(MEMORY_PER_ROWS * longest)
 
 
 def open_query(
     source: str, values: Mapping[str, str], resources: ExitStack | None = None, memory: int = MIN_MEMORY, **tables: Any
 ) -> Reader:
-    """Return a reader of `source`, an SQL table expression; `values` has an SQL expression for columns of COLUMNS.
+    """Return a reader of the SQL table expression `source`. `values` maps columns of COLUMNS to SQL expressions.
 
-    Rows come in the order of their times, those without one as problems, as are texts that the macros of values.sql
-    cannot read. `resources` are closed with the reader, or
-    where this raises. `memory`: bytes that DuckDB may take, MIN_MEMORY at least. `tables`: Arrow streams by their names
-    in `source`. Raises InputError where DuckDB cannot read, LargeRowsError where memory is too short for it.
+    Rows are read in time order. Rows without a time become problems, as do texts that the macros of values.sql cannot
+    convert.
+
+    `resources` are closed with the reader or after an error. `memory`: bytes for DuckDB, at least MIN_MEMORY. `tables`:
+    Arrow streams by their name in `source`. Raises InputError if DuckDB cannot read the input, and LargeRowsError if
+    the memory is too small.
     """
     values = {"unread": unread(values), **values}
     listed = ", ".join(f'CAST({values.get(name, "NULL")} AS {type_}) AS "{name}"' for name, type_ in COLUMNS.items())

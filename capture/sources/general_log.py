@@ -14,7 +14,7 @@ ROW = (
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of general logs, in the order given."""
+    """Return a reader of general logs in the given order."""
     return open_general(names, settings.timezone_ns, follow=settings.follow)
 
 

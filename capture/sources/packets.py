@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: packets, from capture files or an interface."""
+"""Source: network packets from capture files or a network interface."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +17,8 @@ from ...schemas.names import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
-MOST_PORTS = 64  # QT_MAX_PORTS of native/packets/packets_events.h
-# pcap with microseconds and nanoseconds in both byte orders, and pcapng.
+MOST_PORTS = 64  # equals QT_MAX_PORTS in native/packets/packets_events.h
+# Magic bytes of pcap (microseconds and nanoseconds, both byte orders) and pcapng.
 MAGIC = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
     b"\x0a\x0d\x0d\x0a",
@@ -34,7 +34,7 @@ RIGHTS = """Packet capture requires CAP_NET_RAW. There are four ways to get this
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of capture files, or of the interface that the settings name."""
+    """Return a reader of capture files or of the network interface in the settings."""
     extra, ports = settings.extra, ports_of(settings)
     interface = extra.get("interface")
     if bool(names) == bool(interface):
@@ -61,7 +61,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def four_ways(interface: str, ports: Sequence[int]) -> str:
-    """Return how to listen on an interface where this process may not: the right is CAP_NET_RAW."""
+    """Return instructions for capturing from an interface without the required privilege CAP_NET_RAW."""
     live = " ".join(["--interface", interface, *(f"--port {port}" for port in ports if port != DEFAULT_PORT)])
     tcp = " or ".join(f"tcp port {port}" for port in ports)
     given = "".join(f" --port {port}" for port in ports if port != DEFAULT_PORT)
@@ -74,7 +74,7 @@ def ports_of(settings: Settings) -> list[int]:
 
 
 def expected(settings: Settings) -> str:
-    """Return what was looked for, by the ports that were given."""
+    """Return the description of the expected traffic with the given ports."""
     given = [f"--port {port}" for port in ports_of(settings)]
     if len(given) == 1:
         return f"MySQL connections on the given port ({given[0]})"
@@ -82,7 +82,10 @@ def expected(settings: Settings) -> str:
 
 
 def time_is_up(settings: Settings) -> Callable[[], bool]:
-    """Return what tells whether --duration is over, from now on; never without it."""
+    """Return a function that reports whether the time of --duration has elapsed.
+
+    The time starts now. Without --duration, the function always returns false.
+    """
     duration_ns = settings.extra.get("duration")
     if not duration_ns:
         return lambda: False
@@ -90,7 +93,7 @@ def time_is_up(settings: Settings) -> Callable[[], bool]:
     return lambda: time.monotonic() >= end
 
 
-# Why a TLS connection could not be read: the reader's counts, and how the sentence says it.
+# Reasons for unreadable TLS connections: counter names of the reader, and their texts in messages.
 UNREAD = {
     "tls_without_keys": "no keys",
     "tls_wrong_keys": "wrong keys",
@@ -101,13 +104,13 @@ UNREAD = {
 
 
 def unread_reasons(description: Mapping[str, Any]) -> str:
-    """Return the reasons with their counts, where keys were used."""
+    """Return the reasons for unreadable TLS connections with their counts."""
     counts = {text: description.get(key, 0) for key, text in UNREAD.items()}
     return ", ".join(f"{text}: {count:,}" for text, count in counts.items() if count)
 
 
 def decrypted(description: Mapping[str, Any]) -> list[str]:
-    """Return the sentence of what was decrypted, where there were keys."""
+    """Return notes about decrypted connections if TLS keys were available, and about borrowed parameter types."""
     if "decrypted" not in description:
         return borrowed(description)
     keys = f"the keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
@@ -120,7 +123,7 @@ def decrypted(description: Mapping[str, Any]) -> list[str]:
 
 
 def borrowed(description: Mapping[str, Any]) -> list[str]:
-    """Return the sentence of executions whose types are those of others, where there are any."""
+    """Return a note about executions that use parameter types from other connections, if there are any."""
     count = description.get("types_of_others", 0)
     if not count:
         return []
@@ -137,7 +140,7 @@ UNBOUND = (
 
 
 def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of executions whose text or values are not known: one a reason."""
+    """Return warnings about executions with an unknown text or unknown values, one per reason."""
     count, cut = con.execute(UNBOUND).fetchall()[0]
     misfits = description.get("executions_that_do_not_fit", 0)
     reasons = {
@@ -158,7 +161,7 @@ def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any
 
 
 def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of TLS that was not read, or not to its end."""
+    """Return warnings about TLS connections that could not be decrypted completely."""
     warnings = []
     count, connections = description.get("encrypted", 0), description.get("connections", 0)
     reasons = unread_reasons(description) if "decrypted" in description else ""
@@ -192,7 +195,7 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
 
 
 def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of connections that speak something else, and of fragments that are missing."""
+    """Return warnings about connections with other protocols and about incomplete IP packets."""
     warnings = []
     if count := description.get("x_protocol"):
         text = (
@@ -215,7 +218,7 @@ SEALED = ("IPsec", "L2TP", "MACsec")
 
 
 def passed_over(description: Mapping[str, Any]) -> list[str]:
-    """Return sentences of what the packets went through, and of those that were skipped."""
+    """Return notes about tunnels around the packets and about skipped packets."""
     through = [f"{description[name]:,} in {name}" for name in TUNNELS if description.get(name)]
     others = [(description.get("not_tcp", 0) + description.get("not_ip", 0), "not TCP")]
     others.append((description.get("other_tcp", 0), "TCP on other ports"))
@@ -236,12 +239,12 @@ def passed_over(description: Mapping[str, Any]) -> list[str]:
 
 
 def notes(description: Mapping[str, Any]) -> list[str]:
-    """Return the sentences of the summary that are no warnings."""
+    """Return the notes for the summary."""
     return [*decrypted(description), *passed_over(description)]
 
 
 def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of connections and packets that could not be read."""
+    """Return warnings about connections and packets that could not be read."""
     warnings = [*encrypted(description), *foreign(description)]
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:

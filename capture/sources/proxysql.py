@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: ProxySQL's events log, as JSON (mysql-eventslog_format=2) or binary (1)."""
+"""Source: the ProxySQL events log in JSON (mysql-eventslog_format=2) or binary format (1)."""
 
 import re
 from collections.abc import Sequence
@@ -15,22 +15,22 @@ from ..source import Option, Settings, SourceKind
 from .duck_rows import START, number, open_json, sniff_objects, text
 from .proxysql_sampling import log_settings, looks_sampled, sampling
 
-# The statement of a first line may be longer than what is looked at.
+# The statement in the first line may be longer than the inspected bytes.
 OBJECT = rb'\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us"|[^\n]*"query"[^\n]*\Z)'
-# The length of the first record, less than 8 GiB, then what it is: a query, an execution, a prepare, or metadata.
+# Length of the first record (below 8 GiB), then its type: query, execution, prepare or metadata.
 BINARY = re.compile(rb"[\s\S]{4}[\0\1]\0{3}[\0\x10-\x12]")
-# The protocol's types by the names that ProxySQL's JSON has for them.
+# MySQL protocol types by their names in ProxySQL JSON.
 TYPES = {
     **{"DECIMAL": 0, "TINY": 1, "SHORT": 2, "LONG": 3, "FLOAT": 4, "DOUBLE": 5, "NULL": 6, "TIMESTAMP": 7},
     **{"LONGLONG": 8, "INT24": 9, "DATE": 10, "TIME": 11, "DATETIME": 12, "YEAR": 13, "VARCHAR": 15, "BIT": 16},
     **{"JSON": 245, "NEWDECIMAL": 246, "ENUM": 247, "SET": 248, "TINY_BLOB": 249, "MEDIUM_BLOB": 250},
     **{"LONG_BLOB": 251, "BLOB": 252, "VAR_STRING": 253, "STRING": 254, "GEOMETRY": 255},
 }
-UNKNOWN = "ffff"  # no type: the execution is not replayed
+UNKNOWN = "ffff"  # unknown type: the execution is not replayed
 
 
 def lenenc(size: str) -> str:
-    """Return SQL for the hex digits of a length-encoded integer."""
+    """Return SQL that encodes a size as the hex digits of a length-encoded integer."""
     byte = f"printf('%02x', ({size} >> (8 * i)) & 255)"
     return (
         f"CASE WHEN {size} < 251 THEN printf('%02x', {size})"
@@ -39,9 +39,10 @@ def lenenc(size: str) -> str:
 
 
 def bound() -> str:
-    """Return SQL for an execution's parameters as the binary format has them, NULL where there are none.
+    """Return SQL that encodes the parameters of an execution in the binary format, or NULL without parameters.
 
-    A text in which ProxySQL has replaced bytes that are not UTF-8 is not what the client sent: its type is unknown.
+    ProxySQL replaces bytes that are not valid UTF-8. The original bytes are then unknown, so the parameter gets the
+    unknown type.
     """
     types = ", ".join(f"'{name}': '{code:02x}00'" for name, code in TYPES.items())
     value = "encode(coalesce(p.value, ''))"
@@ -78,13 +79,13 @@ VALUES = {
 
 
 def sniff(first: bytes) -> int:
-    """Return where the log begins in a file's first bytes, or -1."""
+    """Return the offset of the log in the first bytes of a file, or -1."""
     place = sniff_objects(OBJECT, first)
     return 0 if place < 0 and BINARY.match(first) else place
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of events logs. Raises InputError where both formats are given, or --sampled is no number."""
+    """Return a reader of events logs. Raises InputError for a mix of both formats or an invalid --sampled."""
     known = log_settings(settings)
     reader = open_log(names, settings.follow)
     reader.more = known
@@ -92,7 +93,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def open_log(names: Sequence[str], follow: Follow | None = None) -> Reader:
-    """Return a reader of events logs of one format; of a log that is followed, the binary one."""
+    """Return a reader of events logs that all have the same format. Only binary logs can be followed."""
     looked_at = heads(names, 16)
     binary = [name for name, first in looked_at if BINARY.match(first)]
     if follow and any(first and name not in binary for name, first in looked_at):
@@ -108,7 +109,7 @@ def open_log(names: Sequence[str], follow: Follow | None = None) -> Reader:
 
 
 def ask(target: Target) -> dict[str, Any] | None:
-    """Return what ProxySQL's admin port says of its log; None where it is another server."""
+    """Return the log settings from the ProxySQL admin port, or None for any other server."""
     return describe_proxysql(target)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tell what ProxySQL left out of its events log: sampled by event, by query rules, or so it looks."""
+"""Report events that ProxySQL omitted from its events log: by sampling, by query rules, or probably by sampling."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from ..source import Settings, TapeWarning
 RATE, DEFAULT = "mysql-eventslog_rate_limit", "mysql-eventslog_default_log"
 EDGE = ACTIONS["begin"] | ACTIONS["commit"] | ACTIONS["rollback"] | ACTIONS["implicit_commit"]
 MIN_SEEN = 20
-MAX_SHARE = 0.2  # of executions without their prepare, or transactions without their end, in a log that has all events
+MAX_SHARE = 0.2  # largest plausible share of unprepared executions or unended transactions in a complete log
 
 
 def log_settings(settings: Settings) -> dict[str, Any]:
-    """Return what is known of what the log holds: `sampled` (one event of so many), and `rules` that choose events.
+    """Return the known log settings. Raises InputError if --sampled is less than 1.
 
-    Raises InputError for a --sampled that is no number of events.
+    `sampled`: N if ProxySQL logs one event of N. `rules`: number of query rules that select events.
     """
     said = settings.extra.get("sampled")
     if said is not None and said < 1:
@@ -41,13 +41,13 @@ def log_settings(settings: Settings) -> dict[str, Any]:
 
 
 def number(text: object) -> int | None:
-    """Return a variable's value as a number, None where it is none."""
+    """Return the value of a variable as an integer, or None if it is not a number."""
     digits = str(text if text is not None else "")
     return int(digits) if digits.isdigit() and len(digits) < 10 else None
 
 
 def sampling(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warnings of a log that is known to lack events."""
+    """Return warnings about a log that is known to lack events."""
     found = []
     sampled = description.get("sampled", 1)
     if sampled > 1:
@@ -64,10 +64,10 @@ def sampling(description: Mapping[str, Any]) -> list[TapeWarning]:
 
 
 def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warning that the events of view `events` look sampled, where nobody has said so.
+    """Return a warning if the events of view `events` look sampled and the sampling rate is unknown.
 
-    Looked at are executions whose session never prepared their statement before, in sessions that began behind the
-    first tenth of the log; and transactions that are followed by another BEGIN without an end.
+    Checks for executions that their session never prepared, in sessions that began after the first tenth of the log.
+    Also checks for transactions without an end before the next BEGIN.
     """
     if description.get("sampled", 1) > 1:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: audit logs of MariaDB's server_audit plugin, which RDS and Aurora MySQL write as well."""
+"""Source: audit logs of MariaDB's server_audit plugin. RDS and Aurora MySQL also write this format."""
 
 import os
 import re
@@ -18,13 +18,13 @@ from ..source import Option, Settings, SourceKind, TapeWarning, sniff_pattern
 from ..wrapped import AUDIT_ROW, AUDIT_TIME
 
 ROW = rb"^" + AUDIT_TIME + rb"," + AUDIT_ROW
-AURORA = re.compile(rb"\d{16},")  # microseconds since the epoch
+AURORA = re.compile(rb"\d{16},")  # Aurora time: microseconds since the epoch
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of audit logs; it knows the server's buffer where the server was asked.
+    """Return a reader of audit logs. It also gets the audit buffer size of the server if the server was queried.
 
-    Raises InputError where Aurora's logs and others are given together, or sorting fails.
+    Raises InputError if Aurora logs are mixed with other logs, or if sorting fails.
     """
     reader = open_rows(names, settings)
     size = str(((settings.server or {}).get("variables") or {}).get("server_audit_file_buffer_size", "0"))
@@ -33,9 +33,9 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def open_rows(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of audit logs. Those of Aurora, whose rows are in no order, are sorted by time first.
+    """Return a reader of audit logs. Aurora logs are sorted by time first, because their rows are unordered.
 
-    Raises InputError where Aurora's logs and others are given together, or sorting fails.
+    Raises InputError if Aurora logs are mixed with other logs, or if sorting fails.
     """
     limit = int(settings.extra.get("query_limit") or 1024)
     looked_at = heads(names, 64)
@@ -52,7 +52,7 @@ def open_rows(names: Sequence[str], settings: Settings) -> Reader:
     with temporary_folder() as folder:
         plain = [plain_file(name, Path(folder)) for name in names]
         ordered = Path(folder) / "ordered"
-        # A row is one line and begins with its time. GNU sort uses files where memory is short.
+        # A row is one line that starts with its time. GNU sort uses temporary files for large inputs.
         command = ["sort", "--stable", "--field-separator=,", "--key=1,1n", f"--output={ordered}", "--", *plain]
         done = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
         if done.returncode:
@@ -61,7 +61,7 @@ def open_rows(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warnings of statements that the server cut, and of rows that it may still have in its buffer."""
+    """Return warnings about truncated statements, and about rows that may still be in the server's buffer."""
     found = []
     if n := description.get("cut_statements", 0):
         text = (

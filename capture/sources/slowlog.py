@@ -9,12 +9,15 @@ from ...native.bindings.parsers import open_slowlog, slowlog_first_time
 from ...native.bindings.reader import Reader
 from ..source import Settings, SourceKind, restarts, sniff_pattern
 
-MAX_LENGTH = "log_slow_max_query_length"  # of MariaDB 13.1: longer statements are left out
+MAX_LENGTH = "log_slow_max_query_length"  # MariaDB 13.1 omits longer statements
 HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of slow logs, in the order given; it knows the longest statement if the server was asked."""
+    """Return a reader of slow logs in the given order.
+
+    It knows the size limit of logged statements if the server was queried.
+    """
     reader = open_slowlog(names, settings.timezone_ns, follow=settings.follow)
     variables = (settings.server or {}).get("variables") or {}
     if variables and MAX_LENGTH not in settings.extra.get("changed", ()):
@@ -23,7 +26,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def longest_statement(variables: Mapping[str, str]) -> int | None:
-    """Return the bytes of the longest statement that a server logs, None if it logs all that it takes."""
+    """Return the size limit of logged statements in bytes, or None if the server logs statements of any size."""
     limit, packet = (str(variables.get(name, "")) for name in (MAX_LENGTH, "max_allowed_packet"))
     if not limit.isdigit() or int(limit) >= (int(packet) if packet.isdigit() else 1 << 30):
         return None
@@ -31,7 +34,7 @@ def longest_statement(variables: Mapping[str, str]) -> int | None:
 
 
 def left_out(description: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the warnings of a log that is known to lack events."""
+    """Return warnings about a log that is known to lack events."""
     found = sampling(description)
     if (length := description.get("longest_statement")) is not None:
         text = (
@@ -44,7 +47,7 @@ def left_out(description: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the warning of a log that says itself that it left out events."""
+    """Return a warning if the log itself shows that the server sampled its events."""
     limit = description.get("rate_limit", 0)
     if limit <= 1:
         return []
@@ -59,7 +62,7 @@ def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def notes(description: Mapping[str, Any]) -> list[str]:
-    """Return notes on starts of the server in the log, and on long statements that it may lack."""
+    """Return notes about server restarts in the log, and about long statements that may be missing."""
     found = restarts(description)
     version = re.match(r"(\d+)\.(\d+)\..*MariaDB", description.get("server_version") or "")
     if version and (int(version[1]), int(version[2])) >= (13, 1) and "longest_statement" not in description:

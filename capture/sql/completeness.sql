@@ -1,9 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Can this tape be the whole workload? Thresholds of the log show as a floor under all events; holes as long silences.
--- Input: view events (a tape's events). One row:
---   events, shortest_ns (of all durations), least_examined (rows examined by statements that read or write),
---   readers (how many of those there are), mean_gap_ns, longest_gap_ns and where it begins, gaps (how many silences are
---   longer than 30 s and than 200 mean gaps)
+-- Can this tape be the complete workload? If the log has a threshold, all values are above a minimum. If it has missing
+-- parts, there are long silences.
+--
+-- Input: the view events (a tape's events). The result has one row:
+-- - events: the number of events.
+-- - shortest_ns: the shortest duration of a query.
+-- - least_examined: the fewest rows that a read or write examined.
+-- - readers: the number of reads and writes.
+-- - mean_gap_ns: the mean time between two events.
+-- - longest_gap_ns, longest_gap_from_ns: the longest silence, and its beginning.
+-- - gaps: the number of silences that are longer than 30 s and longer than 200 mean gaps.
 WITH seconds AS (
     SELECT start_ns // 1000000000 AS second, max(start_ns + coalesce(duration_ns, 0)) AS end_ns
     FROM events

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests are on this tape, how often and for how long, and what is the first statement of each?
--- Input: view events (a tape's events). The normalised text is added natively, from the sample.
+-- Which digests are on this tape, how often, for how long, and what is the first statement of each?
+--
+-- Input: the view events (a tape's events). Native code adds the normalised text, which it makes from the sample.
 SELECT
     digest,
     arg_min(class, (file, "offset", session, seq)) AS class,

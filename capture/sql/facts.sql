@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a source told of sessions beyond their events. A later row of a session completes or corrects an earlier one.
+-- Properties of sessions that a source reported in addition to events. A later row of a session completes or corrects
+-- an earlier row.
 CREATE TABLE facts (
-    told BIGINT NOT NULL,      -- order in which the source told it
+    told BIGINT NOT NULL,      -- order in which the source reported the row
     session BIGINT NOT NULL,
     thread_id BIGINT,
     "user" VARCHAR,
@@ -16,7 +17,7 @@ CREATE TABLE facts (
     encrypted BOOLEAN
 );
 
--- What is known of each session in the end; `told`: when it was told last.
+-- The last known properties of each session. `told` is the number of its last row in `facts`.
 CREATE VIEW telling AS
 SELECT
     session,

@@ -1,6 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How many prepared statements were executed, and how many of them the session never prepared before? How many
--- transactions began, and how many are followed by another BEGIN without an end? Input: events.
+-- Are parts of the capture missing? The result has one row with four counts:
+-- - executed prepared statements, in sessions that began after the first tenth of the tape
+-- - how many of these statements the session did not prepare before
+-- - transactions that began and that have a later BEGIN, COMMIT or ROLLBACK in their session
+-- - how many of these transactions are followed by another BEGIN without an end
+--
+-- Input: the view events.
 WITH span AS (
     SELECT min(start_ns) AS first_ns, max(start_ns) AS last_ns FROM events
 ),

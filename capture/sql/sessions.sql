@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which original connections are on this tape, from when to when, and how much of each was seen?
--- Input: view events (a tape's events); view telling (facts.sql), empty where the source told nothing more. By hand:
+-- Which original connections are on this tape, from when to when, and how much of each was captured?
+--
+-- Input: the view events (a tape's events), and the view telling (facts.sql). The view telling is empty if the source
+-- reported only events. Run by hand:
 --   duckdb -cmd "CREATE VIEW events AS FROM 'shop.tape/events/part-*.parquet'" -cmd ".read capture/sql/facts.sql" \
 --       -c ".read capture/sql/sessions.sql"
 WITH seen AS (
     SELECT
         session,
         min(thread_id) AS thread_id,
-        min(seq) > 1 AS begin_dropped, -- by --keep, with whatever was told of it
+        min(seq) > 1 AS begin_dropped, -- --keep dropped the beginning, even if the source reported an open state
         arg_min("user", seq) AS "user",
         arg_min(host, seq) AS host,
         arg_min(db, seq) FILTER (db IS NOT NULL) AS db,

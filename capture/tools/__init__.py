@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools for tapes: derive, export, pseudonymize, salvage, verify."""
+"""Tools for tapes: derive, deal, gather, export, pseudonymize, salvage, snapshot and verify."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deal a tape into a set of tapes of equal load, for several replays at once: whole sessions, their numbers kept.
+"""Split a tape into a set of tapes with equal load for parallel replays. Sessions stay whole and keep their numbers.
 
-The load of a session is its share of the tape's events and its share of the time that they took, in equal parts. The
-heaviest sessions go one by one to the tape that has least; the many light ones behind them in turns, there and back.
+The load of a session is the mean of its share of the events and its share of the busy time. The heaviest sessions are
+assigned one by one to the tape with the least load. The remaining light sessions are assigned in turns, forward and
+backward through the tapes.
 """
 
 import heapq
@@ -25,13 +26,13 @@ from .derive import open_finished, start_info
 from .gather import write_set
 
 MAX_TAPES = 1000
-OWN = ("parts", "tables", *OF_SETS)  # of the tape that is dealt, not of the set
-ONE_BY_ONE = 20_000  # sessions whose tape is chosen one by one; each further one is lighter than all of these
+OWN = ("parts", "tables", *OF_SETS)  # entries of the original tape that the set does not inherit
+ONE_BY_ONE = 20_000  # sessions assigned one by one; all others are lighter
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one tape of a set got: `load` as a part of the whole."""
+    """One tape of a set. `load`: share of the total load."""
 
     folder: str
     sessions: int
@@ -42,7 +43,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Dealt:
-    """A set that was made: its shares, and the session with the highest load."""
+    """A new set: its tapes, and the session with the highest load."""
 
     shares: tuple[Share, ...]
     heaviest_session: int
@@ -50,14 +51,14 @@ class Dealt:
 
     @property
     def heaviest(self) -> float:
-        """The heaviest share, by the mean of all."""
+        """The heaviest load of a tape divided by the mean load of all tapes."""
         return max(share.load for share in self.shares) * len(self.shares)
 
 
 def deal(tape: Path, count: int, out: Path) -> Dealt:
-    """Write a set of `count` tapes with the sessions of one.
+    """Write a set of `count` tapes with the sessions of one tape.
 
-    Raises InputError where the tape has fewer sessions, is not finished, or `out` exists.
+    Raises InputError if the tape has fewer sessions, the tape is unfinished, or `out` exists.
     """
     folder = open_finished(tape)
     sessions = int(folder.info["counts"]["sessions"])
@@ -93,7 +94,10 @@ def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path
 
 
 def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
-    """Make table dealt (session, share), the number of the tape that gets each session, from 0; of view tape_events."""
+    """Create table `dealt` with the columns session and share from view `tape_events`.
+
+    `share` is the number of the target tape, from 0.
+    """
     con.execute(f"CREATE TABLE loads AS {load_sql(__package__, 'loads.sql')}")
     heavy = con.execute(f"SELECT session, load FROM loads ORDER BY load DESC, session LIMIT {ONE_BY_ONE}").fetchall()
     filled = [(0.0, share) for share in range(count)]
@@ -117,7 +121,7 @@ def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
 
 
 def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
-    """Deal the events, part by part; return the entries of each tape's parts."""
+    """Distribute the events part by part, and return the part entries of each tape."""
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
     entries: list[list[dict[str, Any]]] = [[] for _ in paths]
     for number, file in enumerate(folder.files("events")):
@@ -137,7 +141,7 @@ def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequenc
 def _write_tables(
     con: duckdb.DuckDBPyConnection, folder: Folder, path: Path, parts: list[dict[str, Any]], share: int
 ) -> None:
-    """Write what follows from one tape's events, and its JSON. What was not understood is on the first tape."""
+    """Write the sessions, digests and JSON of one tape. All problems of the original tape go to the first tape."""
     info = {**start_info([folder]), "parts": parts}
     con.execute(f"CREATE OR REPLACE TEMP VIEW events AS FROM {Folder('tape', path, info).source('events')}")
     order = 'ORDER BY file, "offset", line, kind, detail'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a new tape of old ones: merged, cut to a stretch of time, filtered. SQL does it; no tape is held in memory.
+"""Make a new tape from old tapes: merged, cut to a time range, or filtered. SQL does the work without loading a tape.
 
-What is kept is what a replay with the same conditions sends: whole transactions, and before them what made the state
-of their sessions. Of that, what lies before the stretch is put at its begin, in its order: it is carried.
+The new tape keeps the events that a replay with the same filter sends. These are whole transactions, and earlier events
+that set the state of their sessions. Events from before the time range move to its start and are marked as carried.
 """
 
 import shutil
@@ -25,7 +25,7 @@ from ..source import TapeWarning
 from ..storage import open_storage
 from ..tape_writer import new_tape
 
-# What a tape knows of its sessions beyond their events.
+# Session properties that do not follow from events.
 FACTS = (
     "thread_id",
     "user",
@@ -40,16 +40,16 @@ FACTS = (
 )
 UNCHANGED = "SELECT session, seq, start_ns, start_ns AS tape_ns, flags FROM everything"
 ROWS_A_PART = 1_000_000
-BYTES_A_PART = 96 << 20  # of statements and parameters: a part is sorted, and DuckDB makes copies
-# What a selection asks for of each event.
+BYTES_A_PART = 96 << 20  # bytes of statements and parameters in a part, which must be sorted in memory
+# Event columns that a selection reads.
 OF_SELECTION = ("session", "seq", "start_ns", "command", "class", "actions", "flags", "db", "stmt", "digest", "errno")
 
 
 def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any]:
-    """Write a new tape of the kept events of one tape or several; return its JSON.
+    """Write a new tape with the selected events of one or several tapes, and return its JSON.
 
-    Sessions of several tapes are numbered on; `seq` is numbered again without holes. Raises InputError where a tape is
-    not finished, durations were taken at different points, or no event is kept.
+    Sessions of later tapes get higher numbers, and `seq` is renumbered without gaps. Raises InputError if a tape is
+    unfinished, the measuring points of durations differ, or no event is selected.
     """
     folders = [open_finished(path) for path in tapes]
     one_measuring_point(folders)
@@ -81,9 +81,9 @@ def _note(kept: EventFilter, before: int) -> str:
 
 
 def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: EventFilter) -> tuple[int, int]:
-    """Make table kept_events: session, seq, start_ns and flags of what is kept, and tape_ns, its old start.
+    """Create table `kept_events` with the columns session, seq, start_ns, flags and tape_ns (the original start).
 
-    Return how many of them were asked for, and how many are carried.
+    Returns the number of events that match the filter, and the number of carried events.
     """
     if kept == EventFilter():
         con.execute(f"CREATE TABLE kept_events AS {UNCHANGED}")
@@ -116,7 +116,7 @@ def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: Even
 
 
 def open_finished(path: Path) -> Folder:
-    """Open a tape. Raises InputError where its capture was killed and it was not completed since."""
+    """Open a tape. Raises InputError if its capture was killed and the tape was not completed later."""
     tape = open_folder("tape", path)
     if not tape.finished:
         raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete it")
@@ -124,7 +124,7 @@ def open_finished(path: Path) -> Folder:
 
 
 def one_measuring_point(folders: Sequence[Folder]) -> None:
-    """Raise InputError where durations were taken at different points."""
+    """Raise InputError if the durations of the tapes have different measuring points."""
     points = {str(folder.info.get("measuring_point")) for folder in folders}
     if len(points) > 1:
         raise InputError(
@@ -133,7 +133,7 @@ def one_measuring_point(folders: Sequence[Folder]) -> None:
 
 
 def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
-    """Return the JSON of a tape that is made of others, before its first part."""
+    """Return the JSON of a tape that is made from other tapes, before its first part."""
     first = folders[0].info
     files = [entry for folder in folders for entry in folder.info["files"]]
     same_server = all(folder.info.get("server") == first.get("server") for folder in folders)
@@ -152,7 +152,7 @@ def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
 
 
 def inherited_warnings(folders: Sequence[Folder]) -> list[TapeWarning]:
-    """Return the warnings of the tapes, except those that the new tape's own events show."""
+    """Return the warnings of the tapes, except the kinds that are computed again for the new tape."""
     own = {"long_query_time", "min_examined_row_limit", "hole", "snapshot"}
     warnings: list[TapeWarning] = []
     for folder in folders:
@@ -161,7 +161,10 @@ def inherited_warnings(folders: Sequence[Folder]) -> list[TapeWarning]:
 
 
 def make_views(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder]) -> None:
-    """Make view everything: all events, with sessions and files numbered on from tape to tape; and table shifts."""
+    """Create view `everything` and table `shifts`.
+
+    The view has all events of all tapes, with unique session and file numbers.
+    """
     con.execute("CREATE TABLE shifts (tape INTEGER, sessions BIGINT, files BIGINT)")
     selects, sessions, files = [], 0, 0
     for number, folder in enumerate(folders):
@@ -176,9 +179,10 @@ def make_views(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder]) -> Non
 
 
 def write_parts(con: duckdb.DuckDBPyConnection, out: Path, kept: str) -> list[dict[str, Any]]:
-    """Write the events of view everything that table `kept` lists in parts by time; return the parts' entries.
+    """Write the events that table `kept` lists into parts by time, and return the entries of the parts.
 
-    `kept` has session, seq, start_ns, tape_ns (in view everything) and flags. A part is bounded by rows and by bytes.
+    `kept` has the columns session, seq, start_ns, tape_ns (the start in view `everything`) and flags. Rows and bytes
+    limit the size of a part.
     """
     size = "coalesce(octet_length(e.statement), 0) + coalesce(octet_length(e.params), 0)"
     con.execute(
@@ -205,23 +209,23 @@ def write_parts(con: duckdb.DuckDBPyConnection, out: Path, kept: str) -> list[di
 
 
 def lost_together(folders: Sequence[Folder]) -> dict[str, Any]:
-    """Return what the tapes' JSON says of their sources that is on no tape, of all together."""
+    """Return the combined counts and messages about source data that is missing from the tapes."""
     passed_over = sum(int(folder.info.get("not_understood_bytes") or 0) for folder in folders)
     lost = [str(text) for folder in folders for text in folder.info.get("lost") or ()]
     return {"not_understood_bytes": passed_over, **({"lost": lost} if lost else {})}
 
 
 def write_problems(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], out: Path) -> None:
-    """Write what was not understood of the tapes' sources, for `finish`."""
+    """Write the problems of all tapes (unparsed input) for `finish`."""
     for tape, shift in con.execute("SELECT tape, files FROM shifts ORDER BY tape").fetchall():
         query = f"SELECT * REPLACE (file + {shift} AS file) FROM {folders[tape].source('problems')}"
         write_parquet(con, query, out / "problems" / f"part-{tape:05d}.parquet")
 
 
 def write_facts(con: duckdb.DuckDBPyConnection, out: Path, from_ns: int | None = None) -> None:
-    """Write what the tapes know of their sessions beyond the events, for `finish`.
+    """Write the session properties that do not follow from events, for `finish`.
 
-    Sessions that were open at `from_ns`, where the tape was cut, are open at its start.
+    `from_ns`: start of the cut. Sessions that were open at this time count as open at the start of the tape.
     """
     listed = ", ".join(f's."{name}"' for name in FACTS)
     cut = f"first_ns < {from_ns} OR open_at_start" if from_ns is not None else "open_at_start"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a tape as a file that other programs read: a slow log, JSON lines, CSV, SQL."""
+"""Export a tape to a file for other programs: slow log, JSON lines, CSV or SQL."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ from ...common.errors import OptionError
 from ...schemas import Folder, open_folder
 from ..storage import LARGE_EVENT, open_storage
 
-# The SQL of these formats gives whole entries as bytes; those of TABLES are written by DuckDB.
+# The SQL queries for these formats return complete entries as bytes. DuckDB itself writes the formats in TABLES.
 ENTRIES = {"slowlog": "export_slowlog.sql", "sql": "export_sql.sql"}
 TABLES = {"csv": "FORMAT csv, HEADER true", "jsonl": "FORMAT json"}
-NEXT = {"csv": "FORMAT csv, HEADER false"}  # behind the first window
+NEXT = {"csv": "FORMAT csv, HEADER false"}  # COPY options for all windows after the first
 FORMATS = (*ENTRIES, *TABLES)
 AT_ONCE = 10_000
-# What is written at once of a tape with large events, by the order of the output: whole rows, however large.
+# Bytes to write at once for a tape with large events, in output order. A row is never split.
 BYTES_AT_ONCE = 16 << 20
 ORDER = {"slowlog": "start_ns + coalesce(duration_ns, 0)"}
 
 
 def export(tape: Path, format_: str, out: BinaryIO, work: Path) -> int:
-    """Write a tape in one of FORMATS; return how many entries. `work` is a folder for what does not fit into memory.
+    """Write a tape in one of FORMATS and return the number of entries. `work`: folder for temporary files.
 
-    Raises InputError for another format.
+    Raises InputError if the format is unknown.
     """
     if format_ not in FORMATS:
         raise OptionError(f"--format: expected one of {', '.join(FORMATS)}, found {format_!r}")
@@ -48,7 +48,7 @@ def export(tape: Path, format_: str, out: BinaryIO, work: Path) -> int:
 
 
 def _windows(con: duckdb.DuckDBPyConnection, folder: Folder, order: str) -> Iterator[str]:
-    """Yield queries that have the events of a tape one after the other, so many bytes of texts each."""
+    """Yield queries for consecutive windows of a tape. Each window has about BYTES_AT_ONCE bytes of text."""
     source = folder.source("events")
     size = "coalesce(octet_length(statement), 0) + coalesce(octet_length(params), 0) + 512"
     con.execute(
@@ -66,7 +66,10 @@ def _windows(con: duckdb.DuckDBPyConnection, folder: Folder, order: str) -> Iter
 
 
 def _write(con: duckdb.DuckDBPyConnection, format_: str, out: BinaryIO, work: Path, options: str | None) -> int:
-    """Write what view `events` has, in its order; return how many entries. `options`: of a table's COPY."""
+    """Write the events of view `events` in output order and return their number.
+
+    `options`: COPY options of a table format, or None for other formats.
+    """
     if options is not None:
         table = work / f"events.{format_}"
         count = write_table(con, load_sql(__package__, "export_events.sql"), table, options)

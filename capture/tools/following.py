@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take a tape part by part while its capture writes it, so that a reader goes on with it until the capture ends.
+"""Follow a tape while its capture writes it, until the capture ends.
 
 live.tape (a capture's) ──hard links, as parts are published──► own.tape (the reader's, unfinished until its end)
                                                                   └─ snapshots/N: what came since, as a small tape
 
-A thread takes the parts, whatever the reader is busy with: --keep may drop them at any moment. What was dropped before
-it was taken is counted. The tape is held by its folder, so that one that is renamed is read to its end.
+A separate thread links new parts immediately, because --keep may drop them at any time. Events that were dropped before
+they were linked are counted as lost. The reader keeps the folder of the tape open, so a renamed tape is still read to
+its end.
 """
 
 import os
@@ -32,7 +33,7 @@ from .older_logins import OlderLogins
 from .snapshot import ROOM, published, take
 
 POLL_S = 0.2
-PARTS_AT_ONCE = 200  # what a small tape has at most, behind the first
+PARTS_AT_ONCE = 200  # largest number of parts in a small tape, except the first one
 LOGIN = (
     'session, thread_id, "user", host, db, port, client_flags, charset, attributes, open_at_start, open_at_end,'
     " encrypted"
@@ -40,10 +41,11 @@ LOGIN = (
 
 
 class Following:
-    """A tape under way, and the reader's own of what was taken from it. Use `follow`.
+    """A tape that is followed, and the reader's own copy of its parts. Create it with `follow`.
 
-    `live` and `path`: the two folders. `begun`: until when the capture had published as the reader began (ns), and how
-    many events. `lost`: events that were dropped before they were taken. `ended`: how it ended, None = not yet.
+    `live`: folder of the capture. `path`: folder of the copy. `begun`: last published time (ns) and number of events
+    when the reader began. `lost`: number of events that were dropped before they were linked. `ended`: how the capture
+    ended, or None while it runs.
     """
 
     def __init__(self, live: Path, path: Path) -> None:
@@ -57,9 +59,9 @@ class Following:
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._info: dict[str, Any] = {}
-        self._last = ""  # name of the last part that was looked at
+        self._last = ""  # name of the last inspected part
         self._seen: tuple[int, int] | None = None
-        self._before = self._taken = 0  # events: before the first part that was taken, and taken
+        self._before = self._taken = 0  # number of events before the first linked part, and of linked events
         self._waiting: list[dict[str, Any]] = []
         self._given: list[dict[str, Any]] = []
         self._small = 0
@@ -69,11 +71,14 @@ class Following:
 
     @property
     def part_every_ns(self) -> int:
-        """How often the capture publishes, at latest."""
+        """Maximum time between two published parts of the capture, in nanoseconds."""
         return int((self._info.get("published") or {}).get("part_every_ns") or PART_EVERY_NS)
 
     def start(self) -> None:
-        """Take what is published now, or first, then go on in a thread. Raises InputError where nothing comes."""
+        """Link the published parts, wait for the first part if there is none, then continue in a thread.
+
+        Raises InputError if the capture ends without a published part.
+        """
         new_tape(self.path)
         self._made = True
         make_private(self.path / ROOM)
@@ -87,7 +92,7 @@ class Following:
         self._thread.start()
 
     def more(self, wait_s: float = POLL_S) -> Folder | None:
-        """Return a small tape of what was taken since the last call; None where there is nothing just now."""
+        """Return a small tape with the parts linked since the last call, or None if there are no new parts."""
         if self._error is not None:
             raise self._error
         with self._lock:
@@ -111,16 +116,16 @@ class Following:
         return open_folder("tape", folder)
 
     def done(self, tape: Folder) -> None:
-        """Remove a small tape."""
+        """Remove a small tape after use."""
         remove_folder(tape.path.parent)
 
     @property
     def is_over(self) -> bool:
-        """Whether the capture has ended and all of it was given."""
+        """Whether the capture has ended and all parts were returned."""
         return self.ended is not None and not self._waiting
 
     def finish(self) -> Folder:
-        """End; complete the own tape with what was given, and return it."""
+        """Stop following, complete the own tape from the parts that were returned, and return it."""
         self._end()
         remove_folder(self.path / ROOM)
         given = {Path(part["file"]).name for part in self._given}
@@ -141,7 +146,7 @@ class Following:
         return open_folder("tape", self.path)
 
     def story(self) -> dict[str, Any]:
-        """Return run.json's `follow`: the tape, how far it was at the start and is now, what is lost."""
+        """Return the `follow` entry of run.json: the tape, its progress at the start and now, and the lost events."""
         given = [part["last_ns"] for part in self._given]
         return {
             "tape": str(self.live),
@@ -159,7 +164,7 @@ class Following:
             self._thread.join()
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Stop following the tape."""
         self._end()
         os.close(self._handle)
         if self._made and not self._last:
@@ -173,8 +178,8 @@ class Following:
             self._error = error
 
     def _look(self) -> None:
-        """Take what was published since the last look."""
-        held = is_held(self._folder)  # asked first: what ends in between is seen by the next look
+        """Link the parts that were published since the last check."""
+        held = is_held(self._folder)  # checked before tape.json: a capture that ends in between is handled next time
         marker = (self._folder / "tape.json").stat()
         if self._seen != (marker.st_ino, marker.st_mtime_ns):
             info = published(self._folder)
@@ -195,7 +200,7 @@ class Following:
             try:
                 take(self._folder / part["file"], self.path / part["file"])
             except FileNotFoundError:
-                continue  # dropped since tape.json was read
+                continue  # dropped after tape.json was read
             name = Path(part["file"]).name
             for folder in ("problems", "facts"):
                 if (self._folder / folder / name).exists():
@@ -213,13 +218,13 @@ class Following:
             self._write()
 
     def _take_logins_before(self, name: str) -> None:
-        """Take the logins of parts that --keep has dropped: their sessions may go on."""
+        """Link the login files of parts that --keep has dropped, because their sessions may still be open."""
         for file in sorted((self._folder / "facts").glob("part-*.parquet")):
             if file.name < name:
                 take(file, self.path / "facts" / file.name)
 
     def _take_rest(self, info: dict[str, Any]) -> None:
-        """Take what a finished tape has in tables: logins and problems of its last parts."""
+        """Read the logins and problems of the last parts from the tables of the finished tape."""
         (sessions, problems) = (self._folder / f"{table}.parquet" for table in ("sessions", "problems"))
         with open_storage(self.path) as con:
             told = f"SELECT {LOGIN} FROM read_parquet({sql_text(sessions)})"
@@ -231,27 +236,27 @@ class Following:
 
     @staticmethod
     def _events(info: dict[str, Any]) -> int:
-        """Return how many events the capture has published in all."""
+        """Return the total number of events that the capture has published."""
         dropped = (info.get("dropped") or {}).get("events", 0)
         return int(sum(part["rows"] for part in info["parts"]) + dropped)
 
     def _link(self, con: duckdb.DuckDBPyConnection, folder: Path, parts: list[dict[str, Any]]) -> None:
-        """Link parts into a small tape, and the logins of its sessions."""
+        """Link parts and the logins of their sessions into a small tape."""
         for part in parts:
             take(self.path / part["file"], folder / part["file"])
         self._logins.give(con, folder, [folder / part["file"] for part in parts])
 
     def _write(self) -> None:
-        """Write the own tape's JSON: a kill leaves a tape that can be completed."""
+        """Write the JSON of the own tape, so that it can be completed after a kill."""
         info = {**self._info, "finished": False, "parts": [*self._given, *self._waiting]}
         write_json(self.path / "tape.json", info)
 
     def _warnings(self) -> list[TapeWarning]:
-        """Return what is missing from the tape's beginning."""
+        """Return warnings about events missing from the start of the tape."""
         return dropped_warnings(self._info) if self._before else []
 
     def _end_warnings(self) -> list[TapeWarning]:
-        """Return what is missing behind it."""
+        """Return warnings about lost events and events missing from the end of the tape."""
         found: list[TapeWarning] = []
         if self.lost:
             text = f"--keep dropped {plural(self.lost, 'event')} that the follower had not yet read"
@@ -268,9 +273,9 @@ class Following:
 
 @contextmanager
 def follow(live: Path, path: Path) -> Iterator[Following]:
-    """Yield a tape under way that is followed into the new tape `path`, which is complete after `finish`.
+    """Yield a tape that follows a running capture into the new tape `path`. The new tape is complete after `finish`.
 
-    Raises InputError where nothing was published yet, or `path` exists.
+    Raises InputError if the capture ends without a published part, or if `path` exists.
     """
     following = Following(live, path)
     try:

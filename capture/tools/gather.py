@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a set of tapes that are there: one for each server that was captured, in one folder."""
+"""Combine existing tapes in one folder into a set. Each tape is the capture of one server."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,10 +19,10 @@ from .derive import lost_together, one_measuring_point, open_finished, start_inf
 
 
 def gather(folder: Path) -> dict[str, Any]:
-    """Make a set of the tapes in a folder, in the order of their names; return the JSON of all together.
+    """Make a set from the tapes in a folder, in the order of their names. Return the combined JSON of the tapes.
 
-    Nothing of the tapes is copied or changed. Raises InputError where there is none, one is not finished, or their
-    durations were taken at different points.
+    The tapes are neither copied nor changed. Raises InputError if the folder has no tapes, a tape is unfinished, or the
+    measuring points of durations differ.
     """
     if (folder / SET).exists():
         raise InputError(f"{folder}: the folder is already a set. Remove {SET} to rebuild the set")
@@ -44,7 +44,7 @@ def gather(folder: Path) -> dict[str, Any]:
 
 
 def _together(tapes: Sequence[Folder]) -> dict[str, Any]:
-    """Return what is known of all tapes together, as a tape's JSON."""
+    """Return the combined properties of all tapes in the form of a tape's JSON."""
     infos = [tape.info for tape in tapes]
     known = {name for info in infos for name in info.get("known_columns") or ()}
     kinds = sorted({kind for info in infos for kind in info.get("problems") or {}})
@@ -78,9 +78,9 @@ def write_set(
     *,
     dealt_from: str | None = None,
 ) -> dict[str, Any]:
-    """Write a set's own files, set.json last; return what it says of all tapes. `digests`: an SQL table expression.
+    """Write the files of a set, set.json last, and return the combined JSON. `digests`: an SQL table expression.
 
-    `dealt_from`: the id of the tape that was dealt; None where the tapes are captures of their own.
+    `dealt_from`: id of the tape that was split, or None if the tapes are separate captures.
     """
     names = {name for name, _ in columns("tape", "digests")}
     query = f"SELECT {select_list('tape', 'digests', names)} FROM {digests} ORDER BY events DESC, digest"

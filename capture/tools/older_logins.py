@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins for the small tapes of a reader that follows: each tape has those of its sessions, however old they are.
+"""Provide logins for the small tapes of a follower. Each small tape gets the logins of its sessions, however old.
 
-The files of the latest parts are linked as they are. Older ones are gathered in one file, a few hundred at a time, and
-of it a small tape gets the rows of its own sessions.
+The login files of the latest parts are linked unchanged. Older files are merged into one file, a few hundred at a time.
+A small tape gets only the rows of its own sessions from the merged file.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from ...common.duck import sql_files, sql_text, write_parquet
 from .snapshot import take
 
 LATEST_PARTS = 200
-OLDER = "part--older.parquet"  # sorts before all parts: what is told later completes it
+OLDER = "part--older.parquet"  # sorts before all parts, so later files complete its rows
 
 
 class OlderLogins:
-    """The logins in folder `facts`, of parts in the order of their names; `gathered`: the file of the older ones."""
+    """The login files in folder `facts`, ordered by part name. `gathered`: the merged file of older logins."""
 
     def __init__(self, facts: Path, gathered: Path, latest_parts: int = LATEST_PARTS) -> None:
         self._facts = facts
         self._gathered = gathered
         self._latest_parts = latest_parts
-        self._until = ""  # name of the last part that is in the gathered file
+        self._until = ""  # name of the last part in the merged file
 
     def give(self, con: duckdb.DuckDBPyConnection, small: Path, events: Sequence[Path]) -> None:
-        """Write the logins of these parts' sessions into the folder `facts` of a small tape."""
+        """Write the logins for the sessions of these parts into the folder `facts` of a small tape."""
         last = events[-1].name
         told = [file for file in sorted(self._facts.glob("part-*.parquet")) if self._until < file.name <= last]
         latest = max(self._latest_parts, len(events))
@@ -42,7 +42,7 @@ class OlderLogins:
             write_parquet(con, f"{gathered} WHERE session IN ({mine}) ORDER BY told", small / "facts" / OLDER)
 
     def _gather(self, con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-        """Add files to the gathered one."""
+        """Add files to the merged file."""
         fresh = (
             "SELECT * EXCLUDE (filename, file_row_number),"
             " parse_filename(filename) || lpad(file_row_number::VARCHAR, 12, '0') AS told"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a tape that can be shared: each value is replaced by a pseudonym of its shape, the same one wherever it is."""
+"""Make a tape that can be shared. Pseudonyms replace all values.
+
+A pseudonym has the form of its value. Equal values always get the same pseudonym.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -22,7 +25,7 @@ from ..tape_writer import new_tape
 from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
 
 READING_MEMORY = 512 << 20
-READING_PER_EVENT = 8  # copies of the largest event that are in a result while it is read
+READING_PER_EVENT = 8  # copies of the largest event in memory while DuckDB reads a result
 
 
 def new_key() -> bytes:
@@ -31,9 +34,10 @@ def new_key() -> bytes:
 
 
 def read_key(path: Path) -> bytes:
-    """Return the key in a file of 32 hexadecimal digits; a missing file is made with a new key, for its owner alone.
+    """Return the key in a file of 32 hexadecimal digits.
 
-    Raises InputError where the file cannot be read or is no key.
+    Creates a missing file with a new key, readable only by its owner. Raises InputError if the file is unreadable or
+    has no valid key.
     """
     try:
         text = path.read_text(encoding="ascii").strip()
@@ -53,9 +57,9 @@ def read_key(path: Path) -> bytes:
 
 
 def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> dict[str, Any]:
-    """Write a tape with pseudonyms for the values of another; return its JSON. `accounts`: for users and hosts, too.
+    """Write a copy of a tape with pseudonyms for its values, and return its JSON.
 
-    Raises InputError where the tape is not finished.
+    `accounts`: also replace users and hosts. Raises InputError if the tape is unfinished.
     """
     folder = open_finished(tape)
     pseudonyms = Pseudonyms(key)
@@ -86,7 +90,7 @@ def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> d
 
 @dataclass(frozen=True)
 class _Replacer:
-    """Replaces the values of one tape. `reading`: a connection of its own, whose result is read while `con` writes."""
+    """Replaces the values of one tape. `reading`: a separate connection whose result is read while `con` writes."""
 
     con: duckdb.DuckDBPyConnection
     reading: duckdb.DuckDBPyConnection
@@ -94,7 +98,7 @@ class _Replacer:
     accounts: bool
 
     def write_part(self, events: str, final: Path) -> None:
-        """Write one part of events, an SQL table expression, with its values replaced."""
+        """Write one part with replaced values. `events`: an SQL table expression of its events."""
         more = ', "user", host' if self.accounts else ""
         swaps = "r.c2 AS statement, r.c3 AS params, r.c4 AS error"
         swaps += ', r.c5 AS "user", r.c6 AS host' if self.accounts else ""
@@ -109,7 +113,7 @@ class _Replacer:
             )
 
     def replace_accounts(self, folder: Folder) -> None:
-        """Replace users and hosts in view sessions0, and empty what clients say of themselves."""
+        """Replace users and hosts in view `sessions0`, and clear the client attributes."""
         source = folder.source("sessions")
         with self._replaced(f'SELECT session, "user", host FROM {source}', "ltt"):
             self.con.execute("CREATE TABLE accounts AS SELECT * FROM replaced")
@@ -121,7 +125,10 @@ class _Replacer:
 
     @contextmanager
     def _replaced(self, query: str, kinds: str) -> Iterator[None]:
-        """Let view `replaced`, which can be read once, have the query's rows with pseudonyms: columns c0, c1, ..."""
+        """Provide view `replaced` with the rows of a query and pseudonyms, as columns c0, c1, ...
+
+        The view can be read only once.
+        """
         stream = self.pseudonyms.replace(self.reading.sql(query), kinds)
         self.con.register("replaced", stream)
         try:

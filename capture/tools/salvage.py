@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a whole tape of what is left of a damaged one; it says what it lacks."""
+"""Make a valid tape from the readable parts of a damaged tape. A warning lists the lost parts."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from .derive import UNCHANGED, write_facts, write_parts
 
 
 def salvage(tape: Path, out: Path) -> dict[str, Any]:
-    """Write a tape of the events that can still be read; return its JSON. Raises InputError where there are none."""
+    """Write a tape of the readable events and return its JSON. Raises InputError if no part is readable."""
     if not (tape / "events").exists() and next(tape.glob("*/tape.json"), None):
         raise InputError(
             f"{tape} is a folder of tapes. Salvage the damaged tape with `querytape tape verify {tape}/NAME --salvage"
@@ -51,7 +51,7 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
 
 
 def _json(tape: Path) -> dict[str, Any]:
-    """Return what tape.json says, nothing where it is missing or damaged."""
+    """Return the content of tape.json, or an empty object if it is missing or damaged."""
     with contextlib.suppress(InputError, ValueError, RecursionError), open_regular(tape / "tape.json") as handle:
         info = json.loads(handle.read(MAX_BYTES).decode("utf-8"))
         if isinstance(info, dict):
@@ -60,7 +60,10 @@ def _json(tape: Path) -> dict[str, Any]:
 
 
 def _largest_event(con: duckdb.DuckDBPyConnection, part: Path) -> int | None:
-    """Read all of a part; return its largest event's bytes, None where it can't be read or lacks columns of events."""
+    """Read a whole part and return the size of its largest event in bytes.
+
+    Returns None if the part is unreadable or lacks event columns.
+    """
     names = ", ".join(f'count("{name}")' for name, _ in columns("tape", "events"))
     size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in ("statement", "params"))
     try:
@@ -72,7 +75,10 @@ def _largest_event(con: duckdb.DuckDBPyConnection, part: Path) -> int | None:
 
 
 def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -> None:
-    """Make view everything of the parts, each event once; view sessions0, empty where they are lost; table shifts."""
+    """Create the views `everything` and `sessions0`, and table `shifts`.
+
+    `everything` has each event of the parts once. `sessions0` is empty if the sessions are lost.
+    """
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
     read = f"read_parquet({sql_files(parts)}, file_row_number = true, filename = true, union_by_name = true)"
     con.execute(
@@ -91,7 +97,7 @@ def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -
 
 
 def _start_info(con: duckdb.DuckDBPyConnection, old: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of the new tape, before its first part."""
+    """Return the JSON of the new tape before its first part."""
     kept = ("created", "measuring_point", "server_version", "source", "server", "log_timezone_ns")
     files = old.get("files")
     if not files:

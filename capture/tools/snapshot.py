@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a tape while its capture writes it: a tape of what was published, made of hard links, with tables of its own.
+"""Read a tape while its capture writes it. The snapshot is a tape of hard links to published parts with its own tables.
 
-The capture is not disturbed: nothing that it writes is changed, and parts that it drops stay as long as a link does.
+The capture is not affected. Its files are not changed, and a dropped part stays on disk while a link exists.
 """
 
 import contextlib
@@ -24,15 +24,15 @@ from ..publishing import dropped_warnings
 from ..storage import open_storage
 from ..tape_writer import new_tape
 
-ROOM = "snapshots"  # inside the tape: links need its file system
+ROOM = "snapshots"  # folder inside the tape, because hard links need the same file system
 TRIES = 20
-YOUNG_S = 60  # a snapshot that is not held yet
+YOUNG_S = 60  # age in seconds after which an unlocked snapshot counts as abandoned
 
 
 def snapshot(tape: Path, out: Path) -> dict[str, Any]:
-    """Write a tape of what a capture that is under way has published until now; return its JSON.
+    """Write a tape with the parts that a running capture has published so far, and return its JSON.
 
-    Raises InputError where nothing was published, or parts are dropped faster than they can be taken.
+    Raises InputError if nothing was published, or if parts are dropped before they can be linked.
     """
     for _ in range(TRIES):
         new_tape(out)
@@ -42,7 +42,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
                 raise InputError(f"{tape}: the capture is still running and has not yet published any events")
             _link(tape, out, info)
             break
-        except FileNotFoundError:  # dropped since tape.json was read
+        except FileNotFoundError:  # dropped after tape.json was read
             shutil.rmtree(out)
         except BaseException:
             shutil.rmtree(out)
@@ -61,7 +61,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
 
 @contextmanager
 def snapshot_of(tape: Path) -> Iterator[Path]:
-    """Yield the path of a snapshot that goes with the block. Raises as `snapshot` does."""
+    """Yield the path of a snapshot that is removed after the `with` block. Raises the errors of `snapshot`."""
     room = tape / ROOM
     with contextlib.suppress(FileExistsError):
         make_private(room)
@@ -78,7 +78,10 @@ def snapshot_of(tape: Path) -> Iterator[Path]:
 
 
 def published(tape: Path) -> dict[str, Any]:
-    """Return what tape.json says now; `ended`: it is finished. Raises FolderError where it is no tape's."""
+    """Return the current content of tape.json. `ended`: whether the tape is finished.
+
+    Raises FolderError if the file is not a valid tape.json.
+    """
     marker = tape / "tape.json"
     info = read_json("tape", marker)
     check_shape("tape", marker, info)
@@ -87,7 +90,7 @@ def published(tape: Path) -> dict[str, Any]:
 
 
 def _link(tape: Path, out: Path, info: dict[str, Any]) -> None:
-    """Link the parts that are published, and what was found with them."""
+    """Link the published parts with their problems and session properties."""
     names = {Path(part["file"]).name for part in info["parts"]}
     for part in info["parts"]:
         take(tape / part["file"], out / part["file"])
@@ -99,17 +102,17 @@ def _link(tape: Path, out: Path, info: dict[str, Any]) -> None:
 
 
 def take(old: Path, new: Path) -> None:
-    """Link a file, or copy it. Raises FileNotFoundError where it was dropped."""
+    """Link a file, or copy it if links are impossible. Raises FileNotFoundError if the file was dropped."""
     try:
         os.link(old, new)
     except FileNotFoundError:
         raise
-    except OSError:  # no links here, or another file system
+    except OSError:  # hard links unsupported, or a different file system
         shutil.copyfile(old, new)
 
 
 def _clear(room: Path) -> None:
-    """Remove what killed readers left."""
+    """Remove the snapshots of killed readers."""
     for one in room.iterdir():
         with contextlib.suppress(FileNotFoundError):
             if time.time() - one.stat().st_mtime > YOUNG_S and not is_held(one):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verify that a tape is whole: its JSON, its files, the order of events, and the numbers that must agree."""
+"""Verify that a tape is intact: its JSON, its files, the order of its events and its counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,21 +22,21 @@ OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
 GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
 DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
-# Reads every value of every column.
+# Reads every value of every column to find damage.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is wrong with a tape, and what can be done about it."""
+    """A fault of a tape and its remedy."""
 
     what: str
     saved: str = "querytape cannot repair this damage: capture again"
-    lost: bool = False  # events cannot be read: what follows from them cannot be checked
+    lost: bool = False  # true if events are unreadable, so that later checks are skipped
 
 
 def verify(path: Path, work: Path) -> Iterator[Damage]:
-    """Yield what is wrong with a tape; nothing where it is whole. `work`: a folder for what memory does not hold."""
+    """Yield the faults of a tape, or nothing if the tape is intact. `work`: folder for temporary files."""
     if not (path / "tape.json").exists() and ((path / SET).exists() or _tapes_in(path)):
         yield from _set(path, work)
         return
@@ -85,7 +85,7 @@ def _tapes_in(path: Path) -> list[str]:
 
 
 def _set(path: Path, work: Path) -> Iterator[Damage]:
-    """Yield what is wrong with a set: with each of its tapes, with what it says of them, with its own file."""
+    """Yield the faults of a set: faults of its tapes, faults of its list of tapes, and faults of its own file."""
     inside, damaged = _tapes_in(path), False
     for name in inside:
         for damage in verify(path / name, work):
@@ -118,7 +118,7 @@ def _set(path: Path, work: Path) -> Iterator[Damage]:
 
 
 def _what_it_says(path: Path, again: str) -> Iterator[Damage]:
-    """Yield what a set of whole tapes says wrongly of them."""
+    """Yield the faults in the files of a set whose tapes are intact."""
     try:
         tape_set = open_folder("tape", path)
     except FolderError as error:
@@ -130,7 +130,7 @@ def _what_it_says(path: Path, again: str) -> Iterator[Damage]:
 
 
 def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> Iterator[Damage]:
-    """Yield what is wrong with the files of events."""
+    """Yield the faults of the event files."""
     listed = {entry["file"]: entry for entry in info.get("parts", ())}
     files = {str(part.relative_to(path)) for part in (path / "events").glob("part-*.parquet")}
     for name in sorted(listed.keys() | files):
@@ -147,7 +147,7 @@ def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> 
 
 
 def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
-    """Yield what is wrong with one file of events, all of which is read."""
+    """Yield the faults of one event file. Reads the whole file."""
     changed = list(_changed(file, name, entry))
     yield from changed
     try:
@@ -164,7 +164,7 @@ def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str
 
 
 def _changed(file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
-    """Yield that a file is not as it was written: its size, or its checksum where tape.json has one."""
+    """Yield a fault if the size or checksum of a file differs from tape.json."""
     try:
         size = file.lstat().st_size
         if size != entry["bytes"]:
@@ -176,7 +176,7 @@ def _changed(file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
 
 
 def _tables(path: Path, info: dict[str, Any]) -> Iterator[Damage]:
-    """Yield which files of sessions, digests and problems are missing or changed."""
+    """Yield missing or changed files of sessions, digests and problems."""
     for entry in info.get("tables", ()):
         if not (path / entry["file"]).exists():
             yield Damage(f"{entry['file']} is missing: {entry['rows']:,} rows", FOLLOWS)
@@ -185,9 +185,9 @@ def _tables(path: Path, info: dict[str, Any]) -> Iterator[Damage]:
 
 
 def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = False) -> Iterator[Damage]:
-    """Yield where the order of starts inside a part, or the numbering of a session, is broken.
+    """Yield faults in the order of start times within a part, and in the numbering of a session.
 
-    `dropped`: the first events of sessions may be gone, and the numbering begins later.
+    `dropped`: the first events of a session may be missing, so its numbering may start later.
     """
     parts = f"read_parquet({sql_files(files)}, filename = true, file_row_number = true)"
     unsorted = con.execute(
@@ -209,7 +209,7 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
 
 
 def _counts(con: duckdb.DuckDBPyConnection, path: Path, parts: list[Path], info: dict[str, Any]) -> Iterator[Damage]:
-    """Yield which counts of tape.json and of the tables do not agree with the events."""
+    """Yield counts in tape.json and in the tables that differ from the events."""
     counts = info.get("counts", {})
     events = f"read_parquet({sql_files(parts)})" if parts else "(SELECT NULL AS session, NULL AS digest WHERE false)"
     rows = {"events": con.execute(f"SELECT count(*) FROM {events}").fetchall()[0][0]}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file a command; no command imports another."""
+"""The commands, one file for each. No command imports another."""

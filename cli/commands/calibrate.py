@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape calibrate` and `querytape null-server`: the tool's own limits."""
+"""`querytape calibrate`: measures the limits of querytape on this machine."""
 
 import click
 
@@ -12,7 +12,7 @@ HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p
 
 
 def level_line(level: CalibrationLevel) -> str:
-    """Return one level as a line under HEAD."""
+    """Return one level as a line of the table under HEAD."""
     cells = [
         f"{level.sessions:>8,}",
         f"{level.pace:<9}",

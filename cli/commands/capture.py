@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape capture KIND`: records files, or packets read live, into a tape; each kind of source is a command."""
+"""`querytape capture KIND`: captures files or live packets into a tape. Each kind of source is a command."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ...servers.client_sessions import OpenSessions
 
 
-LINE_EVERY_S = 60  # of a capture without an end: its lines go into a journal
-TYPES = {"int": int, "duration": Duration(), "bytes": Size()}  # of a kind's own options; else text
-LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
+LINE_EVERY_S = 60  # line interval of a capture without an end, suitable for a journal
+TYPES = {"int": int, "duration": Duration(), "bytes": Size()}  # types of the options of a kind; the default is text
+LOOKED_AT = "querytape.capture.looked_at"  # key in click's meta: the input whose kind was detected
 
 COMMANDS = {
     **{name: LazyCommand("", place.short_help) for name, place in SOURCES.places.items()},
@@ -38,23 +38,23 @@ COMMANDS = {
 
 
 class CaptureGroup(LazyGroup):
-    """`capture KIND ...`; where a file is given instead of KIND, its kind is detected."""
+    """The group `capture KIND ...`. If a file is given in place of KIND, the kind is detected."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a kind, made from what the kind declares; or another command of this group."""
+        """Return the command of a kind, built from the kind's declaration, or another command of this group."""
         if cmd_name in SOURCES and cmd_name not in self.commands:
             self.add_command(command_of(SOURCES[cmd_name]))
         return super().get_command(ctx, cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the kind of the first file in front where none was given."""
+        """Insert the kind of the first file if no kind is given."""
         if args and args[0] not in self.list_commands(ctx) and not {"-h", "--help"} & set(args):
             named = [arg for arg in args if arg == "-" or (not arg.startswith("-") and Path(arg).exists())]
             if named:
                 from ...capture import detect_source
                 from ...native.bindings.inputs import as_input
 
-                first = ctx.meta[LOOKED_AT] = as_input(named[0])  # a pipe is opened once: what was seen is kept in it
+                first = ctx.meta[LOOKED_AT] = as_input(named[0])  # a pipe opens only once: keep the bytes read
                 kind = detect_source(first, SOURCES.values())
                 click.echo(f"{named[0]}: {kind.title} (capture {kind.name})", err=True)
                 args = [kind.name, *args]
@@ -81,7 +81,7 @@ def capture_group() -> None:
 
 
 def own_option(option: "Option") -> click.Option:
-    """Return a kind's own option as click has it."""
+    """Return an option of a kind as a click option."""
     name = f"--{option.name}"
     if option.type == "flag":
         return click.Option([name], is_flag=True, help=option.help)
@@ -98,7 +98,7 @@ def own_option(option: "Option") -> click.Option:
 
 
 def common_options(kind: "SourceKind") -> list[click.Parameter]:
-    """Return the arguments and options that every kind of source has."""
+    """Return the arguments and options of all kinds of sources."""
     needed = not kind.options or all(option.name != "interface" for option in kind.options)
     parameters: list[click.Parameter] = [
         click.Argument(["files"], nargs=-1, required=needed, metavar="FILE..."),
@@ -130,7 +130,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
 
 
 def endless_options(kind: "SourceKind") -> list[click.Parameter]:
-    """Return the options of captures without an end: of growing files, and of live sources."""
+    """Return the options of captures without an end: growing files and live sources."""
     options: list[click.Parameter] = []
     live = not kind.follows and any(option.name == "interface" for option in kind.options)
     if kind.follows:
@@ -151,7 +151,10 @@ def endless_options(kind: "SourceKind") -> list[click.Parameter]:
 
 
 def endless_of(kind: "SourceKind", extra: dict[str, Any]) -> "Endless | None":
-    """Take the options of endless_options out of `extra`; None where the input has an end."""
+    """Remove the options of endless_options from `extra` and return their values.
+
+    Returns None if the input has an end.
+    """
     from ...capture.source import PART_EVERY_NS, Endless
 
     follow, from_end = extra.pop("follow", False), extra.pop("from_end", False)
@@ -168,7 +171,7 @@ def endless_of(kind: "SourceKind", extra: dict[str, Any]) -> "Endless | None":
 
 
 def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: bool, strict: bool, **more: Any) -> int:
-    """Capture, and print what is on the tape; return the exit code. `more`: options that say how to capture."""
+    """Capture, print the contents of the tape, and return the exit code. `more`: the settings of the capture."""
     from ...capture import Settings, capture
 
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
@@ -219,7 +222,7 @@ def command_of(kind: "SourceKind") -> click.Command:
 def describe_source(
     kind: "SourceKind", url: str, login: dict[str, Any]
 ) -> "tuple[dict[str, Any], OpenSessions | None]":
-    """Return what a server says of itself, for tape.json, and its open sessions. Raises TargetError."""
+    """Return a server's description for tape.json, and its open sessions. Raises TargetError."""
     from ...servers.source import describe_with_sessions
 
     target = server_of(url, login, what="--source")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape capture rds`: captures the slow log or the audit log of a managed server through its cloud's API."""
+"""`querytape capture rds`: captures the slow log or audit log of a managed server through the cloud's API."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ..param_types import Duration, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
 
-NOT_AS_BEFORE = 1  # the exit code where the parameter group is not as it was
+NOT_AS_BEFORE = 1  # exit code if the parameter group is not restored
 
 
 @click.command(
@@ -133,7 +133,7 @@ def rds_command(instance: str, **options: Any) -> int:
 
 
 def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]) -> int:
-    """Capture, and say what is on the tape and what became of the parameter group; return the exit code."""
+    """Capture, then print the tape's contents and the state of the parameter group. Return the exit code."""
     server = None
     if options["source"]:
         from ...servers.source import describe_target

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape capture server`: switches on a server's own log for a while, and captures it."""
+"""`querytape capture server`: enables a server's own log for a while, and captures the log."""
 
 import sys
 from contextlib import ExitStack, closing
@@ -40,7 +40,7 @@ from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
 
 URL = "mysql://USER@HOST:PORT/"
-NOT_AS_BEFORE = 1  # the exit code where something of the server is not as it was
+NOT_AS_BEFORE = 1  # exit code if a setting or session is not restored
 
 
 @click.command(
@@ -161,7 +161,7 @@ def server_command(url: str, **options: Any) -> int:
 
 
 def look(target: Target, limits: RecordOptions, watch: WatchOptions) -> tuple[LoggingPlan, Rights]:
-    """Return what would be done, and what this account lacks for it; nothing is changed."""
+    """Return the planned changes and the rights that the account lacks for them. Changes nothing on the server."""
     with closing(target.connect()) as con:
         facts = gather(con)
         plan = plan_logging(target, facts, limits)
@@ -179,7 +179,7 @@ def look(target: Target, limits: RecordOptions, watch: WatchOptions) -> tuple[Lo
 
 
 def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOptions, options: dict[str, Any]) -> int:
-    """Record, make the tape, and see that the server is as before; return the exit code."""
+    """Record a log, capture the tape, and check that the server's settings are restored. Return the exit code."""
     server, open_sessions = describe_with_sessions(target)
     output: Path = options["output"]
     with unwind_on_signals(), temporary_folder() as work, ExitStack() as stack:
@@ -218,7 +218,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
 
 
 def say_back(back: HandedBack) -> None:
-    """Print what became of the server's settings and sessions."""
+    """Print whether the server's settings and sessions are restored."""
     if back.done:
         click.echo("capture server: the original settings are restored", err=True)
     for line in back.lines:
@@ -226,7 +226,7 @@ def say_back(back: HandedBack) -> None:
 
 
 def say_line(text: str) -> None:
-    """Print the progress, one line a second; on a terminal over the line before."""
+    """Print a progress line. On a terminal it overwrites the previous line."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[Kcapture server: {text}", err=True, nl=False)
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape collect`: parts of a run by several drivers that were not delivered."""
+"""`querytape collect`: adds the undelivered parts of drivers to their run."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape compare`."""
+"""`querytape compare`: replays a tape against two servers in turn, and compares them."""
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -162,7 +162,7 @@ def compare_command(
 
 
 def not_with_quick(options: dict[str, Any]) -> None:
-    """Raise UsageError for an option that --quick has no use for."""
+    """Raise UsageError if an option is given that cannot be used with --quick."""
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
         raise click.UsageError(f"--{wrong[0].partition('_')[0]} cannot be combined with --quick")
 
@@ -170,7 +170,10 @@ def not_with_quick(options: dict[str, Any]) -> None:
 def run_night(
     folder: Path, keep: int, tape: Path | None, replay_options: tuple[str, ...], options: dict[str, Any]
 ) -> int:
-    """Compare into a new folder of today; remove the oldest ones once that is complete. Return the exit code."""
+    """Compare into a new folder named by date.
+
+    Remove the oldest folders after a complete comparison. Return the exit code.
+    """
     with one_night(folder) as night:
         options["json_file"] = options["json_file"] or night / "report.json"
         code = compare(tape, replay_options, night, options)
@@ -181,7 +184,7 @@ def run_night(
 
 
 def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> int:
-    """Run what is missing of a comparison, and report; return the exit code."""
+    """Run the missing runs of a comparison, write the report, and return the exit code."""
     settings = settings_of(options)
     if options["quick"]:
         return compare_samples(tape, replay_options, output, settings, options)
@@ -213,7 +216,7 @@ def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
 def compare_samples(
     tape: Path | None, replay_options: tuple[str, ...], output: Path, settings: Settings, options: dict[str, Any]
 ) -> int:
-    """Run `--quick`, show the report, and return the exit code."""
+    """Run `--quick`, print the report, and return the exit code."""
     plan = plan_of(tape, replay_options, output, options)
     make_options = options_maker(plan)
     refuse_existing(output)
@@ -238,7 +241,7 @@ def compare_samples(
 
 
 def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> ComparePlan:
-    """Return what is to be run: of the command line, a plan file, or the comparison that is there already."""
+    """Return the plan of the comparison: from the command line, a plan file, or the existing output folder."""
     if options["add"] or (output.exists() and tape is None and options["plan_file"] is None):
         if not is_comparison(output):
             raise InputError(f"{output}: not a comparison (expected plan.toml in the folder)")

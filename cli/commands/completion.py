@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape completion`: what a shell needs to complete commands and options."""
+"""`querytape completion`: shell completion for commands and options."""
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
@@ -7,7 +7,7 @@ from click.shell_completion import ShellComplete, get_completion_class
 from ...common.errors import QuerytapeError
 
 NAME = "querytape"
-VARIABLE = "_QUERYTAPE_COMPLETE"  # by which click is asked for what may come next
+VARIABLE = "_QUERYTAPE_COMPLETE"  # variable in which click receives a completion request
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -31,5 +31,5 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     made = get_completion_class(shell)
     if made is None:
         raise QuerytapeError(f"this version of click does not support completion for {shell}")
-    # Without looking for the shell itself: it may be another machine's.
+    # Does not look for the shell on this machine, because the output may be for another machine.
     click.echo(ShellComplete.source(made(ctx.find_root().command, {}, NAME, VARIABLE)))

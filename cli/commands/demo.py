@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape demo`: the whole way once, on private servers."""
+"""`querytape demo`: capture, replay and report once, on private servers."""
 
 from pathlib import Path
 
@@ -50,5 +50,5 @@ def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
 
 
 def show(text: str, style: Style) -> None:
-    """Print a text of the demo; titles and commands stand out on a terminal."""
+    """Print a text of the demo. Titles and commands are highlighted on a terminal."""
     click.secho(text, bold=style != "text", fg="cyan" if style == "title" else None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape driver`: one of the drivers of a replay that another host leads."""
+"""`querytape driver`: runs one driver of a replay that another host leads."""
 
 import sys
 from contextlib import ExitStack

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape export`: a tape for other programs."""
+"""`querytape export`: writes a tape in the formats of other programs."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ def export_command(tape: Path, format_: str, output: Path | None) -> int:
             try:
                 export(tape, format_, sys.stdout.buffer, Path(work))
                 sys.stdout.buffer.flush()
-            except BrokenPipeError:  # the reader has closed the pipe
+            except BrokenPipeError:  # the reader closed the pipe
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         refuse_existing(output)

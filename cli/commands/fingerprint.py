@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape fingerprint`: what a statement's digest is, ours or Percona Toolkit's."""
+"""`querytape fingerprint`: shows the digest of a statement, computed by querytape's or Percona Toolkit's rules."""
 
 from typing import BinaryIO
 

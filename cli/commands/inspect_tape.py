@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape inspect`."""
+"""`querytape inspect`: shows the contents of a tape."""
 
 import json
 from dataclasses import asdict
@@ -106,7 +106,7 @@ def inspect_command(tape: Path, against: Path | None, html: Path | None, source:
 
 
 def _asked(source: str, options: dict[str, Any]) -> IndexUse:
-    """Return what the server says of its indexes."""
+    """Ask the server for the use of its indexes."""
     from ...servers.index_use import ask_index_use
 
     return cast(IndexUse, asdict(ask_index_use(server_of(source, options, what="--source"))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape lint`."""
+"""`querytape lint`: finds statements that another server version refuses or executes differently."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ EXIT_GATE = 3
 
 
 class VersionType(Parsed[Version]):
-    """A family and a version: mysql-8.4, mysql-9.x, mariadb-11.8."""
+    """A server family and version: mysql-8.4, mysql-9.x, mariadb-11.8."""
 
     name = "version"
 

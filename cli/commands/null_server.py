@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape null-server`: answers every command with OK, so that a client alone is measured."""
+"""`querytape null-server`: answers every command with OK, so that only the client is measured."""
 
 import sys
 import time
@@ -34,6 +34,6 @@ def null_server_command(threads: int, delay: int, until_eof: bool) -> None:
         if until_eof:
             sys.stdin.read()
         else:
-            # A signal that comes just before a wait begins is only heard after it: no wait is long.
+            # A signal that arrives just before a wait is handled only after the wait. Each wait is therefore short.
             while True:
                 time.sleep(LONGEST_WAIT_S)

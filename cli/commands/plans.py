@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape plans`."""
+"""`querytape plans`: compares the query plans of two servers."""
 
 import sys
 from contextlib import ExitStack
@@ -130,7 +130,7 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
 
 
 def targets_of(options: dict[str, Any]) -> dict[str, Target]:
-    """Return the two servers. Raises InputError where they are not a and b."""
+    """Return the two servers. Raises InputError unless their names are a and b."""
     urls = dict(text.partition("=")[::2] for text in options["targets"])
     if set(urls) != {"a", "b"}:
         raise InputError("plans needs --target a=URL and --target b=URL; a is the reference")
@@ -138,6 +138,6 @@ def targets_of(options: dict[str, Any]) -> dict[str, Target]:
 
 
 def progress(done: int, of: int) -> None:
-    """Show on a terminal how far it is."""
+    """Show the progress on a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r{done:,} of {of:,} statements explained", err=True, nl=done >= of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape replay`: one tape, or several merged, against one target."""
+"""`querytape replay`: replays one tape, or several merged tapes, against one target."""
 
 import sys
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_SLOWLOG_BYTES = 8 << 30
 EXIT_UNKNOWN = 5
-# What is said of a counter of the accounting that is not zero: what it counts, and the line.
+# The message for each accounting counter that is not zero: the counted noun, and the line.
 NOTED = {
     "not_permitted": (
         "statement",
@@ -154,9 +154,10 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
 
 def exit_code(summary: RunSummary) -> int:
-    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, out of their order, XA.
+    """Return the exit code of a replay: 0 for success, and 1 for an incomplete run.
 
-    EXIT_UNKNOWN where a driver was lost, and nobody knows whether some of its events were sent.
+    EXIT_LOST means that rows may differ because of ids, order or XA. EXIT_UNKNOWN means that a driver was lost and it
+    is unknown whether some of its events were sent.
     """
     counts = summary.info["accounting"]
     if counts.get("sent_unknown"):
@@ -172,7 +173,7 @@ def exit_code(summary: RunSummary) -> int:
 
 
 def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> "Following | None":
-    """Return the tape that is under way and to be followed; None where it is finished, or is not to be."""
+    """Return the growing tape to follow. Returns None without --follow, or if its capture has ended."""
     if not options["follow"]:
         return None
     if len(tapes) > 1:
@@ -193,12 +194,12 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
 
 
 def own_tape(output: Path) -> Path:
-    """Return the tape that is kept next to a run."""
+    """Return the path of the tape that is kept next to a run."""
     return output.with_name(f"{output.name.removesuffix('.run')}.tape")
 
 
 def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
-    """Return the tape, or what several come to; of a capture that is under way, what it has published."""
+    """Return the tape to replay: the only one, the merged one, or the published part of a growing tape."""
     merged = own_tape(output)
     if len(tapes) == 1 and is_held(tapes[0]):
         from ...capture.tools.snapshot import snapshot
@@ -219,20 +220,20 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
 
 
 def sent_or_not(info: dict[str, Any]) -> list[str]:
-    """Return a line on what a lost driver may have sent, where nobody knows it."""
+    """Return a line about events of a lost driver if it is unknown whether they were sent."""
     n = info["accounting"].get("sent_unknown", 0)
     text = f"UNKNOWN: the target may have executed {plural(n, 'event')} of a lost driver (not_sent, driver_lost)"
     return [text] if n else []
 
 
 def noted(accounting: dict[str, Any], counter: str) -> list[str]:
-    """Return the line on a counter of NOTED; none where it is zero."""
+    """Return the NOTED line of a counter, or an empty list if the counter is zero."""
     n, (word, text) = accounting.get(counter, 0), NOTED[counter]
     return [f"  {text.format(counted=plural(n, word), was='was' if n == 1 else 'were')}"] if n else []
 
 
 def not_overridden(info: dict[str, Any]) -> list[str]:
-    """Return lines on what --now original and --insert-id original could not do."""
+    """Return warnings about times and ids that --now original and --insert-id original could not set."""
     plan = info["plan"]
     texts = unknown_overrides(plan.get("ids_unknown", 0), plan.get("now_uncertain", 0))
     if failed := info["accounting"].get("overrides_failed", 0):
@@ -243,7 +244,7 @@ def not_overridden(info: dict[str, Any]) -> list[str]:
 
 
 def summary_lines(summary: RunSummary) -> list[str]:
-    """Return the last lines of a replay: the accounting, lateness, errors, sessions, and where the run is."""
+    """Return the last lines of a replay: accounting, lateness, errors, sessions, and the path of the run."""
     info = summary.info
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
     warnings = info["generator"].get("warnings", ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape report`: compares two runs of a tape, or shows one."""
+"""`querytape report`: compares two runs of a tape, or shows one run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +93,7 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
 
 
 def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
-    """Return what is said of one execution of a digest, and its statement with its values."""
+    """Return lines about one execution of a digest, and its statement with its values."""
     event, counts = shown.event, shown.counts
     named = {"tape": "tape", **{side: side.upper() for side in sides}}
     failed = ", ".join(f"{name} {_known(counts[side])}" for side, name in named.items())
@@ -122,7 +122,7 @@ def _known(n: int | None) -> str:
 
 
 def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:
-    """Return tape, runs of A and of B. Raises InputError for a comparison without rounds."""
+    """Return the tape, the runs of A and the runs of B. Raises InputError for a comparison without rounds."""
     if len(paths) == 1 and is_comparison(paths[0]):
         runs = complete_rounds(paths[0])
         if not runs["a"] or not runs["b"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape serve`: pages of a folder, and of a replay under way."""
+"""`querytape serve`: serves web pages of a folder and of its running replays."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape speed`: another speed for a replay that is under way."""
+"""`querytape speed`: changes the speed of a running replay."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape sql`: DuckDB with the tables of tapes and runs ready."""
+"""`querytape sql`: opens DuckDB with the tables of a tape or run."""
 
 import csv
 import json
@@ -76,7 +76,7 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
 
 
 def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
-    """Return a database with a view for each table. Raises FolderError where it is neither tape nor run."""
+    """Return a database with a view for each table. Raises FolderError if the folder is neither a tape nor a run."""
     con = open_database(spill, memory=None)
     kind = "run" if (folder / "run.json").exists() else "tape"
     opened = open_folder(kind, folder)
@@ -99,12 +99,12 @@ def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
 
 
 def reason(error: duckdb.Error) -> str:
-    """Return what DuckDB says of somebody's statement; of a file that it cannot read, a sentence of ours."""
+    """Return DuckDB's message about a user's statement, or querytape's own message about an unreadable file."""
     return plain_reason(error) if isinstance(error, UNREADABLE) else str(error)
 
 
 def run(con: duckdb.DuckDBPyConnection, statement: str, shape: str) -> None:
-    """Run statements and print the last one's rows. Raises duckdb.Error."""
+    """Run statements and print the rows of the last statement. Raises duckdb.Error."""
     if shape == "box":
         relation = con.sql(statement)
         if relation is not None:
@@ -124,7 +124,7 @@ def run(con: duckdb.DuckDBPyConnection, statement: str, shape: str) -> None:
 
 
 def shell(con: duckdb.DuckDBPyConnection, shape: str) -> None:
-    """Read statements until the end of input; an error is printed, and the shell continues."""
+    """Read and run statements until the end of input. Errors are printed, and the shell continues."""
     tables = [
         row[0] for row in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
     ]

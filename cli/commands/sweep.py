@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape sweep`: a tape's sessions at growing concurrency."""
+"""`querytape sweep`: replays a tape's sessions at growing concurrency."""
 
 import sys
 from contextlib import ExitStack
@@ -28,14 +28,14 @@ HEAD = " sessions  statements/s      p50      p95      p99   errors"
 
 
 def print_line(watcher: Watcher, text: str) -> None:
-    """Print a line of the table, on the terminal of the view as well where the table goes elsewhere."""
+    """Print a line of the table. If stdout is not a terminal, also print the line above the live view."""
     click.echo(text)
     if isinstance(watcher, LiveLines) and not sys.stdout.isatty():
         watcher.say(text)
 
 
 def line(level: SweepLevel) -> str:
-    """Return a level as a line under HEAD."""
+    """Return a level as a line of the table under HEAD."""
     times = "".join(f"{short_duration(ns):>9}" for ns in (level.p50_ns, level.p95_ns, level.p99_ns))
     return f"{level.sessions:>9,}{level.per_second:>14,.0f}{times}{level.errors:>9,}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape tape ...`: what is done to tapes."""
+"""`querytape tape ...`: tools for tapes."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ OUTPUT = click.option(
 )
 TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
 
-EVEN = 1.05  # the heaviest tape of a set, by the mean
+EVEN = 1.05  # limit of the heaviest tape's load, divided by the mean
 
 
 @click.group("tape")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape try`."""
+"""`querytape try`: tests DDL on copies of a server's data."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests of a tape are asked in quick mode (reason is NULL), and why are the others not? One row a digest, with its events and their
--- time on the tape; those with most time first. SET and USE are not asked, but come before the reads of their sessions.
--- Inputs: macros of schemas/event_macros.sql and schemas/names.sql; views tape_events, tape_digests; variables
--- waiting (functions that wait), stored (functions that the servers store).
--- By hand: set the variables, create the views FROM the Parquet files of a tape, then .read quick_digests.sql
+-- Which digests of a tape does quick mode send (reason is NULL), and why does it not send the others?
+--
+-- The result has one row for each digest, with its events and their time on the tape. Digests with the most time come
+-- first. SET and USE are not samples, but quick mode sends them before the reads of their sessions.
+--
+-- Input: the macros of schemas/event_macros.sql and schemas/names.sql; the views tape_events and tape_digests; the
+-- variables waiting (functions that wait) and stored (stored functions of the servers).
+--
+-- Run by hand: set the variables, create the views FROM the Parquet files of a tape, then .read quick_digests.sql
 WITH seen AS (
     SELECT digest, any_value(class) AS class, bool_or(has_action(actions, 'locking_read')) AS locks,
         bool_or(danger_of(flags) <> 'none') AS dangerous, count(*) AS events, sum(duration_ns)::BIGINT AS tape_ns

@@ -1,13 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is on the tape that quick mode sends? Makes table quick_events: the samples lap after lap, each behind the settings of its session
--- (the last SET of each kind before it, since the session was last reset) and its own PREPARE. In a lap the samples with the same login,
--- settings and weight share a session: serial, and few connections. All laps of the light samples come before those of heavier ones: on a
--- full machine a thread that has just used much of a processor waits longer for the next. And table quick_sessions: what the tape knows of
--- the login of each.
---   quick_events: lap, grp, kind (0 a setting, 1 a PREPARE, 2 a sample), number (of the sample), session, seq (on the tape that was asked)
--- Inputs: macros of schemas/event_macros.sql and schemas/names.sql; views tape_events, tape_sessions; table quick_samples (number, session,
--- seq, laps: in how many of all laps, weight: heavy ones last); variables laps, no_setting_flags.
--- By hand: as quick_digests.sql
+-- What is on the tape that quick mode sends? Two tables are made.
+--
+-- quick_events contains the samples, lap after lap. Each sample follows its PREPARE and the settings of its session.
+-- These settings are the last SET of each kind before the sample, after the last reset of the session. Columns:
+-- - lap, grp, number (of the sample)
+-- - kind: 0 = a setting, 1 = a PREPARE, 2 = a sample
+-- - session, seq: the place on the original tape
+--
+-- In a lap, samples with the same login, settings and weight share a session. They run serially, and need few
+-- connections. All laps of the light samples come before those of the heavier ones. On a busy machine, a thread that
+-- has just used much CPU waits longer for the CPU.
+--
+-- quick_sessions contains the login of each session, as far as the tape has it.
+--
+-- Input: the macros of schemas/event_macros.sql and schemas/names.sql; the views tape_events and tape_sessions; the
+-- table quick_samples; the variables laps and no_setting_flags. Columns of quick_samples: number, session, seq, laps
+-- (the number of laps with the sample), weight (heavy samples last).
+--
+-- Run by hand: as quick_digests.sql
 CREATE OR REPLACE TEMP TABLE quick_settings AS
 WITH settings AS (
     SELECT e.session, e.seq, e.statement, lead(e.seq) OVER (PARTITION BY e.session, e.digest ORDER BY e.seq) AS until

@@ -1,13 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which execution of a digest tells most? The first that failed only in B, else the first that failed in B, in A or on the tape,
--- else the one that took longest on the tape; and how many failed where. Inputs: views tape_events, said; variable shown_digest.
+-- Which execution of a digest is shown as its example? The first of these that exists:
+-- - the first execution that failed only in B
+-- - the first that failed in B, then in A, then on the tape
+-- - the execution that took longest on the tape
+--
+-- The row also shows how many executions failed in each place.
+--
+-- Input: the views tape_events and said, and the variable shown_digest.
 WITH mine AS (
     SELECT session, seq, start_ns, duration_ns
     FROM tape_events
     WHERE digest = getvariable('shown_digest') AND command IN ('query', 'execute', 'bulk_execute')
 ), sides AS (
     SELECT m.session, m.seq, any_value(m.start_ns) AS start_ns, any_value(m.duration_ns) AS duration_ns,
-        bool_or(s.errno <> 0) FILTER (s.side = 'tape') AS tape_knows, -- NULL = the tape does not know
+        bool_or(s.errno <> 0) FILTER (s.side = 'tape') AS tape_knows, -- NULL = unknown
         coalesce(tape_knows, false) AS tape_failed,
         coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'a'), false) AS a_failed,
         coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'b'), false) AS b_failed,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Arrow C data and stream interfaces, as their specification gives them:
+/* The Arrow C data and stream interfaces, copied from their specification:
  * https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html */
 #ifndef QT_ARROW_ABI_H
 #define QT_ARROW_ABI_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who owns what in a finished batch. A reader may move any child out (copy the struct, clear its `release`) and
- * outlive the parent with it, so each child frees its own buffers and the parent only the shells:
+/* Ownership in a finished batch: each child frees its own buffers, and the parent frees only the containers. A reader
+ * may therefore move a child out of its parent (copy the struct, clear its `release`). The child may outlive the
+ * parent.
  *
  *     parent ArrowArray ── private_data: struct batch { buffers[1], pointers[n], child structs[n] }
- *        child ArrowArray ── private_data: struct child { buffers[3]: validity, offsets or values, bytes }
- */
+ *        child ArrowArray ── private_data: struct child { buffers[3]: validity, offsets or values, bytes } */
 #include "base/arrow_build.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static int fail(struct qt_column *c)
     return 0;
 }
 
-/* Replaces *block, `used` bytes full, by one of `size` bytes; 0 where there is no memory, and the old one stays. */
+/* Replaces `*block`, which has `used` bytes of content, with a block of `size` bytes. Returns 0 when out of memory. The
+ * old block then stays valid. */
 static int resize(struct qt_column *c, void *block, size_t used, size_t size)
 {
     void *old, *new;
@@ -152,7 +153,7 @@ void qt_column_pad_last(struct qt_column *c, int64_t rows)
     c->offsets = is_bytes(c->type) ? zeros : NULL;
     c->data = is_bytes(c->type) ? NULL : zeros;
     c->rows = c->nulls = rows;
-    c->row_space = c->space = 0; /* says, too, that what is in it is not to be written */
+    c->row_space = c->space = 0; /* row_space 0 also marks the shared zeros as read-only */
     if (zeros == NULL || c->valid == NULL)
         fail(c);
 }
@@ -198,7 +199,8 @@ int64_t qt_columns_bytes(const struct qt_columns *cols)
     return sum;
 }
 
-/* One bit for each non-zero byte, least significant first, in place: bit i lies at or before byte i. */
+/* Packs each non-zero byte into one bit, least significant bit first. Works in place: bit i is never stored after byte
+ * i. */
 static void pack_bits(uint8_t *bytes, int64_t n)
 {
     for (int64_t at = 0; at < n; at += 8) {
@@ -230,10 +232,10 @@ static void release_batch(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* Hands the column's memory to `out`; nothing can fail once `own` is there. */
+/* Hands the column's memory over to `out`. Cannot fail, because `own` is already allocated. */
 static void finish_column(struct qt_column *c, struct child *own, struct ArrowArray *out)
 {
-    if (c->valid != NULL && c->nulls < c->rows) /* else they are zeros, and others read them too */
+    if (c->valid != NULL && c->nulls < c->rows) /* all-NULL columns use zeros that other columns share */
         pack_bits(c->valid, c->rows);
     if (c->type == 'b' && c->data != NULL && c->nulls < c->rows)
         pack_bits((uint8_t *)c->data, c->rows);
@@ -256,7 +258,8 @@ static void finish_column(struct qt_column *c, struct child *own, struct ArrowAr
     c->rows = c->nulls = c->used = c->row_space = c->space = 0;
 }
 
-/* All rows must be there; an empty batch still needs its offsets buffer. */
+/* Checks that all columns have the same number of rows. Also allocates the offsets buffer that even an empty batch
+ * needs. */
 static int check_columns(struct qt_columns *cols, struct qt_error *err)
 {
     for (int32_t i = 0; i < cols->n; i++) {
@@ -273,7 +276,7 @@ static int check_columns(struct qt_columns *cols, struct qt_error *err)
     return QT_OK;
 }
 
-/* NULL when out of memory. */
+/* Returns NULL when out of memory. */
 static struct batch *new_batch(int32_t n)
 {
     struct batch *own = calloc(1, sizeof *own);
@@ -326,7 +329,8 @@ int qt_columns_finish(struct qt_columns *cols, struct ArrowArray *out, struct qt
     return QT_OK;
 }
 
-/* The schema of columns: like a batch, each child owns what it points to, for readers may move children out. */
+/* Memory of one field of a schema. Each child schema owns its format and name, because readers may move children out of
+ * the schema. */
 struct field {
     char format[2];
     char name[];
@@ -398,7 +402,7 @@ int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct Arro
     return code;
 }
 
-/* One check of what a well-formed sequence is; two ways to replace what is none: U+FFFD into a column, '?' in place. */
+/* Both ways to replace invalid UTF-8 share one check of a sequence: columns get U+FFFD, and texts in place get '?'. */
 
 size_t qt_utf8_sequence(const unsigned char *p, size_t len)
 {
@@ -420,7 +424,7 @@ void qt_col_any_text(struct qt_column *c, const char *text, size_t len)
     while (at < len && (signed char)text[at] >= 0)
         at++;
     char *clean = at < len ? malloc(len * 3) : NULL;
-    if (clean == NULL) { /* plain ASCII, as nearly all are; out of memory: what is ASCII of it */
+    if (clean == NULL) { /* the text is all ASCII (the usual case), or memory ran out: append only the ASCII start */
         qt_col_bytes(c, text, at);
         return;
     }

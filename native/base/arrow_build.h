@@ -4,13 +4,13 @@
  *     static const struct qt_column_spec SPECS[] = {{"session", 'l', 0}, {"error", 'u', 1}};
  *     struct qt_columns cols;
  *     qt_columns_init(&cols, SPECS, 2);
- *     qt_col_i64(&cols.col[0], 7); qt_col_null(&cols.col[1]);      one append a column for each row
+ *     qt_col_i64(&cols.col[0], 7); qt_col_null(&cols.col[1]);      one append per column and row
  *     qt_columns_finish(&cols, &array, err);                       the batch owns the rows now, `cols` is empty again
  *     qt_columns_free(&cols);
  *
- * An append never fails by itself: running out of memory, or more than 2 GB of text in one column, is remembered and
- * reported by qt_columns_finish. So the appends stay a store and a bump. One thread at a time.
- */
+ * An append returns no error. The column remembers that memory ran out, or that it has more than 2 GB of text.
+ * qt_columns_finish reports the error. This keeps an append as cheap as one store and one increment. Only one thread at
+ * a time may use the columns. */
 #ifndef QT_ARROW_BUILD_H
 #define QT_ARROW_BUILD_H
 
@@ -20,7 +20,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* Types are Arrow's own letters: i int32, l int64, b bool, u UTF-8 (32-bit offsets), z bytes (32-bit offsets). */
+/* A column's name and type. Types use Arrow's letters: i int32, l int64, b bool, u UTF-8 (32-bit offsets), z bytes
+ * (32-bit offsets). */
 struct qt_column_spec {
     const char *name;
     char type;
@@ -28,37 +29,38 @@ struct qt_column_spec {
 };
 
 struct qt_column {
-    char *data;       /* values; for u and z the bytes; for b one byte a row, packed to bits at the end */
-    int32_t *offsets; /* u and z: rows + 1 of them */
-    uint8_t *valid;   /* one byte a row; NULL until the first NULL comes */
+    char *data;       /* values; u and z: the bytes; b: one byte per row until the batch is finished */
+    int32_t *offsets; /* u and z only: rows + 1 offsets */
+    uint8_t *valid;   /* one byte per row; NULL until the column has its first NULL */
     int64_t rows, nulls;
-    int64_t row_space;      /* rows that fit; for u and z one less than there are offsets */
-    int64_t used, space;    /* bytes in `data`, u and z only */
-    int64_t row_hint, hint; /* row_space and space of the batch before */
-    struct qt_pool *pool;   /* of `data`, `offsets` and `valid` */
+    int64_t row_space;      /* allocated rows; u and z have one more offset */
+    int64_t used, space;    /* bytes in `data`, only for u and z */
+    int64_t row_hint, hint; /* row_space and space of the previous batch */
+    struct qt_pool *pool;   /* pool of `data`, `offsets` and `valid` */
     char type;
     char failed;
 };
 
 struct qt_columns {
     struct qt_column *col;
-    const struct qt_column_spec *specs; /* not copied: must outlive the columns */
+    const struct qt_column_spec *specs; /* not copied; must outlive the columns */
     int32_t n;
     struct qt_pool *pool;
 };
 
-/* Nothing but `col` is allocated before the first append. QT_ENOMEM. */
+/* Allocates only `col` and the pool; the appends allocate the rest. Returns QT_ENOMEM when out of memory. */
 int qt_columns_init(struct qt_columns *, const struct qt_column_spec *specs, int32_t n);
-/* Moves all rows into `out`, a struct array; a later batch starts with as much space as this one had.
- * QT_ENOMEM or, where columns are of unequal length, QT_ESTATE; the rows are then lost and `out` is not touched. */
+/* Moves all rows into `out`, an Arrow struct array. The next batch starts with as much space as this batch had.
+ * Returns QT_ENOMEM, or QT_ESTATE if the columns have different lengths. On an error the rows are lost and `out` is
+ * unchanged. */
 int qt_columns_finish(struct qt_columns *, struct ArrowArray *out, struct qt_error *);
-void qt_columns_clear(struct qt_columns *); /* drops the rows, keeps the memory */
+void qt_columns_clear(struct qt_columns *); /* drops the rows but keeps the memory */
 void qt_columns_free(struct qt_columns *);
-/* Memory of the rows so far, about. */
+/* Returns the approximate memory of the current rows, in bytes. */
 int64_t qt_columns_bytes(const struct qt_columns *);
 static inline int64_t qt_columns_rows(const struct qt_columns *cols) { return cols->col[0].rows; }
 
-/* The slow ways of the appends below; 0 where the column has failed. */
+/* Slow paths of the append functions below. They return 0 if the column has failed. */
 int qt_column_grow(struct qt_column *);
 int qt_column_grow_bytes(struct qt_column *, int64_t more);
 int qt_column_first_null(struct qt_column *);
@@ -96,7 +98,7 @@ static inline void qt_col_bool(struct qt_column *c, int value)
     qt_column_row_done(c);
 }
 
-/* For u the caller promises valid UTF-8. */
+/* Appends bytes. For type u the caller guarantees valid UTF-8. */
 static inline void qt_col_bytes(struct qt_column *c, const void *bytes, size_t len)
 {
     if (!qt_column_room(c) || ((int64_t)len > c->space - c->used && !qt_column_grow_bytes(c, (int64_t)len)))
@@ -110,26 +112,26 @@ static inline void qt_col_bytes(struct qt_column *c, const void *bytes, size_t l
 
 static inline void qt_col_text(struct qt_column *c, const char *text) { qt_col_bytes(c, text, strlen(text)); }
 
-/* For any type. */
+/* Appends a NULL to a column of any type. */
 void qt_col_null(struct qt_column *);
-/* NULLs up to `rows` rows. */
+/* Appends NULLs until the column has `rows` rows. */
 void qt_column_pad(struct qt_column *, int64_t rows);
-/* The same at the end of a batch: nothing may be appended any more. A column of which nothing was known costs
- * nothing. */
+/* Like qt_column_pad, but only at the end of a batch: no row may be appended afterwards. A column without any row then
+ * shares a buffer of zeros and costs no memory. */
 void qt_column_pad_last(struct qt_column *, int64_t rows);
 
-/* The Arrow schema of batches with given columns. */
-/* Independent of any columns; `out` is the caller's, to be released. QT_ENOMEM. */
+/* The Arrow schema of batches with the given columns. */
+/* Needs no struct qt_columns. The caller releases `out`. Returns QT_ENOMEM when out of memory. */
 int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct ArrowSchema *out);
 
-/* Texts of unknown origin into UTF-8 columns. */
+/* Texts of unknown origin for UTF-8 columns. */
 
-/* Length of the well-formed sequence at p, of which `len` > 0 bytes are there; 0 where there is none (Unicode 15,
- * table 3-7). */
+/* Returns the length of the well-formed UTF-8 sequence at p, or 0 if there is none (Unicode 15, table 3-7). `len` is
+ * the number of available bytes and must be above 0. */
 size_t qt_utf8_sequence(const unsigned char *p, size_t len);
-/* In place: each byte of a NUL-terminated text that is not UTF-8 becomes '?'. */
+/* Replaces each invalid UTF-8 byte of a NUL-terminated text with '?', in place. */
 void qt_utf8_repair(char *text);
-/* Appends a text that may not be UTF-8: bad bytes become U+FFFD. */
+/* Appends a text that may not be valid UTF-8. Each invalid byte becomes U+FFFD. */
 void qt_col_any_text(struct qt_column *, const char *text, size_t len);
 
 #endif

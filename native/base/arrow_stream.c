@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of the Arrow interface around a source's own:
+/* Arrow stream callbacks that call the callbacks of a source.
  *
- *   stream.private_data: struct state { source, its last error, has it ended? } ── freed by release
- */
+ *   stream.private_data: struct state { source, its last error, has it ended? } ── freed by release */
 #include "base/arrow_stream.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@ struct state {
     int ended;
 };
 
-/* A failing callback of the Arrow interface returns an errno. */
+/* Converts an error code to an errno, because failing callbacks of the Arrow interface return an errno. */
 static int as_errno(int code)
 {
     switch (code) {
@@ -110,7 +109,8 @@ void qt_stream_release(struct ArrowArrayStream *stream)
 
 size_t qt_stream_size(void) { return sizeof(struct ArrowArrayStream); }
 
-/* The batch at hand is kept until the next one, or the end: what the readers point to lives as long. */
+/* A reader of an incoming stream. It keeps the current batch until the next batch or the end. Pointers into a batch are
+ * valid for the same time. */
 
 static int stream_failed(struct ArrowArrayStream *stream, struct qt_error *err)
 {

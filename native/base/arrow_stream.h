@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes an ArrowArrayStream of a function that gives the next batch. */
+/* Makes an ArrowArrayStream from a function that returns the next batch. */
 #ifndef QT_ARROW_STREAM_H
 #define QT_ARROW_STREAM_H
 
@@ -10,29 +10,32 @@
 struct qt_stream_source {
     const struct qt_column_spec *specs; /* must outlive the stream */
     int32_t n_specs;
-    /* Fills *out; leaves it untouched (out->release stays NULL) at the end. Not called after an end or error. */
+    /* Fills *out with the next batch. At the end it leaves out->release NULL. It is not called again after the end or
+     * an error. */
     int (*next)(void *self, struct ArrowArray *out, struct qt_error *);
-    void (*close)(void *self); /* when the stream is released; may be NULL */
+    void (*close)(void *self); /* called when the stream is released; may be NULL */
     void *self;
 };
 
-/* Does nothing but allocate. On QT_ENOMEM `close` is not called: self stays the caller's. */
+/* Only allocates the stream. Returns QT_ENOMEM when out of memory: `close` is then not called, and the caller keeps
+ * `self`. */
 int qt_stream_make(struct ArrowArrayStream *out, const struct qt_stream_source *, struct qt_error *);
 
-/* Reads an incoming Arrow stream batch by batch. Formats are checked once: l int64, i int32, b bool, U text and Z bytes
- * with 64-bit offsets. The stream stays the caller's to release. */
+/* Reads an incoming Arrow stream batch by batch. The formats are checked once: l int64, i int32, b bool, U text and Z
+ * bytes with 64-bit offsets. The caller releases the stream. */
 
 struct qt_rows {
     struct ArrowArrayStream *stream;
     struct ArrowArray batch;
-    int64_t rows; /* of the batch at hand; 0 at the end */
-    int64_t base; /* of the struct itself */
+    int64_t rows; /* rows of the current batch; 0 at the end */
+    int64_t base; /* row offset of the batch's struct array */
     int32_t n;
 };
 
-/* `formats`: one letter a column. QT_EFORMAT says which column differs. */
+/* Opens a stream. `formats` has one letter per column. If a column has another format, returns QT_EFORMAT with a
+ * message that names the column. */
 int qt_rows_open(struct qt_rows *, struct ArrowArrayStream *, const char *formats, struct qt_error *);
-/* Takes the next batch with rows; the one before is released. */
+/* Releases the current batch and takes the next batch that has rows. */
 int qt_rows_next(struct qt_rows *, struct qt_error *);
 void qt_rows_close(struct qt_rows *);
 
@@ -65,7 +68,7 @@ static inline int qt_read_bool(const struct qt_rows *r, int column, int64_t row)
     return ((const uint8_t *)r->batch.children[column]->buffers[1])[at / 8] >> (at % 8) & 1;
 }
 
-/* Points into the batch; NULL for a NULL. */
+/* Returns a pointer into the batch, or NULL for a NULL value. */
 static inline const char *qt_read_bytes(const struct qt_rows *r, int column, int64_t row, size_t *len)
 {
     const struct ArrowArray *c = r->batch.children[column];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Freed buffers wait in their pool for the next batch:
  *
- *   head (64 bytes: pool, size) │ bytes ...     a buffer is the address behind its head
- *   pool: up to KEPT buffers, KEPT_BYTES together; small ones go back to the allocator
- */
+ *   head (64 bytes: pool, size) │ bytes ...     a buffer is the address after its head
+ *   pool: up to KEPT buffers, KEPT_BYTES together; small buffers go back to the allocator */
 #include "base/buffer.h"
 
 #include <pthread.h>
@@ -13,11 +12,11 @@
 
 enum { KEPT = 128, HEAD = 64 };
 #define KEPT_BYTES ((size_t)128 << 20)
-#define MIN_KEPT ((size_t)16 << 10) /* smaller ones are the allocator's business */
+#define MIN_KEPT ((size_t)16 << 10) /* smaller buffers go back to the allocator */
 
 struct head {
     struct qt_pool *pool;
-    size_t size; /* behind the head */
+    size_t size; /* usable bytes after the head */
     _Atomic int owners;
 };
 
@@ -26,9 +25,9 @@ struct qt_pool {
     struct head *kept[KEPT];
     int n;
     size_t bytes;
-    struct head *zeros; /* of the pool's own; NULL before the first */
+    struct head *zeros; /* shared read-only zeros; NULL until the first request */
     int open;
-    _Atomic int owners; /* the one who made it, and each buffer that is out */
+    _Atomic int owners; /* the creator, plus one for each buffer in use */
 };
 
 static struct head *get_head(const void *buffer) { return (struct head *)((uintptr_t)buffer - HEAD); }
@@ -69,7 +68,7 @@ void qt_pool_free(struct qt_pool *p)
     release_pool(p);
 }
 
-/* The smallest kept block that is large enough and not far too large. Under the lock. */
+/* Returns the smallest kept block of `size` to about 2 * `size` bytes. The caller holds the lock. */
 static struct head *take_kept(struct qt_pool *p, size_t size)
 {
     int best = -1;
@@ -91,7 +90,7 @@ void *qt_buffer_new(struct qt_pool *p, size_t size)
     struct head *h = size >= MIN_KEPT ? take_kept(p, size) : NULL;
     pthread_mutex_unlock(&p->lock);
     if (h == NULL) {
-        size_t whole = size >= MIN_KEPT ? size + size / 8 : size; /* so that it fits a slightly larger batch, too */
+        size_t whole = size >= MIN_KEPT ? size + size / 8 : size; /* spare room for a slightly larger batch */
         whole = (whole + HEAD - 1) / HEAD * HEAD;
         h = whole < size || whole > SIZE_MAX - HEAD ? NULL : aligned_alloc(HEAD, HEAD + whole);
         if (h == NULL)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of Arrow buffers that goes back to the pool it came from, whoever frees it last: the next batch gets pages
- * that the system has given already. A buffer keeps its pool alive. Any thread may free; a pool is filled by one at a
- * time.
- */
+/* Buffers for Arrow batches. A freed buffer returns to the pool that it came from, so the next batch reuses its memory
+ * pages. Each buffer keeps its pool alive. Any thread may free a buffer. Only one thread at a time may allocate from a
+ * pool. */
 #ifndef QT_BUFFER_H
 #define QT_BUFFER_H
 
@@ -12,16 +11,16 @@
 struct qt_pool;
 
 struct qt_pool *qt_pool_new(void);   /* NULL when out of memory */
-void qt_pool_free(struct qt_pool *); /* what still has owners is freed with its last one */
+void qt_pool_free(struct qt_pool *); /* buffers in use stay valid; the last one frees the pool */
 
-/* At least `size` bytes of any content, aligned to 64. NULL when out of memory. */
+/* Returns a buffer of at least `size` uninitialized bytes, aligned to 64 bytes. Returns NULL when out of memory. */
 void *qt_buffer_new(struct qt_pool *, size_t size);
-/* Another of at least `size` bytes with the first `used` of the old one, which is freed. NULL, and the old one stays,
- * when out of memory. `buffer` may be NULL. */
+/* Returns a buffer of at least `size` bytes that begins with the first `used` bytes of `buffer`. Frees the old buffer
+ * if a new one was needed. Returns NULL when out of memory, and the old buffer stays valid. `buffer` may be NULL. */
 void *qt_buffer_resize(struct qt_pool *, void *buffer, size_t used, size_t size);
-size_t qt_buffer_size(const void *buffer); /* bytes that fit; of NULL: 0 */
-/* Zeros for reading only, shared by all who ask; each frees its own. */
+size_t qt_buffer_size(const void *buffer); /* capacity in bytes; 0 for NULL */
+/* Returns a shared, read-only buffer of zeros. Each caller frees its own reference with qt_buffer_free. */
 void *qt_buffer_zeros(struct qt_pool *, size_t size);
-void qt_buffer_free(void *buffer); /* NULL is nothing */
+void qt_buffer_free(void *buffer); /* NULL is allowed */
 
 #endif

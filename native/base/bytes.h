@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes: a piece of somebody else's, numbers in them as the protocol has them, and bytes that grow. */
+/* Helpers for bytes: borrowed spans, numbers of the MySQL protocol, and a growing buffer. */
 #ifndef QT_BYTES_H
 #define QT_BYTES_H
 
@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of somebody else's bytes. */
+/* A range of bytes that the span does not own. */
 struct qt_span {
     const char *p; /* NULL = absent */
     size_t len;
 };
 
-/* Numbers: lowest byte first, and length-encoded ("Protocol::LengthEncodedInteger" in MySQL's protocol manual). The
- * callers have checked that the bytes are there. */
-enum { QT_LENENC_ROOM = 9 }; /* bytes of a length-encoded number, at most */
+/* Numbers of the MySQL protocol: little-endian, or length-encoded ("Protocol::LengthEncodedInteger" in MySQL's protocol
+ * manual). The caller has already checked that enough bytes are available. */
+enum { QT_LENENC_ROOM = 9 }; /* maximum bytes of a length-encoded number */
 
 static inline uint64_t qt_get_le(const void *from, int bytes)
 {
@@ -27,7 +27,7 @@ static inline uint64_t qt_get_le(const void *from, int bytes)
     return value;
 }
 
-/* The length in a packet's head. */
+/* Reads the 3-byte payload length of a packet header. */
 static inline size_t qt_get_le24(const void *from)
 {
     const uint8_t *p = from;
@@ -41,7 +41,7 @@ static inline void qt_put_le(void *to, uint64_t value, int bytes)
         p[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* Writes up to QT_LENENC_ROOM bytes; returns how many. */
+/* Writes up to QT_LENENC_ROOM bytes. Returns the number of bytes written. */
 static inline size_t qt_put_lenenc(void *to, uint64_t value)
 {
     uint8_t *p = to;
@@ -53,13 +53,13 @@ static inline size_t qt_put_lenenc(void *to, uint64_t value)
     return at + (size_t)bytes;
 }
 
-/* Bytes that grow. The owner of the struct frees them with qt_bytes_free. */
+/* A growing byte buffer. The owner of the struct frees it with qt_bytes_free. */
 struct qt_bytes {
     char *p;
     size_t len, room;
 };
 
-/* Room for `n` more. 0, or -1 when out of memory. */
+/* Makes room for `n` more bytes. Returns 0, or -1 when out of memory. */
 static inline int qt_bytes_reserve(struct qt_bytes *b, size_t n)
 {
     if (n <= b->room - b->len)
@@ -75,7 +75,7 @@ static inline int qt_bytes_reserve(struct qt_bytes *b, size_t n)
     return 0;
 }
 
-/* 0, or -1 when out of memory: then nothing was added. */
+/* Returns 0, or -1 when out of memory. On an error nothing is added. */
 static inline int qt_bytes_add(struct qt_bytes *b, const void *more, size_t n)
 {
     if (qt_bytes_reserve(b, n) != 0)
@@ -106,7 +106,7 @@ static inline void qt_bytes_free(struct qt_bytes *b)
     b->len = b->room = 0;
 }
 
-/* Gives memory back that one large use left behind. */
+/* Empties the buffer. Frees its memory if it is larger than `keep` bytes. */
 static inline void qt_bytes_clear(struct qt_bytes *b, size_t keep)
 {
     b->len = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mixing is a multiply and shifts (as in splitmix64): cheap next to the hash of the row, and sensitive to order. */
+/* Hashes are mixed with multiplications and shifts, as in splitmix64. This is cheap compared with hashing the row, and
+ * it depends on the order. */
 #include "base/checksum.h"
 
 #include <inttypes.h>
@@ -66,10 +67,10 @@ void qt_checksum_text(const struct qt_checksum *c, const char *protocol, char ou
     *put_hex(out, c->set) = '\0';
 }
 
-/* XXH3-128 of bytes that come one after the other, in its canonical order (big endian), as `xxhsum -H2` prints it. */
+/* XXH3-128 of data that arrives in pieces. The result is in canonical (big-endian) order, as `xxhsum -H2` prints it. */
 
 struct qt_file_hash {
-    XXH3_state_t state; /* aligned to 64 */
+    XXH3_state_t state; /* must be aligned to 64 bytes */
 };
 
 struct qt_file_hash *qt_file_hash_new(void)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checksum of result rows, which a capture of packets and a replay both can make.
+/* A checksum of result rows. A packet capture and a replay compute the same checksum.
  *
  *     struct qt_checksum c = {0};
- *     qt_checksum_result(&c, columns);           each result set begins so
- *     qt_checksum_row(&c, payload, n);           the row as its packet's payload: in text a length-encoded string a
- *                                                value and 0xFB for NULL; in binary header, NULL bitmap and values
- *     qt_checksum_text(&c, "text", out);         "text:A:B"; nothing where there was no result set
+ *     qt_checksum_result(&c, columns);           once for each result set
+ *     qt_checksum_row(&c, payload, n);           the packet payload of one row: text protocol: length-encoded strings,
+ *                                                0xFB for NULL; binary protocol: header, NULL bitmap, values
+ *     qt_checksum_text(&c, "text", out);         "text:A:B"; an empty text if there was no result set
  *
- * A row's hash is XXH3-64 of its payload; a payload of 16 MiB - 1 or more comes in packets, whose hashes are mixed in
- * their order. A mixes rows and results in their order; B is the sum of the rows' hashes, each mixed with the number
- * of its result: equal for the same rows in any order. Comparable only within one protocol.
- */
+ * A row's hash is XXH3-64 of its payload. A payload of 16 MiB - 1 or more bytes spans several packets: their hashes are
+ * mixed in order. A mixes rows and result sets in order. B is the sum of the row hashes, each mixed with the number of
+ * its result set. B is therefore the same for the same rows in any order. Only checksums of the same protocol (text or
+ * binary) are comparable. */
 #ifndef QT_CHECKSUM_H
 #define QT_CHECKSUM_H
 
@@ -21,13 +21,13 @@
 
 struct qt_checksum {
     uint64_t ordered, set, results, rows;
-    uint64_t split; /* mixed hash of the packets of a row that goes on */
+    uint64_t split; /* mixed hash of the packets so far of an unfinished row */
     int in_split;
 };
 
 void qt_checksum_result(struct qt_checksum *, uint64_t columns);
 void qt_checksum_row(struct qt_checksum *, const void *payload, size_t n);
-/* A packet of a row: `more` where the row goes on in the next packet. */
+/* Adds one packet of a row. `more` is non-zero if the row continues in the next packet. */
 void qt_checksum_part(struct qt_checksum *, const void *payload, size_t n, int more);
 void qt_checksum_text(const struct qt_checksum *, const char *protocol, char out[QT_CHECKSUM_ROOM]);
 

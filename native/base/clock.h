@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's one clock, and sleeping that somebody else can end: a futex with an absolute time wakes as precisely as
- * clock_nanosleep does. */
+/* The engine's only clock, and a sleep that another thread can end. A futex with an absolute time wakes as precisely as
+ * clock_nanosleep. */
 #ifndef QT_CLOCK_H
 #define QT_CLOCK_H
 
@@ -24,7 +24,7 @@ static inline int64_t qt_now(void)
     return (int64_t)t.tv_sec * QT_SECOND + t.tv_nsec;
 }
 
-/* Sleeps while *word == expected, until `until_ns` on CLOCK_MONOTONIC. May wake early: callers look again. */
+/* Sleeps while *word == expected, until `until_ns` on CLOCK_MONOTONIC. May wake early, so callers must check again. */
 static inline void qt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t until_ns)
 {
     struct timespec t = {.tv_sec = until_ns / QT_SECOND, .tv_nsec = until_ns % QT_SECOND};
@@ -32,7 +32,7 @@ static inline void qt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int6
             FUTEX_BITSET_MATCH_ANY);
 }
 
-/* Signal-safe. */
+/* Wakes up to `n` threads that sleep on `word`. Safe in a signal handler. */
 static inline void qt_futex_wake(_Atomic uint32_t *word, int n)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The message is made when the error happens: what it names may be gone when somebody reads it. */
+/* Formats the message at once, because the values in it may be gone when the message is read. */
 #include "base/error.h"
 
 #include <stdarg.h>

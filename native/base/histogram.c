@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantiles from a copy of the counts, for others go on noting while they are read. */
+/* Quantiles are computed from a copy of the counts, because other threads keep counting meanwhile. */
 #include "base/histogram.h"
 
 #include <stddef.h>

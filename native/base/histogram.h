@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of durations in log-linear buckets: 64 to each power of two, so a bucket is at most 1/64 of its value wide.
+/* Counts of durations in log-linear buckets. Each power of two has 64 buckets, so a bucket's width is at most 1/64 of
+ * its value.
  *
  *     0 1 2 ... 127 | 128 130 ... 254 | 256 260 ... 508 | 512 ...
  *
- * Any thread may note; a reader sees some moment's counts. */
+ * Any thread may add a duration at any time. A reader sees the counts of one moment. */
 #ifndef QT_HISTOGRAM_H
 #define QT_HISTOGRAM_H
 
@@ -28,12 +29,13 @@ static inline void qt_histogram_note(struct qt_histogram *h, int64_t ns)
     atomic_fetch_add_explicit(&h->count[qt_bucket(ns)], 1, memory_order_relaxed);
 }
 
-/* The middle of a bucket. */
+/* Returns the middle of a bucket, in nanoseconds. */
 int64_t qt_bucket_value(int bucket);
-/* The q-quantile of what was noted in `n` histograms since `before` was taken (or ever, where it is NULL); -1 where
- * nothing was. Where `before` is given it is brought up to date. */
+/* Returns the q-quantile of all values in `n` histograms. If `before` is given, only values since its counts were taken
+ * are used, and `before` is updated. Returns -1 if there are no values. */
 int64_t qt_histogram_quantile(const struct qt_histogram *, int n, uint64_t before[QT_BUCKETS], double q);
-/* How many are below each of `n` powers of two from 2^first (at least 2^7) on; returns how many there are in all. */
+/* Sets below[i] to the number of values below 2^(first + i), for i from 0 to n - 1. `first` must be at least 7. Returns
+ * the total number of values. */
 uint64_t qt_histogram_below(const struct qt_histogram *, int first, int n, uint64_t *below);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members are measured before they are written, so a member is there as a whole or not at all. */
+/* The size of a member is checked before it is written. A member is therefore written completely or left out. */
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ void qt_json_begin(struct qt_json *j, char *out, size_t room)
 
 size_t qt_json_escape(char *to, unsigned char c) { return (size_t)sprintf(to, "\\u%04x", c); }
 
-/* Writes `, "key": `; 0 where it and `more` bytes do not fit in front of the last brace. */
+/* Writes `, "key": `. Returns 0 if the key and `more` bytes do not fit before the closing brace. */
 static int write_key(struct qt_json *j, const char *key, size_t more)
 {
     size_t need = strlen(key) + 6 + more;
@@ -67,7 +67,7 @@ static int is_word(char c)
            c == '.';
 }
 
-/* A byte of a string; -1 = a newline. */
+/* Handles one byte of a string. Returns -1 for a newline. */
 static int string_byte(struct qt_json_scan *s, char c)
 {
     if (s->escaped)
@@ -79,7 +79,8 @@ static int string_byte(struct qt_json_scan *s, char c)
     return c == '\n' ? -1 : 0;
 }
 
-/* A byte outside of strings: 1 = it closes the object, -1 = it must not come here. */
+/* Handles one byte outside of strings. Returns 1 if it closes the object, -1 if it is not allowed at this place, else
+ * 0. */
 static int byte(struct qt_json_scan *s, char c)
 {
     unsigned may = s->may;

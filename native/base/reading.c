@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a value is: its type says it, or its own first bytes do. */
+/* The length of a value follows from its type or from its first bytes. */
 #include "base/reading.h"
 
 void qt_skip_value(struct qt_reading *r, unsigned type)
@@ -23,7 +23,7 @@ void qt_skip_value(struct qt_reading *r, unsigned type)
     case 0x08:
         qt_take(r, 8);
         break;
-    case 0x07: /* TIMESTAMP, DATE, TIME, DATETIME: a length, then that many */
+    case 0x07: /* TIMESTAMP, DATE, TIME, DATETIME: a length byte, then the value */
     case 0x0a:
     case 0x0b:
     case 0x0c:

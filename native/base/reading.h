@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a packet's fields in order: little-endian numbers, length-encoded ones, strings. What is not there sets `bad`
- * and reads as nothing, so a chain of reads is checked once at its end. */
+/* Reads the fields of a packet in order: little-endian numbers, length-encoded numbers, strings. A read past the end
+ * sets `bad` and returns 0 or an empty span. The caller can therefore check `bad` once, after the last read. */
 #ifndef QT_READING_H
 #define QT_READING_H
 
@@ -39,7 +39,7 @@ static inline uint64_t qt_take_int(struct qt_reading *r, int bytes)
     return p != NULL ? qt_get_le(p, bytes) : 0;
 }
 
-/* Length-encoded; 0xFB (NULL) and 0xFF are no numbers: bad. */
+/* Reads a length-encoded number. The first bytes 0xFB (NULL) and 0xFF are invalid and set `bad`. */
 static inline uint64_t qt_take_lenenc(struct qt_reading *r)
 {
     uint64_t first = qt_take_int(r, 1);
@@ -59,14 +59,14 @@ static inline uint64_t qt_take_lenenc(struct qt_reading *r)
     }
 }
 
-static inline struct qt_span qt_take_string(struct qt_reading *r) /* length-encoded */
+static inline struct qt_span qt_take_string(struct qt_reading *r) /* a length-encoded string */
 {
     uint64_t n = qt_take_lenenc(r);
     const uint8_t *p = qt_take(r, n);
     return (struct qt_span){(const char *)p, p != NULL ? (size_t)n : 0};
 }
 
-static inline struct qt_span qt_take_nul(struct qt_reading *r) /* up to a NUL, which is taken too */
+static inline struct qt_span qt_take_nul(struct qt_reading *r) /* reads up to a NUL and skips the NUL */
 {
     const uint8_t *nul = r->bad ? NULL : memchr(r->p, 0, qt_left(r));
     if (nul == NULL) {
@@ -85,9 +85,10 @@ static inline struct qt_span qt_take_rest(struct qt_reading *r)
     return s;
 }
 
-/* Values of the binary protocol, as EXECUTE sends parameters ("Binary Protocol Value" in MySQL's protocol manual). */
+/* Values of the binary protocol, as in the parameters of COM_STMT_EXECUTE ("Binary Protocol Value" in MySQL's protocol
+ * manual). */
 
-/* Passes over one value that is not NULL; `type` is the protocol's. What is not there sets `bad`. */
+/* Skips one value that is not NULL. `type` is a field type of the MySQL protocol. Sets `bad` if bytes are missing. */
 void qt_skip_value(struct qt_reading *, unsigned type);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows come nearly sorted: of a log's events by their end, each is a few places from where its start belongs. So each
- * is moved back to its place, at a few compares a row; where that takes too many moves, a natural merge sort does the
- * rest: the ascending runs that are there are merged in pairs, in as many passes as they need. */
+/* Sorts rows that are nearly in order. A log, for example, lists its events by their end, a few places from the order
+ * of their starts. Each row is first moved back to its place, with few comparisons. If this needs too many moves, a
+ * natural merge sort finishes the work: it merges neighbouring ascending runs in pairs until one run is left. */
 #include "base/sort_order.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct keys {
     int n;
 };
 
-static int follows(const struct keys *k, uint32_t a, uint32_t b) /* a belongs behind b */
+static int follows(const struct keys *k, uint32_t a, uint32_t b) /* whether a must come after b */
 {
     for (int i = 0; i < k->n; i++)
         if (k->key[i][a] != k->key[i][b])
@@ -29,7 +29,7 @@ static size_t find_run_end(const struct keys *k, const uint32_t *order, size_t b
     return end < n ? end : n;
 }
 
-/* Merges [a, b) and [b, end) of `from` into the same places of `to`. */
+/* Merges [a, b) and [b, end) of `from` into [a, end) of `to`. */
 static void merge(const struct keys *k, const uint32_t *from, uint32_t *to, size_t a, size_t b, size_t end)
 {
     size_t i = a, j = b, at = a;
@@ -40,7 +40,7 @@ static void merge(const struct keys *k, const uint32_t *from, uint32_t *to, size
     memcpy(to + at, from + j, (end - j) * sizeof *to);
 }
 
-/* Moves rows back one by one while that is cheap; 1 when all are in order. */
+/* Moves rows back one by one as long as that is cheap. Returns 1 if all rows are in order. */
 static int insert_rows(const struct keys *k, uint32_t *order, size_t n)
 {
     const int64_t *first = k->key[0];
@@ -91,7 +91,7 @@ int qt_order_rows(const int64_t *const *keys, int n_keys, size_t n, uint32_t *or
     return 1;
 }
 
-/* Rows of growing columns in another order: each column is gathered into memory of its own, which replaces the old. */
+/* Reorders the rows of growing columns. Each column is copied into new memory, which replaces the old memory. */
 static int permute_valid(struct qt_column *c, const uint32_t *order)
 {
     if (c->valid == NULL)
@@ -106,8 +106,8 @@ static int permute_valid(struct qt_column *c, const uint32_t *order)
     return QT_OK;
 }
 
-/* Gathers texts. Short ones are copied 16 bytes at a time, into what the next one overwrites, as far as both ends
- * allow. */
+/* Copies the texts in the new order. Short texts are copied 16 bytes at a time if both buffers have room. The next text
+ * overwrites the excess bytes. */
 static void gather(const struct qt_column *c, const uint32_t *order, char *data, int32_t *offsets)
 {
     size_t from_safe = qt_buffer_size(c->data), to_safe = qt_buffer_size(data);
@@ -166,7 +166,7 @@ int qt_columns_permute(struct qt_columns *cols, const uint32_t *order)
     for (int32_t i = 0; i < cols->n; i++) {
         struct qt_column *c = &cols->col[i];
         if (c->failed || c->rows == 0 || c->nulls == c->rows)
-            continue; /* nothing in it to move; a failure is reported when the batch is finished */
+            continue; /* no values to move; qt_columns_finish reports failures */
         int code = permute_valid(c, order);
         if (code == QT_OK)
             code = c->type == 'u' || c->type == 'z' ? permute_bytes(c, order) : permute_values(c, order);

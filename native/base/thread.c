@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stack below the least that the system allows becomes that least. */
+/* If the stack size is below the system's minimum, the minimum is used. */
 #include "base/thread.h"
 
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The versions of the libraries that this extension runs with: those inside a wheel, or the system's. */
+/* The versions of the libraries that this extension uses. A wheel contains its own libraries; other builds use the
+ * system's. */
 #include <lzma.h>
 #include <mysql.h>
 #include <openssl/crypto.h>
@@ -14,8 +15,8 @@ int qt_library_versions(char *out, size_t size)
 {
     int n = snprintf(out, size,
                      "MariaDB Connector/C %s\n"
-                     "%s\n" /* OpenSSL says its name itself */
-                     "%s\n" /* so does libpcap */
+                     "%s\n" /* OpenSSL's version text already contains its name */
+                     "%s\n" /* libpcap's version text already contains its name */
                      "zlib %s\n"
                      "Zstandard %s\n"
                      "liblzma %s\n",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native part as Python sees it: one module for each kind of object that querytape.h declares."""
+"""Python bindings of the native part. Each module wraps one kind of object from querytape.h."""

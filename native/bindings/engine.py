@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drive the native replay engine: sessions and events in, outcomes out, all as Arrow streams."""
+"""Drive the native replay engine. Sessions and events go in and outcomes come out, all as Arrow streams."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .streams import Stream, stream_pointer
 
 
 class State(IntEnum):
-    """Progress of a run: enum qt_engine_state."""
+    """Progress of a run, see enum qt_engine_state."""
 
     NEW = 0
     OPENING = 1
@@ -26,7 +26,7 @@ class State(IntEnum):
 
 
 class EndedBy(IntEnum):
-    """Reason why the engine stopped by itself: enum qt_ended_by."""
+    """Reason why the engine stopped by itself, see enum qt_ended_by."""
 
     NOTHING = 0
     ERRORS = 1
@@ -36,10 +36,10 @@ class EndedBy(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions(PlainEngineOptions):
-    """Options of one replay. Each is explained in schemas/names.toml.
+    """Options of one replay. schemas/names.toml explains each option.
 
-    `accounts` are pairs (user, password); sessions name them by their place. `read_target` answers reads outside
-    transactions, from the same data.
+    `accounts`: pairs (user, password); sessions refer to an account by its index. `read_target`: a second server with
+    the same data that answers reads outside transactions.
     """
 
     accounts: tuple[tuple[str, str | None], ...] = ()
@@ -48,7 +48,7 @@ class EngineOptions(PlainEngineOptions):
 
 @dataclass(frozen=True)
 class EngineStats(EngineCounts):
-    """Counters and quantiles as `struct qt_engine_stats` gives them; quantiles are None where nothing was measured."""
+    """Counters and quantiles of `struct qt_engine_stats`. A quantile is None if nothing was measured."""
 
     sessions_open: int
     queued_bytes: int
@@ -67,17 +67,18 @@ class EngineStats(EngineCounts):
     ended_by: EndedBy
 
 
-# Quantiles of the whole run's lateness, None where there is none: of the tool's own share, and of the timer probes.
+# Lateness quantiles over the whole run: lateness caused by querytape, and lateness of the timer probes. None if
+# unknown.
 LATENESS = ("tool_p50_ns", "tool_p99_ns", "tool_p999_ns", "probe_p50_ns", "probe_p99_ns", "probe_p999_ns")
 
 
 def _text(value: str) -> Any:
-    """Return a text of C's, which lives as long as what is returned."""
+    """Return a C string that lives as long as the returned object."""
     return ffi.new("char[]", value.encode("utf-8", "surrogateescape"))
 
 
 def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
-    """Set the plain fields of a C struct; `keep` holds what they point to."""
+    """Set the plain fields of a C struct. `keep` collects the objects that its pointers refer to."""
     for name, value in vars(options).items():
         number = NONES.get(name) if value is None else CHOICES[name][value] if name in CHOICES else value
         if isinstance(number, str):
@@ -88,7 +89,7 @@ def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
 
 
 class Engine:
-    """One replay. `feed` may run in a thread of its own; every call releases the interpreter while it waits in C."""
+    """One replay. `feed` may run in a separate thread. Each call releases the interpreter lock while it waits in C."""
 
     def __init__(self, options: EngineOptions) -> None:
         error = ffi.new("struct qt_error *")
@@ -118,15 +119,15 @@ class Engine:
 
     @property
     def _open(self) -> Any:
-        """Return the engine in C. Raises ValueError once it is closed."""
+        """The C engine. Raises ValueError after `close`."""
         if self._engine == ffi.NULL:
             raise ValueError("the engine is closed")
         return self._engine
 
     def sessions(self, source: Any) -> None:
-        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns.
+        """Pass all sessions from an object with `__arrow_c_stream__`. Raises NativeFault if the columns are wrong.
 
-        Where the engine follows, more may come while it runs, from the thread that feeds.
+        If the engine follows a growing tape, the feeding thread may add more sessions during the run.
         """
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
@@ -134,32 +135,32 @@ class Engine:
         del keep
 
     def start(self) -> None:
-        """Start the engine's threads; returns at once. Raises NativeFault where there is no thread for it."""
+        """Start the threads of the engine and return immediately. Raises NativeFault if a thread cannot be created."""
         error = ffi.new("struct qt_error *")
         check(lib.qt_engine_start(self._open, error), error)
 
     def go(self, zero_ns: int) -> None:
-        """Let the run's zero be at this time of CLOCK_MONOTONIC, where the engine `holds` and is READY.
+        """Set the start of the run to a time of CLOCK_MONOTONIC. Requires the option `holds` and the state READY.
 
-        Raises NativeFault where it is neither, was told before, or the time is past or too near.
+        Raises NativeFault if the engine is in another state, the start is already set, or the time is past or too near.
         """
         error = ffi.new("struct qt_error *")
         check(lib.qt_engine_go(self._open, zero_ns, error), error)
 
     def feed(self, source: Any) -> None:
-        """Take planned events until the stream ends; blocks while the memory budget is full."""
+        """Pass planned events until the stream ends. Blocks while the memory budget is full."""
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
         check(lib.qt_engine_feed(self._open, stream, error), error)
         del keep
 
     def feed_end(self) -> None:
-        """Tell the engine that the plan has ended."""
+        """Mark the end of the plan."""
         error = ffi.new("struct qt_error *")
         check(lib.qt_engine_feed_end(self._open, error), error)
 
     def outcomes(self, slice_ns: int) -> Stream:
-        """Return a stream of outcomes that ends after about `slice_ns`, or with the run."""
+        """Return a stream of outcomes that ends after about `slice_ns`, or at the end of the run."""
 
         def fill(out: Any) -> None:
             error = ffi.new("struct qt_error *")
@@ -168,7 +169,7 @@ class Engine:
         return Stream(fill, self)
 
     def session_results(self) -> Stream:
-        """Return a stream of one row a session, after the end of the run. Raises NativeFault before it."""
+        """Return a stream with one row per session. Raises NativeFault before the end of the run."""
 
         def fill(out: Any) -> None:
             error = ffi.new("struct qt_error *")
@@ -177,27 +178,30 @@ class Engine:
         return Stream(fill, self)
 
     def stats(self) -> EngineStats:
-        """Return counters; the interval's quantiles are those since the previous call."""
+        """Return the counters. The interval quantiles cover the time since the previous call."""
         return self._stats(lib.qt_engine_stats)
 
     def peek(self) -> EngineStats:
-        """Return counters as `stats` does, but without the interval's quantiles, whose interval goes on."""
+        """Return the counters like `stats`, but without interval quantiles. The current interval continues."""
         return self._stats(lib.qt_engine_peek)
 
     def meters(self) -> Meters:
-        """Return histograms of the run so far by class and cause, and errors by number."""
+        """Return histograms by statement kind and lateness cause, and error counts by number, for the run so far."""
         return read_meters(self._open)
 
     def slowest(self, most: int) -> list[DigestTime]:
-        """Return up to `most` digests on which the target has spent most time so far, the most first."""
+        """Return up to `most` digests with the longest total service time so far, longest first."""
         return read_slowest(self._open, most)
 
     def doing(self) -> list[Doing]:
-        """Return what each open session is doing."""
+        """Return the current activity of each open session."""
         return read_doing(self._open)
 
     def due(self) -> int | None:
-        """Return how many of the events fed are due by now, to within a 2048th of the run; None where none is due."""
+        """Return the number of fed events that are due by now, with a precision of 1/2048 of the run.
+
+        Returns None if the pace gives events no due time.
+        """
         found = int(lib.qt_engine_due(self._open))
         return None if found < 0 else found
 
@@ -215,17 +219,24 @@ class Engine:
         return EngineStats(**values)
 
     def set_speed(self, factor: float) -> None:
-        """Let due times come `factor` times as fast as planned from now on. Raises NativeFault where nothing is due."""
+        """Change the speed from now on. `factor` is relative to the planned speed.
+
+        Raises NativeFault if the factor is out of range or the pace gives events no due time.
+        """
         error = ffi.new("struct qt_error *")
         check(lib.qt_engine_set_speed(self._open, factor, error), error)
 
     def stop(self, how: int = 1) -> None:
-        """Stop; 1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""
+        """Stop the run.
+
+        - 1: send no more events, and wait for answers during the drain time
+        - 2: cut all connections now
+        """
         if self._engine != ffi.NULL:
             lib.qt_engine_stop(self._engine, how)
 
     def close(self) -> None:
-        """Free the engine; ends what still runs."""
+        """Free the engine. Ends a run that is still active."""
         if self._engine != ffi.NULL:
             lib.qt_engine_free(self._engine)
             self._engine = ffi.NULL

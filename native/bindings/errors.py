@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turn errors of the native part into Python exceptions."""
+"""Turn error codes of the native part into Python exceptions."""
 
 from typing import Any
 
 from ...common.errors import NativeFault
 from .._querytape import ffi, lib
 
-NO_PERMISSION: int = lib.QT_EACCES  # this process lacks the right
+NO_PERMISSION: int = lib.QT_EACCES  # this process lacks a privilege
 
 
 def text_of(chars: Any) -> str:
-    """Return a C string as text; bytes that are not UTF-8 as \\xNN."""
+    r"""Return a C string as text. Bytes that are not UTF-8 become \xNN."""
     return bytes(ffi.string(chars)).decode("utf-8", "backslashreplace")
 
 
@@ -21,7 +21,7 @@ def check(code: int, error: Any) -> None:
 
 
 def check_code(code: int) -> None:
-    """Raise unless `code` is QT_OK, for functions that give no message. Raises MemoryError, NativeFault."""
+    """Raise unless `code` is QT_OK. For functions without an error message. Raises MemoryError or NativeFault."""
     if code == lib.QT_ENOMEM:
         raise MemoryError
     if code:

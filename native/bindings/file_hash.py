@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XXH3-128, several times as quick as SHA-256: tells that two files are the same, not that nobody made them so."""
+"""XXH3-128 hashes, several times faster than SHA-256. They detect equal files but do not protect against forgery."""
 
 from .._querytape import ffi, lib
 from .errors import check
 
 
 class FileHash:
-    """The hash of bytes that are added in their order, as hashlib's."""
+    """An incremental hash with the interface of hashlib."""
 
     def __init__(self) -> None:
         made = lib.qt_file_hash_new()
@@ -15,11 +15,10 @@ class FileHash:
         self._state = ffi.gc(made, lib.qt_file_hash_free)
 
     def update(self, block: bytes | bytearray | memoryview) -> None:
-        """Add bytes."""
         lib.qt_file_hash_add(self._state, ffi.from_buffer(block), len(block))
 
     def hexdigest(self) -> str:
-        """Return the hash of what was added so far: 32 hexadecimal digits, as `xxhsum -H2` prints them."""
+        """Return the hash of all bytes so far: 32 hexadecimal digits, in the format of `xxhsum -H2`."""
         out = ffi.new("char[33]")
         lib.qt_file_hash_hex(self._state, out)
         text = ffi.string(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse statements: the tables that they name, columns by role, joins."""
+"""Parse statements into their tables, their columns by role, and their joins."""
 
 from typing import Any, Literal, get_args
 
@@ -12,12 +12,17 @@ WANTED: tuple[Wanted, ...] = get_args(Wanted)
 
 
 def parse_statements(source: Any, wanted: Wanted = "parts") -> Stream:
-    """Return the parts of statements (id BIGINT, statement BLOB, digest VARCHAR) as rows.
+    """Return the parts of statements as rows. The input columns are id BIGINT, statement BLOB and digest VARCHAR.
 
-    native/grammar/stream.c has the columns. Each is read with the SQL mode of its session, which its digest shows.
-    `wanted`: all parts; or the values that show which rows are written or locked (keys); or those that show which rows
-    a statement about one table can read or write, and its LIMIT (rows). The last two read a fourth column, params BLOB.
-    `source` is anything with `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
+    native/grammar/stream.c lists the output columns. Each statement is parsed with the SQL mode of its session, which
+    follows from its digest.
+
+    - `wanted` = "parts": all parts
+    - `wanted` = "keys": values that identify the rows that a statement writes or locks
+    - `wanted` = "rows": values that identify the rows that a statement on one table can read or write, and its LIMIT
+
+    The modes keys and rows read a fourth column, params BLOB. `source` is any object with `__arrow_c_stream__` and
+    64-bit offsets. It is read once. Raises NativeFault.
     """
     pointer, alive = stream_pointer(source)
 

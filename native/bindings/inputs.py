@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at files before they are read; open pipes once, and keep what was looked at for the reader."""
+"""Inspect files before they are read. Pipes are opened once, and their inspected bytes are kept for the reader."""
 
 import os
 import stat
@@ -14,19 +14,19 @@ from .errors import check
 
 HEAD_BYTES = 64 << 10
 STDIN = "-"
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0")  # gzip, zstd, xz
+PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0")  # magic bytes of gzip, zstd, xz
 Paths = Sequence[str | Path]
 
 
 class Pipe(str):
-    """The name of what can be read only once: a pipe, a FIFO, a device, or "-" for standard input.
+    """The name of an input that can be read only once: a pipe, FIFO, device, or "-" for standard input.
 
-    It is opened when its first bytes are looked at, and given as it is to the reader that goes on with it; else the
-    reader opens it.
+    The input is opened when its first bytes are inspected. The open handle then passes to the reader. An input that was
+    not inspected is opened by the reader.
     """
 
     def __new__(cls, name: str) -> "Pipe":
-        """Make one that is not opened yet."""
+        """Create a pipe that is not open yet."""
         made = super().__new__(cls, name)
         made._handle = None
         return made
@@ -34,13 +34,13 @@ class Pipe(str):
     _handle: Any
 
     def open(self) -> Any:
-        """Return the `struct qt_input *`, opened now where it was not. Raises NativeFault."""
+        """Return the `struct qt_input *` and open it if needed. Raises NativeFault."""
         if self._handle is None:
             self._handle = _open(self)
         return self._handle
 
     def take(self) -> Any:
-        """Return what was opened, or NULL; from now on it is the caller's."""
+        """Return the open handle or NULL, and pass its ownership to the caller."""
         handle = self._handle
         self._handle = None
         if handle is None:
@@ -50,20 +50,20 @@ class Pipe(str):
 
 
 def as_input(name: str) -> str:
-    """Return the name as a Pipe where it is none of a regular file."""
+    """Return the name, as a Pipe unless it names a regular file."""
     if isinstance(name, Pipe):
         return name
     try:
         regular = name != STDIN and stat.S_ISREG(Path(name).stat().st_mode)
     except OSError:
-        regular = True  # who opens it tells why it cannot be
+        regular = True  # the reader reports why it cannot be opened
     return name if regular else Pipe(name)
 
 
 def head(path: str | Path, room: int = HEAD_BYTES) -> bytes:
-    """Return up to `room` first bytes of a file, uncompressed; of a Pipe its reader gets them again.
+    """Return up to `room` first bytes of a file, uncompressed. A Pipe keeps the bytes for its reader.
 
-    Raises NativeFault where it cannot be read.
+    Raises NativeFault if the file is unreadable.
     """
     handle = path.open() if isinstance(path, Pipe) else _open(path)
     out = ffi.new("char[]", room)
@@ -74,18 +74,18 @@ def head(path: str | Path, room: int = HEAD_BYTES) -> bytes:
 
 
 def heads(paths: Paths, room: int) -> list[tuple[str | Path, bytes]]:
-    """Return each file that can be looked at now with its first bytes: all but the pipes behind the first file.
+    """Return the first bytes of each file that can be inspected now. Pipes after the first file are omitted.
 
-    Who fills those may wait until the files before them are read. Raises NativeFault.
+    The writer of such a pipe may wait until earlier files are read. Raises NativeFault.
     """
     return [(path, head(path, room)) for place, path in enumerate(paths) if place == 0 or not isinstance(path, Pipe)]
 
 
 def unpack(path: str | Path, out: int = -1, quote: str = "") -> int:
-    """Write a file's bytes, uncompressed, to the descriptor `out` (-1: nowhere); return how long its longest line is.
+    """Write the uncompressed bytes of a file to the descriptor `out` (-1: nowhere).
 
-    With a `quote` it is the longest record, in which a newline between quotes ends nothing. A Pipe is read to its end.
-    Raises NativeFault where it cannot be read, or is damaged.
+    Returns the length of the longest line. With `quote`, returns the length of the longest record; a newline inside
+    quotes does not end a record. A Pipe is read to its end. Raises NativeFault if the file is unreadable or damaged.
     """
     handle = ffi.gc(path.take(), lib.qt_input_close) if isinstance(path, Pipe) else ffi.NULL
     if handle == ffi.NULL:
@@ -97,20 +97,20 @@ def unpack(path: str | Path, out: int = -1, quote: str = "") -> int:
 
 
 def rewrite_csv(path: str | Path, out: int, separator: str, quote: str = "") -> None:
-    """Write CSV whose values have escapes of backslashes to the descriptor `out`: commas, double quotes, no escapes.
+    r"""Rewrite CSV with backslash escapes to the descriptor `out`, with commas and double quotes and without escapes.
 
-    NULL is `\\N`, or NULL without quotes; it is written as nothing. Raises NativeFault where the file cannot be read,
-    or a value continues after its closing quote: the message names the line.
+    NULL is `\N` or an unquoted NULL in the input, and an empty value in the output. Raises NativeFault if the file is
+    unreadable or a value continues after its closing quote. The message contains the line.
     """
     handle, error = _open(path), ffi.new("struct qt_error *")
     check(lib.qt_input_rewrite_csv(handle, out, separator.encode(), quote.encode() or b"\0", error), error)
 
 
 def plain_file(path: str | Path, folder: Path) -> str:
-    """Return the name of a file with this one's bytes, for programs that know neither pipes nor packed files.
+    """Return the name of a plain file with the same bytes, for programs without support for pipes or compression.
 
-    It is the file itself, a link to one whose name is not UTF-8, or a copy in `folder`. Raises NativeFault where it
-    cannot be read.
+    Returns the file itself, a link if the name is not UTF-8, or a copy in `folder`. Raises NativeFault if the file is
+    unreadable.
     """
     if not isinstance(path, Pipe):
         with Path(path).open("rb") as file:
@@ -130,7 +130,7 @@ def plain_file(path: str | Path, folder: Path) -> str:
 
 
 class CPaths:
-    """File names as C arrays, alive as long as this object. Pipes that are open go over to the reader."""
+    """File names as C arrays that live as long as this object. Open pipes pass to the reader."""
 
     def __init__(self, paths: Paths) -> None:
         self._texts = [ffi.new("char[]", c_path(path)) for path in paths]
@@ -140,7 +140,7 @@ class CPaths:
 
 
 def c_path(path: str | Path) -> bytes:
-    """Return a path as the file system has it."""
+    """Return a path in the encoding of the file system."""
     return os.fsencode(path)
 
 

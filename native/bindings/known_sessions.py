@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pass sessions that were open before a capture to a reader, which begins them with their state."""
+"""Pass sessions that were open before a capture to a reader, so that the reader starts with their state."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .errors import check_code
 
 
 class KnownSessions:
-    """Sessions as their server describes them; a reader takes them over. Raises MemoryError, NativeFault."""
+    """Sessions as described by their server. A reader takes ownership of them. Raises MemoryError or NativeFault."""
 
     def __init__(self) -> None:
         self._sessions = lib.qt_open_sessions_new()
@@ -25,7 +25,10 @@ class KnownSessions:
         charset: str | None = None,
         reading: int = 0,
     ) -> None:
-        """Add a session; thread ids ascend. `host`: its client's address, None = any. `reading`: of quotes."""
+        """Add a session, in ascending order of thread ids.
+
+        `host`: address of the client, or None for any address. `reading`: flags for the reading of quotes.
+        """
         texts = [
             ffi.NULL if text is None else ffi.new("char[]", text.encode("utf-8", "replace"))
             for text in (host, user, db, charset)
@@ -36,15 +39,18 @@ class KnownSessions:
         check_code(lib.qt_open_sessions_add(self._sessions, facts))
 
     def add_statement(self, id_: int, text: bytes) -> None:
-        """Add a statement of the session that was added last: one prepared in the protocol by its id, another by -1."""
+        """Add a statement to the session that was added last.
+
+        `id_`: id of a statement prepared in the protocol, or -1 for other statements.
+        """
         check_code(lib.qt_open_sessions_add_statement(self._sessions, id_, text, len(text)))
 
     def give_to(self, reader: Any) -> None:
-        """Give them to a reader, before its first part."""
+        """Pass the sessions to a reader before its first part."""
         sessions, self._sessions = self._sessions, ffi.NULL
         lib.qt_reader_set_open_sessions(reader, sessions)
 
     def close(self) -> None:
-        """Free them where no reader has them."""
+        """Free the sessions if no reader has taken them."""
         lib.qt_open_sessions_free(self._sessions)
         self._sessions = ffi.NULL

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read what a run does while it goes on.
+"""Read the metrics of a running replay.
 
-Histograms by class and cause, errors by number, time by digest, and what each session is doing.
+The metrics are histograms by kind and cause, errors by number, time by digest, and the activity of each session.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,19 @@ from typing import Any
 from ...schemas.names import LATENESS
 from .._querytape import ffi, lib
 
-# Bounds of the histograms.
+# Upper bounds of the histogram buckets.
 BOUNDS_NS = tuple(1 << (lib.QT_METER_FIRST + place) for place in range(lib.QT_METER_BOUNDS))
-# Names of enum qt_kind and enum qt_lateness, in their order.
+# Names of enum qt_kind and enum qt_lateness, in the order of their values.
 KINDS = ("read", "write", "other")
 CAUSES = tuple(LATENESS)
 
 
 @dataclass(frozen=True)
 class Meter:
-    """Counts of durations: `below` each of BOUNDS_NS, `count` in all, `sum_ns` of all together."""
+    """A histogram of durations.
+
+    `below`: cumulative counts for each bound in BOUNDS_NS. `count`: all durations. `sum_ns`: their total.
+    """
 
     below: tuple[int, ...]
     count: int
@@ -29,9 +32,11 @@ class Meter:
 
 @dataclass(frozen=True)
 class Meters:
-    """What `struct qt_engine_meters` holds. `service`: by kind; `late`: sent less due; `delay`: its parts by cause.
+    """The metrics of `struct qt_engine_meters`.
 
-    `errors`: how many by number; `errors_elsewhere`: of further numbers. `last_due_ns`: of what was fed.
+    `service`: service time by statement kind. `late`: lateness (send time minus due time). `delay`: parts of the
+    lateness by cause. `errors`: counts by error number. `errors_elsewhere`: errors with further numbers. `last_due_ns`:
+    due time of the last event that was fed.
     """
 
     service: Mapping[str, Meter]
@@ -44,9 +49,10 @@ class Meters:
 
 @dataclass(frozen=True)
 class DigestTime:
-    """What one digest has cost so far; `struct qt_digest_time`.
+    """The service time of one digest so far, see `struct qt_digest_time`.
 
-    `unsure_ns`: how much more `sum_ns` may be; only on tapes of thousands of digests, which are not all kept in memory.
+    `unsure_ns`: possible missing part of `sum_ns`. It is above 0 only on tapes with thousands of digests, because not
+    all of them fit into memory.
     """
 
     digest: str
@@ -58,10 +64,11 @@ class DigestTime:
 
 @dataclass(frozen=True)
 class Doing:
-    """What an open session is doing; `struct qt_doing`.
+    """The activity of an open session, see `struct qt_doing`. None means that a value does not apply.
 
-    `seq`: of its last event that was begun; `connection`: its id on the target; `table`: whose commits the event waits
-    for, and `commit`: which is not done; None = there is none. `asleep`: it does not wait for the target's answer.
+    `seq`: its last started event. `connection`: its connection id on the target. `table`: the event waits for commits
+    on this table. `commit`: number of the first unfinished commit of the table, or 0 without a table. `asleep`: the
+    session is not waiting for an answer.
     """
 
     session: int
@@ -73,7 +80,7 @@ class Doing:
 
 
 def read_doing(engine: Any) -> list[Doing]:
-    """Return what each open session is doing; `engine` is C's."""
+    """Return the activity of each open session. `engine`: the C engine."""
     most = lib.qt_engine_doing(engine, ffi.NULL, 0)
     found = ffi.new("struct qt_doing[]", max(most, 1))
     n = min(lib.qt_engine_doing(engine, found, most), most)
@@ -88,14 +95,14 @@ def read_doing(engine: Any) -> list[Doing]:
 
 
 def read_slowest(engine: Any, most: int) -> list[DigestTime]:
-    """Return up to `most` digests with the most service time, the most first; `engine` is C's."""
+    """Return up to `most` digests with the longest total service time, longest first. `engine`: the C engine."""
     found = ffi.new("struct qt_digest_time[]", max(most, 1))
     n = lib.qt_engine_slowest(engine, found, most)
     return [DigestTime(f"{one.digest:016x}", one.count, one.sum_ns, one.max_ns, one.unsure_ns) for one in found[0:n]]
 
 
 def read_meters(engine: Any) -> Meters:
-    """Return an engine's meters; `engine` is C's."""
+    """Return the metrics of an engine. `engine`: the C engine."""
     found = ffi.new("struct qt_engine_meters *")
     lib.qt_engine_meters(engine, found)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start and stop the native null server, which answers anything at once: for measuring the replayer itself."""
+"""Start and stop the native null server, which answers every command immediately. It measures the replayer itself."""
 
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +10,7 @@ from .errors import check
 
 
 class NullServer:
-    """Listens on a free `port` of the loopback, or on a unix socket; `delay_ns` before each answer."""
+    """A server on a free local `port` or on a unix socket. `delay_ns`: wait before each answer."""
 
     def __init__(self, socket: Path | None = None, threads: int = 1, delay_ns: int = 0) -> None:
         error = ffi.new("struct qt_error *")
@@ -30,10 +30,10 @@ class NullServer:
 
     @property
     def answers(self) -> int:
-        """Number of answers so far."""
+        """Number of answers that the server has sent so far."""
         return 0 if self._server == ffi.NULL else int(lib.qt_null_answers(self._server))
 
     def close(self) -> None:
-        """End its connections and threads."""
+        """End all connections and threads of the server."""
         lib.qt_null_stop(self._server)
         self._server = ffi.NULL

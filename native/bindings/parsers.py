@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the native parsers: one function for each kind of input, each returning a Reader.
+"""Open the native parsers. Each function handles one kind of input and returns a Reader.
 
-`paths` form one tape, in the order given; "-" is standard input. `timezone_ns`: the zone of the log's local
-times; None = the zone that the log shows, else UTC. `max_event`: bytes of one event that are kept at most, the rest is
-cut and marked; 0 = 1100 MiB. Nothing but the first bytes of a file is read before a part is
-pulled. Every function raises NativeFault where a file cannot be opened or is not of its kind.
+`paths` form one tape in the given order; "-" is standard input. `timezone_ns`: zone of local times in the log. None
+means the zone shown in the log, else UTC. `max_event`: maximum bytes to keep of an event. The rest is cut and the event
+is marked; 0 means 1100 MiB.
+
+Before the first part is pulled, only the first bytes of a file are read. Every function raises NativeFault if a file
+cannot be opened or is of another kind.
 """
 
 import os
@@ -24,9 +26,9 @@ from .streams import Stream, stream_pointer
 
 @dataclass(frozen=True)
 class Follow:
-    """The last path is followed as `tail -F` does, until Reader.stop: then what it holds is read.
+    """Options to follow the last path like `tail -F` until Reader.stop. The reader then reads the rest of the file.
 
-    `part_s`: seconds after which a part is closed. `from_end`: skip the present content of the file.
+    `part_s`: seconds after which a part is closed. `from_end`: skip the current content of the file.
     """
 
     part_s: float = 5.0
@@ -54,19 +56,19 @@ def open_server_audit(
     max_event: int = 0,
     follow: Follow | None = None,
 ) -> Reader:
-    """Return a reader of logs of MariaDB's server_audit plugin; `limit`: its server_audit_query_log_limit, in bytes."""
+    """Return a reader of MariaDB server_audit logs. `limit`: server_audit_query_log_limit of the server in bytes."""
     return _open_log(lib.qt_server_audit_open, paths, timezone_ns, limit, max_event=max_event, follow=follow)
 
 
 def open_binlog(
     paths: Paths, timezone_ns: Zone | None = None, max_event: int = 0, follow: Follow | None = None
 ) -> Reader:
-    """Return a reader of mysqlbinlog's output. Most of its events have a SET TIMESTAMP, which needs no time zone."""
+    """Return a reader of mysqlbinlog output. Most events have a SET TIMESTAMP, which needs no time zone."""
     return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
 def open_proxysql(paths: Paths, max_event: int = 0, follow: Follow | None = None) -> Reader:
-    """Return a reader of ProxySQL's events logs in their binary format (mysql-eventslog_format=1)."""
+    """Return a reader of ProxySQL events logs in binary format (mysql-eventslog_format=1)."""
     return _open_log(lib.qt_proxysql_open, paths, None, max_event=max_event, follow=follow)
 
 
@@ -80,11 +82,11 @@ def open_packets(
     keylog: str | None = None,
     keylog_grows: bool = False,
 ) -> Reader:
-    """Return a reader of capture files (pcap, pcapng), or of a network interface where no path is given.
+    """Return a reader of capture files (pcap, pcapng), or of a network interface if there are no paths.
 
-    `ports`: of the servers. `ring_bytes`: how many bytes of packets wait for the parser at most. `part_s`: seconds that
-    a live part gathers. `user`: the account that root becomes once the interface is open. `keylog`: file of TLS
-    secrets; `keylog_grows`: they may come after the packets, so connections wait for them.
+    `ports`: server ports. `ring_bytes`: maximum bytes of packets that wait for the parser. `part_s`: seconds per part
+    of a live capture. `user`: account to switch to from root after the interface is open. `keylog`: file with TLS
+    secrets. `keylog_grows`: secrets may arrive after the packets, so connections wait for them.
     """
     options = ffi.new("struct qt_packets_options *")
     c_ports = ffi.new("int32_t[]", list(ports))
@@ -99,14 +101,14 @@ def open_packets(
 
 
 class LiveFilter(NamedTuple):
-    """The filter of a live capture for libpcap. `ports_only`: it passes no packets in tunnels and no fragments."""
+    """The libpcap filter of a live capture. `ports_only`: it passes neither packets in tunnels nor IP fragments."""
 
     text: str
     ports_only: bool
 
 
 def live_filter(link: int, ports: Sequence[int]) -> LiveFilter:
-    """Return the filter of a live capture. `link`: the DLT_ number of the link layer."""
+    """Return the libpcap filter of a live capture. `link`: DLT_ number of the link layer."""
     size = 4096 + 512 * len(ports)
     out, ports_only, error = ffi.new("char[]", size), ffi.new("int32_t *"), ffi.new("struct qt_error *")
     c_ports = ffi.new("int32_t[]", list(ports))
@@ -117,10 +119,10 @@ def live_filter(link: int, ports: Sequence[int]) -> LiveFilter:
 
 
 def open_rows(relation: Any, resources: ExitStack) -> Reader:
-    """Return a reader of anything with `__arrow_c_stream__` that has the columns of `qt_rows_source_open`.
+    """Return a reader of any object with `__arrow_c_stream__` and the columns of `qt_rows_source_open`.
 
-    `resources` (the relation's connection, its files) become the reader's and are closed with it; where this raises
-    they stay the caller's.
+    The reader takes ownership of `resources` (database connection, files) and closes them. After an error they stay
+    with the caller.
     """
     pointer, capsule = stream_pointer(relation)
     reader = Reader(lambda error: lib.qt_rows_source_open(pointer, error))
@@ -130,10 +132,11 @@ def open_rows(relation: Any, resources: ExitStack) -> Reader:
 
 
 class Lines:
-    """Objects of JSON in files, and lines that are none: a table with `line`, `file` and `place`, its line in the file.
+    """A table of the JSON objects in files, with columns `line`, `file` and `place` (line number in the file).
 
-    An object may take several lines; of several in one line each has a place of its own. Brackets and commas of an
-    array around objects are left out. Raises NativeFault where a file cannot be opened.
+    Lines that are not JSON objects are also rows. An object may span several lines. Several objects in one line get
+    separate places. Brackets and commas of an array around objects are skipped. Raises NativeFault if a file cannot be
+    opened.
     """
 
     def __init__(self, paths: Paths) -> None:
@@ -151,7 +154,7 @@ class Lines:
         check(lib.qt_lines_stream(self._lines, out, error), error)
 
     def close(self) -> None:
-        """Free the lines and their streams."""
+        """Free the lines and their Arrow stream."""
         self.stream.close()
         if self._lines != ffi.NULL:
             lib.qt_lines_close(self._lines)
@@ -159,9 +162,9 @@ class Lines:
 
 
 def slowlog_first_time(path: str | Path) -> int:
-    """Return when the first event of a slow log ended, in nanoseconds since the epoch.
+    """Return the end time of the first event in a slow log, in nanoseconds since the epoch.
 
-    Raises NativeFault where the file has no event with a time.
+    Raises NativeFault if no event in the file has a time.
     """
     error = ffi.new("struct qt_error *")
     out = ffi.new("int64_t *")
@@ -177,7 +180,7 @@ def _open_log(
     max_event: int = 0,
     follow: Follow | None = None,
 ) -> Reader:
-    """Call one of the C functions that take paths and `struct qt_log_options *`."""
+    """Call a C function that takes paths and `struct qt_log_options *`."""
     options = ffi.new("struct qt_log_options *")
     options.has_timezone = timezone_ns is not None
     changes = timezone_ns if isinstance(timezone_ns, tuple) else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watch a native stream of events while DuckDB reads it: what it holds, without reading it again."""
+"""Collect properties of a native event stream while DuckDB reads it, without a second read."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,10 @@ from .streams import Stream
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What was read from a stream. `known`: the places of the columns that hold any value.
+    """Properties of the rows that were read. `known`: indexes of the columns with at least one value.
 
-    Of events alone: `first_ns`, `last_ns`, their earliest start and latest end, and their coarsest precision.
+    The other properties apply to events. `first_ns`: earliest start. `last_ns`: latest end. `precision_ns`: coarsest
+    precision.
     """
 
     rows: int
@@ -23,7 +24,7 @@ class PartFacts:
 
 
 class WatchedStream(Stream):
-    """The same rows as another stream gives; `facts` tells what was read so far."""
+    """A stream with the rows of another stream. `facts` has the properties of the rows read so far."""
 
     def __init__(self, inner: Stream) -> None:
         error, memory = ffi.new("struct qt_error *"), ffi.new("char[]", lib.qt_stream_size())
@@ -38,19 +39,18 @@ class WatchedStream(Stream):
 
     @property
     def facts(self) -> PartFacts:
-        """What was read; not after `close`."""
+        """Properties of the rows read so far. Invalid after `close`."""
         found = lib.qt_counted_stream_facts(self._watch)
         known = frozenset(place for place in range(64) if found.known >> place & 1)
         return PartFacts(found.rows, known, found.first_ns, found.last_ns, found.precision_ns)
 
     def is_empty(self) -> bool:
-        """Return whether there is no row; the first rows are read for it, and stay to be read. Raises NativeFault."""
+        """Return whether the stream has no rows. Reads the first rows ahead and keeps them. Raises NativeFault."""
         error = ffi.new("struct qt_error *")
         check(lib.qt_counted_stream_read_ahead(self._watch, error), error)
         return not self.facts.rows
 
     def close(self) -> None:
-        """Release the stream."""
         super().close()
         lib.qt_counted_stream_free(self._watch)
         self._watch = ffi.NULL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replace values by pseudonyms: of the same shape, equal for equal values, with nothing of the original in them."""
+"""Replace values by pseudonyms. Equal values get equal pseudonyms of the same form, without any original content."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ KEY_BYTES = 16
 
 
 class Pseudonyms:
-    """The pseudonyms of one key of KEY_BYTES bytes; one thread at a time."""
+    """Pseudonyms for one key of KEY_BYTES bytes. Not thread-safe."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
@@ -23,15 +23,21 @@ class Pseudonyms:
 
     @property
     def ambiguous(self) -> int:
-        """Statements so far that sessions may read in several ways, with other values in each: all were replaced."""
+        """Number of statements with several possible readings. The values of each reading were replaced."""
         return int(lib.qt_pseudonyms_ambiguous(self._pseudonyms))
 
     def replace(self, source: Any, kinds: str) -> Stream:
-        """Return the rows of `source` with values replaced, as columns c0, c1, ...
+        """Return the rows of `source` with replaced values, as columns c0, c1, ...
 
-        `kinds` has a letter for each column: l = BIGINT, unchanged; s = BLOB, statements; p = BLOB, parameters (see
-        schemas/params.md); m = VARCHAR, error messages; t = VARCHAR, values. `source` is anything with
-        `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
+        `kinds` has one letter per column:
+
+        - l: BIGINT, unchanged
+        - s: BLOB, statements
+        - p: BLOB, parameters (see schemas/params.md)
+        - m: VARCHAR, error messages
+        - t: VARCHAR, values
+
+        `source` is any object with `__arrow_c_stream__` and 64-bit offsets. It is read once. Raises NativeFault.
         """
         pointer, alive = stream_pointer(source)
 

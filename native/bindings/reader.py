@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read what a native parser finds: events, problems and session facts as Arrow streams; counters; its description."""
+"""Read the results of a native parser.
+
+The results are Arrow streams of events, problems and session properties, counters, and a description of the input.
+"""
 
 import json
 from collections.abc import Callable
@@ -17,12 +20,12 @@ DESCRIPTION_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class ReaderStats:
-    """Counters of a reader, all since it was opened.
+    """Counters of a reader since it was opened.
 
-    `bytes_read` is of the files as they are, `bytes_parsed` uncompressed. `lost`: packets that a live capture dropped.
-    `largest`: bytes of the largest event's texts. `not_understood`: bytes that no event was made of. `first_ns`,
-    `last_ns`: nanoseconds since the epoch, None before the first event. `file`: the number of the file that is being
-    read. `finished`: the last part was taken.
+    `bytes_read`: bytes of the stored files. `bytes_parsed`: the same after decompression. `lost`: packets dropped by a
+    live capture. `largest`: text bytes of the largest event. `not_understood`: bytes that belong to no event.
+    `first_ns` and `last_ns`: nanoseconds since the epoch, None before the first event. `file`: number of the current
+    file. `finished`: the last part was taken.
     """
 
     bytes_read: int
@@ -40,11 +43,13 @@ class ReaderStats:
 
 
 class Reader:
-    """An opened input: `open_reader` is called with a `struct qt_error *` and returns a `struct qt_reader *`.
+    """An open input. `open_reader` receives a `struct qt_error *` and returns a `struct qt_reader *`.
 
-    Raises NativeFault where it returns NULL. `resources` are closed with the reader. `more`: what its opener adds
-    to the description. `at_stop` is called by stop(): it ends what the input comes from, for a reader that waits for a
-    pipe does not see that it shall stop. `ends_by_itself`: that alone ends it, and all that comes until then is read.
+    Raises NativeFault if `open_reader` returns NULL. `resources` are closed with the reader. `more`: extra fields for
+    the description.
+
+    `at_stop` is called by `stop` to end the producer of the input, because a reader that waits for a pipe cannot notice
+    a stop. `ends_by_itself`: `stop` only calls `at_stop`, and the reader reads the rest of the input.
     """
 
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
@@ -58,13 +63,14 @@ class Reader:
             check(error.code, error)
 
     def know_sessions(self, known: KnownSessions) -> None:
-        """Take over sessions that were open before; before the first part."""
+        """Take ownership of sessions that were open before the capture. Call it before the first part."""
         known.give_to(self._reader)
 
     def part(self, max_rows: int, max_bytes: int) -> Stream:
-        """Return the next events sorted by start, as a stream of about so many rows or bytes of statements.
+        """Return a stream of the next events, sorted by start.
 
-        The bounds of the first call hold for all parts. Raises NativeFault.
+        It has about `max_rows` rows or `max_bytes` bytes of statements. The limits of the first call apply to all
+        parts. Raises NativeFault.
         """
 
         def fill(out: Any) -> None:
@@ -74,11 +80,11 @@ class Reader:
         return Stream(fill, self)
 
     def problems(self) -> Stream:
-        """Return the problems found since the last call, as a stream of the tape's `problems` columns."""
+        """Return a stream of the problems found since the last call, with the `problems` columns of a tape."""
         return self._stream(lib.qt_reader_problems)
 
     def sessions(self) -> Stream:
-        """Return facts about sessions that were learnt since the last call, beyond what their events show."""
+        """Return a stream of session properties found since the last call that do not follow from events."""
         return self._stream(lib.qt_reader_sessions)
 
     def _stream(self, take: Callable[[Any, Any, Any], int]) -> Stream:
@@ -89,7 +95,7 @@ class Reader:
         return Stream(fill, self)
 
     def drain_part(self, max_rows: int, max_bytes: int) -> int:
-        """Parse the next part and discard it; return how many rows it had. For measuring the parser alone."""
+        """Parse the next part, discard it, and return its number of rows. Used to measure only the parser."""
         memory = ffi.new("char[]", lib.qt_stream_size())
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         error = ffi.new("struct qt_error *")
@@ -101,7 +107,7 @@ class Reader:
         return int(rows[0])
 
     def stats(self) -> ReaderStats:
-        """Return the counters as they are now; from any thread."""
+        """Return the current counters. Thread-safe."""
         counters = ffi.new("struct qt_reader_stats *")
         lib.qt_reader_stats(self._reader, counters)
         has_times = counters.first_ns <= counters.last_ns
@@ -121,7 +127,7 @@ class Reader:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what only this kind of input knows of itself, as its C source writes it; from any thread."""
+        """Return properties that are specific to this kind of input. Thread-safe."""
         room = ffi.new("char[]", DESCRIPTION_BYTES)
         lib.qt_reader_describe(self._reader, room, DESCRIPTION_BYTES)
         description = json.loads(ffi.string(room).decode("utf-8", "replace"))
@@ -129,13 +135,13 @@ class Reader:
         return {**description, **self.more}
 
     def stop(self) -> None:
-        """End the input at the next event; the parts that were read ahead still come. From any thread."""
+        """End the input at the next event. Parts that were read ahead are still returned. Thread-safe."""
         self.at_stop()
         if not self.ends_by_itself:
             lib.qt_reader_stop(self._reader)
 
     def close(self) -> None:
-        """Free the reader and what it was opened with; no stream of it may be in use."""
+        """Free the reader and its resources. None of its streams may be in use."""
         if self._reader != ffi.NULL:
             lib.qt_reader_close(self._reader)
             self._reader = ffi.NULL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrap Arrow streams made in C as Python objects that DuckDB reads in place of a table."""
+"""Wrap Arrow streams from C as Python objects that DuckDB reads like a table."""
 
 import ctypes
 from collections.abc import Callable
@@ -16,9 +16,9 @@ _capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 class Stream:
-    """An Arrow stream for DuckDB, which asks for it two or three times a query and reads it once.
+    """An Arrow stream for DuckDB. DuckDB requests the stream two or three times per query and reads it once.
 
-    `fill` gets an empty `ArrowArrayStream *` and makes it a stream; `owner` is kept alive as long as this object.
+    `fill` initializes an empty `ArrowArrayStream *`. `owner` is kept alive as long as this object.
     """
 
     def __init__(self, fill: Callable[[Any], None], owner: object) -> None:
@@ -27,7 +27,7 @@ class Stream:
         self._streams: list[Any] = []
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return a new capsule; the memory of its stream stays ours."""
+        """Return a new capsule. This object keeps ownership of the memory of the stream."""
         memory = ffi.new("char[]", lib.qt_stream_size())
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         self._fill(stream)
@@ -35,18 +35,18 @@ class Stream:
         return _new_capsule(int(ffi.cast("uintptr_t", stream)), b"arrow_array_stream", None)
 
     def fill(self, stream: Any) -> None:
-        """Make an empty `ArrowArrayStream *` a stream of these rows; it is the caller's, to be released."""
+        """Initialize an empty `ArrowArrayStream *` with these rows. The caller must release the stream."""
         self._fill(stream)
 
     def close(self) -> None:
-        """Release every stream that was not read to its end."""
+        """Release all streams that were not read to their end."""
         for memory in self._streams:
             lib.qt_stream_release(ffi.cast("struct ArrowArrayStream *", memory))
         self._streams.clear()
 
 
 def stream_pointer(source: Any) -> tuple[Any, object]:
-    """Return (`ArrowArrayStream *`, what keeps it alive) of anything that has `__arrow_c_stream__`."""
+    """Return the `ArrowArrayStream *` of an object with `__arrow_c_stream__`, and an object that keeps it alive."""
     capsule = source.__arrow_c_stream__()
     address = _capsule_pointer(capsule, b"arrow_array_stream")
     return ffi.cast("struct ArrowArrayStream *", address), capsule

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find what each event waits for under the order of commits."""
+"""Find the commits that each event waits for if a replay keeps the order of commits."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -22,14 +22,16 @@ def sweep_commits(
     times: str = "both",
     unknown: bool = False,
 ) -> Stream:
-    """Return session, seq, tape_ns and waits of each event that waits or is waited for; docs/order.md has the rules.
+    """Return session, seq, tape_ns and waits of each event that waits or is waited for.
 
-    `events` is anything with `__arrow_c_stream__`, sorted by lo_ns, session, seq, and is read once;
-    native/sweep/stream.c has its columns. `uses`: digest, table, USE_* of schemas/names.py, by digest.
-    Tables are 0 to `tables` - 1: 0 is all, 1 those that are unknown, 2 the user-level
-    locks. `long_tables`: where a statement took too long to have waited for locks. `exclusive_tables`: which DDL or
-    LOCK TABLES takes whole. `times`: one of TIMES, what is known of an event. `unknown`: an event is about table 1.
-    Raises NativeFault.
+    docs/order.md explains the rules. `events` is any object with `__arrow_c_stream__`, sorted by lo_ns, session, seq.
+    It is read once. native/sweep/stream.c lists its columns. `uses`: tuples (digest, table, USE_* of schemas/names.py),
+    sorted by digest. Table numbers range from 0 to `tables` - 1. Table 0 means all tables, 1 unknown tables, and 2
+    user-level locks.
+
+    `long_tables`: tables with a statement that took too long to be explained by lock waits. `exclusive_tables`: tables
+    that DDL or LOCK TABLES locks completely. `times`: one of TIMES, the known times of an event. `unknown`: some event
+    uses table 1. Raises NativeFault.
     """
     pointer, alive = stream_pointer(events)
     options = ffi.new("struct qt_sweep_options *")

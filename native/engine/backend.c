@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session has one connection, or two of which one is in use: to the target, and to the read target.
+/* A session has one connection to the target and optionally a second connection to the read target. One of the two is
+ * in use at a time.
  *
  *   qt_use_backend ─► session.backend: commands are sent there
- *                  └► session.fd: its socket, which the supervisor may shut down
- */
+ *                  └► session.fd: its socket, which the supervisor may shut down */
 #include "engine/backend.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ const struct qt_engine_options *qt_options_for(const struct qt_session *s)
     return s->backend == &s->backends[1] ? &s->engine->read_target_options : &s->engine->options;
 }
 
-/* The supervisor shuts down the socket on which the session waits: session.fd follows. */
+/* Selects the connection to use. session.fd changes as well, because the supervisor shuts down the socket on which the
+ * session waits. */
 void qt_use_backend(struct qt_session *s, int read_target)
 {
     if (s->backend == &s->backends[read_target])

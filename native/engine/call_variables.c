@@ -14,11 +14,11 @@
 
 struct call {
     struct qt_bytes *set, *call;
-    const char *copied; /* the text is in `call` up to here */
+    const char *copied; /* end of the text that is already copied to `call` */
     int n, named, failed;
 };
 
-/* The argument from `from` to `to`: a variable stays, as does what is empty. */
+/* Handles the argument between `from` and `to`. Variables and empty arguments stay unchanged. */
 static void take_argument(struct call *c, const char *from, const char *to, int tokens, int is_variable)
 {
     char name[40];
@@ -34,7 +34,7 @@ static void take_argument(struct call *c, const char *from, const char *to, int 
     c->copied = to;
 }
 
-/* CALL name[.name] ( : the token behind the parenthesis is next. */
+/* Reads CALL name[.name] and the opening parenthesis. The next token is the first after the parenthesis. */
 static int begins(struct qt_lexer *lexer)
 {
     struct qt_token t;
@@ -46,7 +46,7 @@ static int begins(struct qt_lexer *lexer)
     return t.kind == QT_T_OPEN;
 }
 
-/* The arguments up to the last parenthesis; 1 = it is there, and nothing but a semicolon behind it. */
+/* Reads the arguments up to the closing parenthesis. Returns 1 if it exists and only a semicolon follows. */
 static int take_arguments(struct call *c, struct qt_lexer *lexer)
 {
     struct qt_token t;
@@ -75,7 +75,8 @@ static int take_arguments(struct call *c, struct qt_lexer *lexer)
     return t.kind == QT_T_END && lexer->open_quote == 0;
 }
 
-/* 0, 1 = this reading sees no such CALL, -1 = out of memory. `saw`: what others read differently. */
+/* Parses the text in one reading (sql_mode). Returns 0 on success, 1 if this reading finds no suitable CALL, -1 when
+ * out of memory. */
 static int read_once(struct qt_bytes *set, struct qt_bytes *call, struct qt_lexer *lexer, const char *sql, size_t len)
 {
     struct call c = {.set = set, .call = call, .copied = sql};

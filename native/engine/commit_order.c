@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of commits: a statement starts only when every commit that had certainly finished before it on the tape,
- * on a table that it touches, has finished here. The plan numbers the commits of each table by their end, and tells
- * each statement how many of them it waits for; here each table knows how many have finished without a hole:
+/* The order of commits. A statement waits for earlier commits on the tables that it uses: commits that had certainly
+ * finished before it on the tape. The plan numbers the commits of each table by their end. It gives each statement the
+ * number of commits to wait for. During the replay each table counts its finished commits, from the first up to the
+ * first unfinished commit:
  *
  *   done:  2 3 5 ─► next = 1: nothing is settled
- *   1 comes      ─► next = 4: those who wait for 3 or fewer go on; 5 waits for 4
+ *   1 comes      ─► next = 4: waits for 3 or fewer end; 5 waits for 4
  *
- * What is skipped, refused or fails is done as well. Waiting for locks in the target may close a circle that the plan
- * cannot see. So a wait that nothing has moved for order_bound_ns is stuck, where its session has a transaction open;
- * others hold no locks, and are stuck after ten times as long. Of the stuck waits the earliest on the tape is broken
- * and counted, one after the other: one that goes on may open the circle for all. Its transaction waits no more until
- * it ends, for its locks have to go.
+ * Skipped, refused and failed statements also count as finished. Lock waits in the target can form a deadlock that the
+ * plan cannot see. A wait is therefore stuck if nothing has moved for order_bound_ns and its session has an open
+ * transaction. Other sessions hold no locks: their waits are stuck after ten times as long. The engine breaks the stuck
+ * wait that is earliest on the tape, and counts it. It breaks one wait at a time, because one resumed session may
+ * resolve the deadlock for all. The transaction of a broken wait no longer waits until it ends, because its locks must
+ * be released.
  *
- * A wait for a statement that adds rows is a guess, and the likely cause. Such waits go on first. They are not counted:
- * they are there to prevent circles, and no row differs without them. Their transaction then waits for commits alone;
- * if nothing moves for one more bound, it is the first whose wait is broken.
+ * A wait for a statement that adds rows is a guess, and the likely cause of a deadlock. Such waits are broken first.
+ * They are not counted: they only prevent deadlocks, and the replayed rows are the same without them. Afterwards the
+ * transaction waits only for commits. If nothing moves for another order_bound_ns, its wait is the first to be broken.
  *
- * A stall is a bound in which waits had to be broken. Stalls are in a row while more than one in MOVING_WAITS of the
- * waits that end is broken: then the replay goes on only because its waits are broken.
- */
+ * A stall is a period of order_bound_ns in which waits had to be broken. Stalls are consecutive as long as more than
+ * one in MOVING_WAITS of the finished waits is broken. The replay then only advances because waits are broken. */
 #include "engine/commit_order.h"
 
 #include <stdlib.h>
@@ -28,15 +29,15 @@
 #include "engine/outcomes.h"
 
 #define NO_LOCKS_FACTOR 10
-#define APART 8 /* of the bound: between two broken waits */
+#define APART 8 /* divisor of the bound: minimum time between two broken waits */
 #define MOVING_WAITS 10
 
 struct item {
-    uint64_t n; /* a commit's number, or how many a session waits for */
+    uint64_t n; /* a commit's number, or the number of commits to wait for */
     struct qt_session *session;
 };
 
-/* A heap: the smallest first. */
+/* A min-heap by `n`. */
 struct heap {
     struct item *item;
     size_t n, room;
@@ -44,7 +45,7 @@ struct heap {
 
 struct table {
     pthread_mutex_t lock;
-    _Atomic uint64_t settled; /* commits 1 to settled are done */
+    _Atomic uint64_t settled; /* commits 1 to `settled` are finished */
     struct heap done, waiting;
 };
 
@@ -117,7 +118,7 @@ void qt_order_free(struct qt_order *o)
     free(o);
 }
 
-/* The next "table:number" of a list; 0 at its end. */
+/* Reads the next "table:number" of a list. Returns 0 at the end of the list. */
 static int read_pair(const char **p, uint64_t *table, uint64_t *number)
 {
     char *end;
@@ -133,7 +134,7 @@ static int read_pair(const char **p, uint64_t *table, uint64_t *number)
     return 1;
 }
 
-/* Its wait is over: it is no longer among the waiting. */
+/* Removes a session whose wait is over from the table's waiting sessions. */
 static void stop_waiting(struct qt_session *s, struct table *t)
 {
     int left = 0;
@@ -142,7 +143,7 @@ static void stop_waiting(struct qt_session *s, struct table *t)
         if (t->waiting.item[i].session == s) {
             struct heap old = t->waiting;
             left = 1;
-            t->waiting.n = 0; /* built again without it, in its own memory: a place is read before it is written */
+            t->waiting.n = 0; /* rebuilt in place without the session: each item is read before its slot is written */
             for (size_t k = 0; k < old.n; k++)
                 if (k != i)
                     heap_add(&t->waiting, old.item[k]);
@@ -150,7 +151,7 @@ static void stop_waiting(struct qt_session *s, struct table *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* A wait is about to be broken. */
+/* Updates the count of stalls. Called just before a wait is broken. */
 static void count_stall(struct qt_engine *e, int64_t now)
 {
     int64_t waits = qt_counted(e, QT_COUNT_ORDER_WAITS), broken = qt_counted(e, QT_COUNT_ORDER_BROKEN), moving;
@@ -171,8 +172,8 @@ static int may_be_the_cause(struct qt_session *s)
     return is_guess(atomic_load(&s->at_table)) || atomic_load(&s->unordered) == QT_PAST_GUESSES;
 }
 
-/* A session whose wait is stuck shows it in its `stuck_due_ns`. The first thread that comes `apart` after the last
- * broken wait lets one go: of those that may be the cause the earliest, else the earliest. */
+/* A session with a stuck wait sets its `stuck_due_ns`. At least `apart` after the last broken wait, one thread breaks
+ * another wait. Waits that may cause the deadlock come first, then the earliest on the tape. */
 static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
 {
     int64_t last = atomic_load(&e->waits.last_broken_ns), earliest = QT_NOT_STUCK;
@@ -199,13 +200,13 @@ static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
     }
 }
 
-/* Once the run ends every wait is over. */
+/* Returns whether the wait is over. The end of the run ends every wait. */
 static int is_its_turn(struct qt_engine *e, struct table *t, uint64_t needed)
 {
     return atomic_load(&t->settled) >= needed || qt_stopping(e) || atomic_load(&e->ending);
 }
 
-/* 1 = it is its turn; 0 = it goes on before its turn. */
+/* Returns 1 if the session's turn came, 0 if its wait was broken. */
 static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event *ev, struct table *t, uint64_t needed)
 {
     struct qt_engine *e = s->engine;
@@ -219,12 +220,12 @@ static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event 
     while (!is_its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO) {
         now_settled = atomic_load(&t->settled);
         now_changes = atomic_load(&e->schedule.speed.changes);
-        if (now_settled != seen || now_changes != changes || qt_is_paused(e)) { /* nobody is stuck in a pause */
+        if (now_settled != seen || now_changes != changes || qt_is_paused(e)) { /* no wait is stuck during a pause */
             seen = now_settled;
             changes = now_changes;
             until = qt_now() + bound;
             atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
-        } else if (qt_now() >= until) { /* others whose waits began with this one's become stuck within `apart` */
+        } else if (qt_now() >= until) { /* waits that began at the same time become stuck within `apart` */
             if (atomic_load(&s->stuck_due_ns) == QT_NOT_STUCK)
                 atomic_store(&s->stuck_due_ns, ev->due_ns);
             else
@@ -240,7 +241,7 @@ static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event 
     return is_its_turn(e, t, needed);
 }
 
-/* 0 = it goes on before its turn. */
+/* Returns 0 if the wait was broken before the session's turn. */
 static int await_commits(struct qt_session *s, const struct qt_planned_event *ev, struct table *t, uint64_t needed)
 {
     int queued, in_turn;
@@ -334,7 +335,7 @@ void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
     if (ev->waits == NULL)
         return;
     if (qt_has_own_commit(ev->waits))
-        qt_settle_turn(e, ev->waits); /* again where it was sent: what is settled stays so */
+        qt_settle_turn(e, ev->waits); /* harmless if the COMMIT is already settled */
     qt_settle_turn(e, qt_last_turn(ev->waits));
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One statement on one connection:
  *
- *   send ─► wait (poll, with a time limit) ─► receive: of each result its rows, counted and dropped, or their number
+ *   send ─► wait (poll, with a time limit) ─► receive: for each result, count and drop its rows, or take their number
  *                                                │
- *                                                └─► struct qt_answer: times, counts, error, checksum
- */
+ *                                                └─► struct qt_answer: times, counts, error, checksum */
 #include "engine/connection.h"
 
 #include <errmsg.h>
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ma_pvio.h> /* needs mysql.h */
+#include <ma_pvio.h> /* must follow mysql.h */
 
 #include "base/clock.h"
 #include "engine/local_files.h"
@@ -25,23 +24,24 @@
 #include "engine/statements.h"
 #include "engine/verify.h"
 
-/* The library's wait callback has no argument of its own: the connection that this thread is opening just now. */
+/* The connection that this thread currently opens. The library's wait callback has no argument of its own. */
 static _Thread_local struct qt_connection *connecting;
 
-/* Errors after which nothing more can be sent: the client's own (2000-2999, 5000 and up in MariaDB's), server shutdown,
- * killed, idle too long. */
+/* Returns whether nothing can be sent after this error: client errors (2000-2999, and 5000-5999 of MariaDB's client),
+ * server shutdown, killed connection, idle timeout. */
 static int is_loss(unsigned error)
 {
     return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
            error == 1080 || error == 4031;
 }
 
-/* A row that is larger than what a session may hold: Connector/C tells of it by its socket layer's error 2020 and puts
- * 2013 (connection lost) in its place. The socket layer's function for errors is a pointer: ours stands there once the
- * connection is open. The library sets the error once more after each of these, with the state and its own text. */
+/* Detects a row that is larger than a session may hold. Connector/C's socket layer reports such a row as error 2020 and
+ * then replaces it with 2013 (connection lost). The socket layer calls its error function through a pointer, which
+ * points to this function once the connection is open. After each call the library sets the error again, with the state
+ * and its own text. */
 static void note_error(MYSQL *m, unsigned error, const char *state, const char *format, ...)
 {
-    struct qt_connection *c = m->options.local_infile_userdata; /* as local_files.c has it */
+    struct qt_connection *c = m->options.local_infile_userdata; /* set by local_files.c */
     va_list more;
     m->net.last_errno = error;
     snprintf(m->net.sqlstate, sizeof m->net.sqlstate, "%s", state);
@@ -53,7 +53,7 @@ static void note_error(MYSQL *m, unsigned error, const char *state, const char *
         c->row_is_too_large = 1;
 }
 
-/* The connection is open, with rows of at most so many bytes. */
+/* Starts to detect rows of more than `most` bytes, on a connection that is open. */
 static void watch_for_large_rows(struct qt_connection *c, unsigned long most)
 {
     c->max_row = most;
@@ -62,7 +62,8 @@ static void watch_for_large_rows(struct qt_connection *c, unsigned long most)
         c->mysql->net.pvio->set_error = note_error;
 }
 
-/* Was the connection lost because of a larger row? Then counts it and writes why. */
+/* Explains a connection that was lost because of a row that is too large. If so, the function counts the row, writes
+ * the reason to `text` and returns 1. Otherwise it returns 0. */
 static int explain_large_row(struct qt_connection *c, char *text, size_t room)
 {
     if (!c->row_is_too_large)
@@ -76,7 +77,7 @@ static int explain_large_row(struct qt_connection *c, char *text, size_t room)
     return 1;
 }
 
-/* Keeps the collation after the packet that named one: a SET NAMES later changes what the library calls its own. */
+/* Remembers the collation of the login packet, because SET NAMES later changes the library's own value. */
 static void keep_collation(struct qt_connection *c, const struct qt_login *login)
 {
     MY_CHARSET_INFO own;
@@ -87,7 +88,8 @@ static void keep_collation(struct qt_connection *c, const struct qt_login *login
     strcpy(c->names, fits ? login->names : "");
 }
 
-/* Before COM_CHANGE_USER: the library asks for the character set of its options. `names`: NULL = as before. */
+/* Sets the character set option before COM_CHANGE_USER, because the library sends the character set of its options.
+ * `names` NULL keeps the previous value. */
 static void choose_collation(struct qt_connection *c, const char *names)
 {
     char name[64];
@@ -100,7 +102,8 @@ static void choose_collation(struct qt_connection *c, const char *names)
         mysql_options(c->mysql, MYSQL_SET_CHARSET_NAME, name);
 }
 
-/* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
+/* All waits of the library call this function. While connecting, it also reports the socket and applies one deadline to
+ * all steps. */
 static int wait_for_socket(my_socket fd, my_bool is_read, int timeout_ms)
 {
     struct pollfd p = {.fd = fd, .events = is_read ? POLLIN : POLLOUT};
@@ -145,7 +148,8 @@ static int set_options(struct qt_connection *c, const struct qt_engine_options *
            mysql_optionsv(m, MARIADB_OPT_IO_WAIT, wait_for_socket);
 }
 
-/* Capabilities that change what a client gets: rows found or changed, several statements, names, time-outs. */
+/* Selects the capabilities that change the results of a client: found or changed rows, several statements, spaces after
+ * function names, interactive time-outs. */
 static unsigned long pick_flags(const struct qt_login *login)
 {
     return CLIENT_MULTI_RESULTS | ((unsigned long)login->client_flags & (CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS |
@@ -163,7 +167,7 @@ static void choose_account(const struct qt_engine_options *o, const struct qt_lo
 static size_t count_bytes_read(struct qt_connection *c)
 {
     size_t bytes = c->bytes;
-    /* The library forgets its socket when the connection is lost, and asks it all the same. */
+    /* A lost connection has no socket layer any more, and the library would still use it. */
     if (c->mysql->net.pvio == NULL)
         return bytes;
     mariadb_get_infov(c->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
@@ -184,7 +188,8 @@ static int run_init(struct qt_connection *c, const char *init)
     return a.error;
 }
 
-/* The library logs in with its own collation of a character set; any other is set behind it. Returns the errno. */
+/* At login the library can only send its own collation of a character set. Another collation is set by SET NAMES after
+ * the login. Returns the errno. */
 static int set_names(struct qt_connection *c)
 {
     char text[sizeof c->names + 16] = "SET NAMES ";
@@ -210,7 +215,7 @@ static int log_in(struct qt_connection *c, const struct qt_engine_options *o, co
     refused = qt_login_guard_end(&guard, done);
     if (refused == NULL)
         return done ? 0 : (int)mysql_errno(c->mysql);
-    free(c->error); /* the library does not know why */
+    free(c->error); /* the library does not know the reason */
     c->error = strdup(refused);
     return CR_AUTH_PLUGIN_ERR;
 }
@@ -339,7 +344,7 @@ int qt_connection_send_with(struct qt_connection *c, struct qt_span attributes, 
 
 int qt_connection_wait(struct qt_connection *c, int timeout_ms) { return wait_for_socket(c->fd, 1, timeout_ms) != 0; }
 
-/* Counts a result's rows and drops them. */
+/* Counts and drops the rows of a result. */
 static void drain_rows(struct qt_connection *c, struct qt_answer *a)
 {
     MYSQL_RES *result = mysql_use_result(c->mysql);
@@ -371,17 +376,17 @@ void qt_connection_receive(struct qt_connection *c, struct qt_answer *a)
             a->affected += (int64_t)mysql_affected_rows(m);
         if (mysql_errno(m) != 0)
             break;
-        a->warnings = mysql_warning_count(m); /* the last result's, as on the tape */
+        a->warnings = mysql_warning_count(m); /* warnings of the last result, as on the tape */
         if (!mysql_more_results(m))
             break;
         failed = mysql_next_result(m) > 0;
     }
     finish_answer(c, a);
     if (a->lost && a->rows == 0)
-        a->first_ns = 0; /* what woke us was the end, not an answer */
+        a->first_ns = 0; /* the connection ended without an answer */
 }
 
-/* A single packet's first byte and last are the same moment. */
+/* An answer of a single packet: its first and last byte arrive at the same time. */
 static void finish_short_answer(struct qt_connection *c, struct qt_answer *a)
 {
     finish_answer(c, a);
@@ -410,8 +415,9 @@ void qt_connection_set_option(struct qt_connection *c, int option, struct qt_ans
     finish_short_answer(c, a);
 }
 
-/* The server has forgotten all: the init statement is sent again, and the collation where the server went back to
- * that of the login. READ ONLY is a session setting: where it can't be set again, nothing more may be sent. */
+/* Restores the session settings that the server has reset: sends the init statements again, and the collation if the
+ * server went back to that of the login. If the settings (for example READ ONLY) cannot be restored, the connection
+ * counts as lost. */
 static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, int with_names,
                          struct qt_answer *a)
 {
@@ -424,7 +430,8 @@ static void set_up_again(struct qt_connection *c, const struct qt_engine_options
     c->bytes = count_bytes_read(c);
 }
 
-/* MariaDB goes back to the login's collation, MySQL to its global one: so did the original's session. */
+/* MariaDB resets to the login's collation, MySQL to its global collation. The original session did the same, so only
+ * MariaDB gets SET NAMES again. */
 void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, struct qt_answer *a)
 {
     memset(a, 0, sizeof *a);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time by digest, noted where the outcomes are read: no session's thread has to do with it.
+/* Service time by digest. The thread that reads the outcomes adds the times, so session threads have no extra work.
  *
- *   chunk of records ──► of each record: its digest's set of 8 slots ──► there:    add
- *                                                                    ├─► a slot is free: take it
- *                                                                    └─► full: take the slot with the least time
+ *   chunk of records ──► each record: the 8 slots of its digest's set ──► digest is there: add
+ *                                                                      ├─► a slot is free: take it
+ *                                                                      └─► full: take the slot with the least time
  *
- * So what costs most stays in it, whatever the number of digests: a digest that takes another's slot begins with that
- * one's time as `unsure_ns`, for it may have been here before and have lost as much (Space-Saving, Metwally et al.
- * 2005, by sets). `sum_ns` and `count` are what was surely seen.
- */
+ * The most expensive digests therefore stay in memory, whatever the number of digests. A new digest that takes a slot
+ * inherits the slot's time as `unsure_ns`. The new digest may have been dropped before with up to that much time. This
+ * is the Space-Saving algorithm (Metwally et al. 2005), applied per set. `sum_ns` and `count` contain only measured
+ * executions. */
 #include "engine/digest_times.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { SLOTS = 8, SETS = 512 };
 
 struct qt_digest_times {
     pthread_mutex_t lock;
-    struct qt_digest_time slot[SETS][SLOTS]; /* count 0 = free, and so are those behind it */
+    struct qt_digest_time slot[SETS][SLOTS]; /* count 0 = free; all later slots of the set are free too */
 };
 
 struct qt_digest_times *qt_digest_times_new(void)
@@ -54,10 +54,11 @@ uint64_t qt_digest_number(const char *text, size_t len)
     return number;
 }
 
-/* What a digest may have cost at most: by this it stays or goes. */
+/* Returns the maximum time that the digest may have cost. The slot with the least is replaced. */
 static int64_t weight(const struct qt_digest_time *slot) { return slot->sum_ns + slot->unsure_ns; }
 
-/* The digest's slot; an empty one of its set; or, with what it had as `unsure_ns`, the lightest one. */
+/* Returns the digest's slot, or a free slot of its set. If the set is full, replaces the lightest slot and keeps its
+ * weight as `unsure_ns`. */
 static struct qt_digest_time *find_slot(struct qt_digest_times *t, uint64_t digest)
 {
     struct qt_digest_time *set = t->slot[digest % SETS], *least = set;
@@ -91,7 +92,7 @@ void qt_digest_times_note(struct qt_digest_times *t, const struct qt_record *rec
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Puts a slot among the first n of `out`, the most time first; returns how many there are now. */
+/* Inserts a slot into the first n of `out`, sorted by time in descending order. Returns the new number of slots. */
 static int32_t put_in_order(struct qt_digest_time *out, int32_t n, int32_t most, const struct qt_digest_time *slot)
 {
     int32_t at = n < most ? n : most - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which digests the target has spent most time on so far, in bounded memory. */
+/* The digests with the most time on the target so far, in bounded memory. */
 #ifndef QT_DIGEST_TIMES_H
 #define QT_DIGEST_TIMES_H
 
@@ -8,9 +8,9 @@
 struct qt_digest_times *qt_digest_times_new(void); /* NULL when out of memory; the caller frees it */
 void qt_digest_times_free(struct qt_digest_times *);
 
-/* A digest's 16 hex digits as a number; 0 where the text is not such, which stands for no digest. */
+/* Converts a digest of 16 hex digits to a number. Returns 0 (no digest) for any other text. */
 uint64_t qt_digest_number(const char *text, size_t len);
-/* Any thread: notes the records of one chunk that were answered and have a digest. */
+/* Adds the records of one chunk that were answered and have a digest. Any thread may call it. */
 void qt_digest_times_note(struct qt_digest_times *, const struct qt_record *, int32_t n);
 
 #endif

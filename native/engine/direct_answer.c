@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Most answers come whole in one piece: an OK, or columns and a few rows. Such a one is counted in the buffer that it
- * was read into. All else goes to the library, from its first byte on:
+/* Most answers arrive complete in one read: an OK, or columns and a few rows. Such an answer is counted in the read
+ * buffer. The library handles any other answer from its first byte:
  *
  *   recv, up to half a second ──► a whole answer of OKs and rows? ──yes──► counted here
  *                                            │ no: longer, an error, a file asked for, changed session state, the end
  *                                            └─► connection.c, through the library, whose reads get these bytes first
  *
- * The library reads its socket by a function of a table: ours stands there.
- */
+ * The library reads its socket through a table of functions, in which this file replaces the read function. */
 #include "engine/direct_answer.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <ma_pvio.h> /* needs mysql.h */
+#include <ma_pvio.h> /* must follow mysql.h */
 
 #include "base/clock.h"
 #include "base/reading.h"
@@ -26,18 +25,18 @@
 enum { INBOX_BYTES = 8192, PACKET_HEAD = 4, EOF_BYTES = 5, LONGEST_EOF = 8 };
 enum { BYTE_OK = 0x00, BYTE_FILE = 0xFB, BYTE_EOF = 0xFE, BYTE_ERROR = 0xFF };
 
-#define DEPRECATE_EOF (1UL << 24) /* CLIENT_DEPRECATE_EOF: rows would end with an OK */
-#define STATE_CHANGED 0x4000      /* SERVER_SESSION_STATE_CHANGED: the library keeps what changed */
+#define DEPRECATE_EOF (1UL << 24) /* CLIENT_DEPRECATE_EOF: result rows then end with an OK packet */
+#define STATE_CHANGED 0x4000      /* SERVER_SESSION_STATE_CHANGED: the library must read the changes */
 
 struct with_methods {
     struct qt_direct direct;
     struct st_ma_pvio_methods methods;
 };
 
-/* Where the library's read of the socket comes: what was read ahead of it, then the socket. */
+/* Replaces the library's read function. Returns the bytes that were already read, then reads the socket. */
 static ssize_t read_socket(MARIADB_PVIO *pvio, uchar *to, size_t room)
 {
-    struct qt_connection *c = pvio->mysql->options.local_infile_userdata; /* as local_files.c has it */
+    struct qt_connection *c = pvio->mysql->options.local_infile_userdata; /* set by local_files.c */
     struct qt_direct *d = c->direct;
     size_t n = d->left.len < room ? d->left.len : room;
 
@@ -73,7 +72,8 @@ void qt_direct_allow(struct qt_connection *c)
     c->direct = &d->direct;
 }
 
-/* The next packet's payload; p NULL = it is not whole. An empty one is no answer's. */
+/* Returns the payload of the next packet. p is NULL if the packet is incomplete or empty, because no answer begins with
+ * an empty packet. */
 static struct qt_span next_packet(struct qt_reading *r)
 {
     const uint8_t *head = qt_take(r, PACKET_HEAD);
@@ -85,12 +85,12 @@ static int first_byte(struct qt_span packet) { return (uint8_t)packet.p[0]; }
 
 static int is_eof(struct qt_span packet) { return first_byte(packet) == BYTE_EOF && packet.len <= LONGEST_EOF; }
 
-/* Each of these returns the server's status behind what it took, or -1 = it is the library's. */
+/* take_ok and take_rows return the server status after the packets, or -1 if the library must read the answer. */
 static int take_ok(struct qt_span packet, struct qt_answer *a)
 {
     struct qt_reading r = qt_reading(packet.p + 1, packet.len - 1);
     uint64_t affected = qt_take_lenenc(&r);
-    qt_take_lenenc(&r); /* the insert id */
+    qt_take_lenenc(&r); /* skip the insert id */
     int status = (int)qt_take_int(&r, 2);
 
     a->affected += (int64_t)affected;
@@ -104,7 +104,7 @@ static int take_rows(struct qt_connection *c, struct qt_reading *r, struct qt_sp
     uint64_t columns = qt_take_lenenc(&count);
     struct qt_span packet;
 
-    if (qt_left(&count) > 0 && qt_take_int(&count, 1) != 1) /* MariaDB's "definitions follow" */
+    if (qt_left(&count) > 0 && qt_take_int(&count, 1) != 1) /* MariaDB's flag "definitions follow" */
         return -1;
     if (count.bad || qt_left(&count) > 0)
         return -1;

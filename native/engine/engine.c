@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's beginning and end; what happens between is drawn in engine_state.h. */
+/* Start and end of the engine. engine_state.h shows the structure in between. */
 #include <mysql.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
 
     if (qt_options_check(options, err) != QT_OK)
         return NULL;
-    /* The library sets itself up at its first use, which must not be by several threads at once. */
+    /* The library initializes itself at its first use, which must not happen in several threads at once. */
     if (mysql_server_init(0, NULL, NULL) != 0 || (e = calloc(1, sizeof *e)) == NULL) {
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;

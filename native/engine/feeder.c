@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The feeder: copies planned events from the caller's stream into their sessions' queues, within the memory budget.
+/* The feeder copies planned events from the caller's stream into the queues of their sessions, within the memory
+ * budget.
  *
  *   stream ──batch──► for each row: find the session ─► wait while the budget is full ─► copy ─► push on its inbox
  *
- * In max pace it also tells the supervisor how far along the tape it is: which sessions are open by now, and
- * next to how many others, so that as many sessions are open at once as on the tape.
- */
+ * In max pace the feeder also reports its position on the tape to the supervisor: which sessions are open, and how many
+ * at once. The replay then has as many sessions open at once as the tape. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@
 #include "engine/sessions.h"
 #include "engine/stats.h"
 
-/* A text of several statements, each of which is to get its own insert id: the ids are set by statements of that text,
- * so nothing else can come between one of them and its INSERT, and the text stays one command. */
-#define ROOM_OF_ONE 48 /* SET insert_id=18446744073709551615; */
+/* Each statement of a multi-statement text may need its own insert id. The ids are set by statements inside the same
+ * text. Nothing can then run between a SET and its INSERT, and the text stays one command. */
+#define ROOM_OF_ONE 48 /* longest: SET insert_id=18446744073709551615; */
 
-/* Bytes that a text can grow by: `ids` is a tape's insert_ids. */
+/* Returns the number of bytes by which the text can grow. `ids` is the insert_ids value of the tape. */
 static size_t insert_ids_room(const char *ids, size_t ids_len)
 {
     size_t n = ids_len > 0;
@@ -33,7 +33,8 @@ static size_t insert_ids_room(const char *ids, size_t ids_len)
     return n * ROOM_OF_ONE;
 }
 
-/* Digits, then `end` or the text's end. 0 = there are none, or too many. */
+/* Reads digits followed by `end`. The last number of the list may end at the end of the text. Returns 0 if there are no
+ * digits or more than 20. */
 static int take_number(const char **p, const char *all_end, char end, uint64_t *value)
 {
     const char *from = *p;
@@ -47,18 +48,19 @@ static int take_number(const char **p, const char *all_end, char end, uint64_t *
     return *(*p)++ == end;
 }
 
-/* SET is that of SET STATEMENT ... FOR INSERT. */
+/* Accepts SET as well, because of SET STATEMENT ... FOR INSERT. */
 static int is_insert(const char *sql, size_t len)
 {
     return (len > 4 && strncasecmp(sql, "set", 3) == 0) || (len > 6 && strncasecmp(sql, "insert", 6) == 0) ||
            (len > 7 && strncasecmp(sql, "replace", 7) == 0);
 }
 
-/* Copies the text with `SET insert_id=N;` before each statement that `ids` names; returns the new length. The text
- * stays as it is where `ids` names anything but an INSERT or REPLACE. `to` has room for len + insert_ids_room bytes. */
+/* Copies the text and puts `SET insert_id=N;` before each statement that `ids` names. Returns the new length. If `ids`
+ * names anything but an INSERT or REPLACE, the text is copied unchanged. `to` must have room for len + insert_ids_room
+ * bytes. */
 static size_t copy_with_insert_ids(char *to, const char *sql, size_t len, const char *ids, size_t ids_len)
 {
-    const char *end = ids ? ids + ids_len : ids; /* NULL: there are none */
+    const char *end = ids ? ids + ids_len : ids; /* NULL = no ids */
     size_t n = 0, done = 0;
     while (ids < end) {
         uint64_t at, id;
@@ -97,7 +99,8 @@ enum {
     DIGEST
 };
 
-/* The budget is full and the event should have been sent already: the policy decides. 1 = it is to be dropped. */
+/* Applies the overload policy when the budget is full and the event is already overdue. Returns 1 if the event must be
+ * dropped. */
 static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
 {
     if (qt_unpaced(e) || atomic_load(&e->schedule.zero_ns) == 0 || qt_is_paused(e) ||
@@ -110,12 +113,13 @@ static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
     return e->options.overload == QT_OVERLOAD_DROP;
 }
 
-/* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. 1 = the event is to be dropped. */
+/* Blocks until `size` more bytes fit, the queue is empty, or the run is stopped. Returns 1 if the event must be
+ * dropped. */
 static int await_room(struct qt_engine *e, int64_t size, int64_t due_ns)
 {
     int64_t budget = e->options.queue_bytes, at = budget - size;
 
-    /* Sleeping until a quarter is free saves a wake-up for each event. */
+    /* The feeder sleeps until a quarter of the budget is free. This saves a wake-up per event. */
     if (at > budget - budget / 4)
         at = budget - budget / 4;
     if (at < 0)
@@ -146,7 +150,8 @@ static void push(struct qt_session *s, struct qt_planned_event *ev)
         qt_wake(s);
 }
 
-/* Max pace: sessions whose connect lies before `due_ns` on the tape may be opened from now on. */
+/* Max pace: allows opening the sessions whose tape connect time is at most `due_ns`, or whose place is at most
+ * `upto`. */
 static void announce(struct qt_engine *e, int64_t due_ns, int64_t upto)
 {
     int64_t n = atomic_load_explicit(&e->feed.announced, memory_order_relaxed), first = n;
@@ -187,7 +192,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         len = room = params_len = ids_len = 0;
         qt_count(e, QT_COUNT_OVERLOAD_DROPS, 1);
     }
-    /* One byte more: the library looks for a NUL where a statement is empty. */
+    /* One extra byte, because the library expects a NUL even after an empty statement. */
     ev = malloc(sizeof *ev + room + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
     if (ev == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);
@@ -242,7 +247,7 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     if (s == NULL)
         return qt_fail(err, QT_EINVALID, "an event belongs to session %lld, which is not in the list of sessions",
                        (long long)id);
-    if (s->quit_fed) /* the caller counts what has no outcome */
+    if (s->quit_fed) /* the caller counts events without an outcome */
         return QT_OK;
     if (s->fed == s->planned)
         return qt_fail(err, QT_EINVALID, "session %lld: expected %lld events, found more", (long long)id,
@@ -264,7 +269,7 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     return QT_OK;
 }
 
-/* `pushing` is up while events may still come, and only then: a stop need not wait for a stream that stands still. */
+/* Feeds one batch. `pushing` is only set while a batch is processed, so a stop does not wait for an idle stream. */
 static int feed_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
 {
     int code = QT_OK;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one end of every event, sent or not:
+/* Every event ends here, sent or not:
  *
- *   sent      ─► its record, the counters ───┐                           ┌─► on the read target too, where it needs it
+ *   sent      ─► its record, the counters ───┐                           ┌─► repeated on the read target if needed
  *                                            ├─► its commit is settled; ─┤
  *   not sent  ─► its record with the reason ─┘   think time starts       └─► freed: room in the queue
  *
- * So every event that was fed is counted once: executed or not_sent.
- */
+ * Each fed event is therefore counted exactly once, as executed or not_sent. */
 #include "engine/finish_event.h"
 
 #include <string.h>

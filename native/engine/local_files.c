@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's handler for LOCAL INFILE.
+/* The handler for LOCAL INFILE requests of the library.
  *
  *   params: 'I' file | 'S' length of the rest, the rest, [length, file]*
- *      ──► connection.file, .more_files ──► open, read
- */
+ *      ──► connection.file, .more_files ──► open, read */
 #include "engine/local_files.h"
 
 #include <errno.h>
@@ -41,7 +40,7 @@ static int open_file(void **out, const char *name, void *connection)
     *out = f;
     if (f == NULL)
         return 1;
-    c->file_missing |= c->file == NULL; /* the server gets an empty one, so that its answer is read like any other */
+    c->file_missing |= c->file == NULL; /* the server gets an empty file, so that its answer can be read normally */
     *f = (struct local_file){.p = c->file, .n = c->file_len};
     show_next(c);
     return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   library -> plugin's authenticate_user -> vio of the library -> socket          as it is
- *   library -> ours -> plugin's           -> our vio -> vio of the library         where a guard is begun
+/* Calls during a login, without and with an active guard:
  *
- * A plugin is one struct for the process, which says where its function is: ours is put there once, and does nothing
- * for connections of others. Plugins that could not be loaded for that are not used.
- */
+ *   library -> plugin's authenticate_user -> vio of the library -> socket          unguarded
+ *   library -> ours -> plugin's           -> our vio -> vio of the library         while a guard is active
+ *
+ * Each plugin is one struct per process, with a pointer to its function. The guard replaces the pointer once. The new
+ * function does nothing for unguarded connections. Plugins that cannot be loaded for this replacement are not used. */
 #include "engine/login_guard.h"
 
 #include <mysql.h>
-#include <errmsg.h>            /* needs mysql.h */
-#include <mysql/plugin_auth.h> /* needs mysql.h */
+#include <errmsg.h>            /* must follow mysql.h */
+#include <mysql/plugin_auth.h> /* must follow mysql.h */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
     "use TLS (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), pass the server's public_key.pem " \
     "(--server-public-key-path FILE), or request the key (--get-server-public-key)"
 
-/* mysql/client_plugin.h has these, and needs a header that is not installed. */
+/* Copied from mysql/client_plugin.h, which includes a header that is not installed. */
 enum { AUTHENTICATION = 2 };
 
 struct login_plugin {
@@ -34,22 +34,22 @@ static const char *const names[PLUGINS] = {"caching_sha2_password", "sha256_pass
                                            "mysql_old_password"};
 
 typedef int authenticate(MYSQL_PLUGIN_VIO *, MYSQL *);
-/* The length is an int up to Connector/C 3.4.3 or so, then a size_t: this passes either. */
+/* The length is an int in Connector/C up to about 3.4.3, and a size_t later. A size_t works for both. */
 typedef int write_packet(MYSQL_PLUGIN_VIO *, const unsigned char *, size_t);
 
-/* What a plugin is given in place of the library's. */
+/* The vio that a plugin gets in place of the library's vio. */
 struct guarded_vio {
-    MYSQL_PLUGIN_VIO ours; /* first: the plugin hands it back */
+    MYSQL_PLUGIN_VIO ours; /* must be first: the plugin passes a pointer to it */
     MYSQL_PLUGIN_VIO *library;
     struct qt_login_guard *guard;
     int plugin;
-    char key[8192]; /* the given key, where the plugin asked the server for it */
-    size_t key_len; /* of it; 0 = the plugin did not ask */
+    char key[8192]; /* content of the given key file, after the plugin requested the key */
+    size_t key_len; /* bytes in `key`; 0 = no request to answer */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static authenticate *of_library[PLUGINS];
-static atomic_int is_ours[PLUGINS]; /* set behind both functions */
+static atomic_int is_ours[PLUGINS]; /* set after both function pointers */
 static _Thread_local struct qt_login_guard *current;
 
 static int is_encrypted(MYSQL *m) { return mysql_get_ssl_cipher(m) != NULL; }
@@ -63,7 +63,8 @@ static int is_password(MYSQL *m, const unsigned char *packet, size_t len)
 static const char needs_key[] = "the login needs the RSA key of the server, and querytape does not accept a key "
                                 "that the server sends without TLS: " SAFELY;
 
-/* Returns why a packet must not be sent without encryption; NULL = it may be. One byte is the question for the key. */
+/* Returns why a packet must not be sent without encryption, or NULL if it may be sent. A packet of one byte is the
+ * request for the key. */
 static const char *refuse(const struct guarded_vio *v, const unsigned char *packet, size_t len)
 {
     if (v->guard->by_socket || len == 0 || is_encrypted(v->guard->mysql))
@@ -75,7 +76,7 @@ static const char *refuse(const struct guarded_vio *v, const unsigned char *pack
     return NULL;
 }
 
-/* Takes the given key's file for an answer to the question for it. Returns whether that can be read. */
+/* Reads the given key file as the answer to the key request. Returns whether the file is readable. */
 static int answer_with_file(struct guarded_vio *v)
 {
     FILE *file = v->guard->public_key != NULL ? fopen(v->guard->public_key, "rbe") : NULL;
@@ -84,7 +85,7 @@ static int answer_with_file(struct guarded_vio *v)
         return 0;
     v->key_len = fread(v->key, 1, sizeof v->key, file);
     fclose(file);
-    if (v->key_len == sizeof v->key) /* too large for a key */
+    if (v->key_len == sizeof v->key) /* too large for a key file */
         v->key_len = 0;
     return v->key_len > 0;
 }
@@ -104,7 +105,7 @@ static int read_guarded(MYSQL_PLUGIN_VIO *vio, unsigned char **packet)
 static int write_guarded(MYSQL_PLUGIN_VIO *vio, const unsigned char *packet, size_t n)
 {
     struct guarded_vio *v = (struct guarded_vio *)vio;
-    size_t len = (unsigned)n; /* where it was passed as an int */
+    size_t len = (unsigned)n; /* drops the upper half if the caller passed an int */
     const char *why = refuse(v, packet, len);
 
     if (why == needs_key && answer_with_file(v))
@@ -138,10 +139,10 @@ static int sha256(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(SHA256, vio, 
 static int clear(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(CLEAR, vio, m); }
 static int dialog(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(DIALOG, vio, m); }
 
-/* mysql_old_password has no place here: its function knows more of the library's vio than the header says. */
+/* mysql_old_password cannot be guarded: its function uses private members of the library's vio. */
 static authenticate *const ours[PLUGINS] = {caching_sha2, sha256, clear, dialog, NULL};
 
-/* Returns whether a plugin is looked at; `m` says where plugins are. */
+/* Returns whether the plugin is guarded. Guards it first if necessary. `m` has the plugin folder. */
 static int is_guarded(MYSQL *m, int plugin)
 {
     struct login_plugin *found;
@@ -159,7 +160,7 @@ static int is_guarded(MYSQL *m, int plugin)
     return atomic_load(&is_ours[plugin]);
 }
 
-/* Libraries before 3.3 can't be told which plugins to use. */
+/* Sets the list of allowed plugins. Libraries before 3.3 cannot restrict plugins. */
 static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 {
     char allowed[256] = "mysql_native_password,client_ed25519,parsec";
@@ -179,7 +180,7 @@ static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 #endif
 }
 
-/* TLS is always set: from 3.4 on the library verifies certificates where no option says what to do. */
+/* Always sets the TLS options, because the library verifies certificates by default from 3.4 on. */
 int qt_login_guard_set(MYSQL *m, const struct qt_engine_options *o)
 {
     my_bool on = o->tls != QT_TLS_DISABLED, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
@@ -207,8 +208,8 @@ void qt_login_guard_begin(struct qt_login_guard *g, MYSQL *m, const struct qt_en
     current = g;
 }
 
-/* A plugin that could not be loaded is not in the list of those that may be used, which is all that the library then
- * says: it is looked for again, for the library's own words on why. */
+/* A plugin that could not be loaded is missing in the list of allowed plugins. The library then only reports that the
+ * plugin is not allowed. Loading the plugin again makes the library report the real reason. */
 static void say_what_is_missing(const struct qt_login_guard *g)
 {
     if (mysql_errno(g->mysql) != CR_PLUGIN_NOT_ALLOWED)
@@ -216,7 +217,7 @@ static void say_what_is_missing(const struct qt_login_guard *g)
     for (int i = 0; i < CLEAR; i++)
         if (!atomic_load(&is_ours[i]) && strstr(mysql_error(g->mysql), names[i]) != NULL) {
             if (g->plugins != NULL)
-                mysql_optionsv(g->mysql, MYSQL_PLUGIN_DIR, g->plugins); /* gone with the login */
+                mysql_optionsv(g->mysql, MYSQL_PLUGIN_DIR, g->plugins); /* the failed login has freed this option */
             pthread_mutex_lock(&lock);
             mysql_client_find_plugin(g->mysql, names[i], AUTHENTICATION);
             pthread_mutex_unlock(&lock);
@@ -224,7 +225,8 @@ static void say_what_is_missing(const struct qt_login_guard *g)
         }
 }
 
-/* A server that has no TLS any more, or somebody in between who says so, is gone on with by the library. */
+/* Also rejects an unencrypted login if TLS is required. The library continues without TLS if the server, or an attacker
+ * in between, reports that TLS is unavailable. */
 const char *qt_login_guard_end(struct qt_login_guard *g, int logged_in)
 {
     current = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a password may be sent as where a connection is not encrypted. Connector/C's plugins ask a server for the RSA
- * key that they encrypt a password with, also where the file of the key that was given cannot be read (and before
- * 3.3.20 where it can), and take a connection for encrypted that was only to be: so their packets are looked at before
- * they are sent, and the question for the key is answered with the file. */
+/* Controls how a password may be sent over an unencrypted connection. If the given key file cannot be read,
+ * Connector/C's plugins request the RSA key from the server. Before 3.3.20 they do so even if the file is readable.
+ * They also treat a connection as encrypted if TLS was only requested. The guard therefore checks their packets before
+ * they are sent, and answers the key request from the file. */
 #ifndef QT_LOGIN_GUARD_H
 #define QT_LOGIN_GUARD_H
 
@@ -10,19 +10,19 @@
 
 struct st_mysql;
 
-/* One login, which the thread that opens the connection is at. */
+/* State of one login, used by the thread that opens the connection. */
 struct qt_login_guard {
     struct st_mysql *mysql;
     int by_socket, tls, asks_for_key;
-    const char *plugins;    /* folder of plugins; NULL = where the library looks */
-    const char *public_key; /* the file of the server's key; NULL = none is given */
-    const char *refused;    /* why the login was ended; NULL = it was not */
+    const char *plugins;    /* plugin folder; NULL = the library's default */
+    const char *public_key; /* file with the server's public key; NULL = not given */
+    const char *refused;    /* why the guard ended the login; NULL = it did not */
 };
 
-/* Sets TLS, where plugins are and which may be used at all, and the file of the key. 0 = done. */
+/* Sets the TLS options, the plugin folder, the allowed plugins and the key file. Returns 0 on success. */
 int qt_login_guard_set(struct st_mysql *, const struct qt_engine_options *);
-/* Between the two this thread's logins on `mysql` are looked at. The end says why the login does not count; NULL = it
- * does, or failed by itself. */
+/* Begins or ends the check of this thread's logins on `mysql`. The end returns why the login must be rejected. It
+ * returns NULL if the login is valid or failed for another reason. */
 void qt_login_guard_begin(struct qt_login_guard *, struct st_mysql *, const struct qt_engine_options *);
 const char *qt_login_guard_end(struct qt_login_guard *, int logged_in);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that the caller gave: checked, then copied with every text, for they outlive the call. Texts are
- * wiped before they are freed. */
+/* Checks the caller's options and copies them with all texts, because the engine outlives the call. Texts are wiped
+ * before they are freed. */
 #include "engine/options.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int qt_options_check(const struct qt_engine_options *o, struct qt_error *err)
     return QT_OK;
 }
 
-/* Where one fails the field is NULL, which frees as well. */
+/* Replaces a text with its copy. On failure the field is NULL, so qt_options_free can still run. */
 static int copy_text(const char **field)
 {
     const char *text = *field;
@@ -69,7 +69,7 @@ static int copy_options(struct qt_engine_options *to, const struct qt_engine_opt
     return copied & copy_accounts(to);
 }
 
-/* Connections to the read target are opened with these: the other options stay those of the target. */
+/* Makes the options for connections to the read target. Options that are not specific to it are those of the target. */
 static int copy_read_target(struct qt_engine *e)
 {
     const struct qt_address *read_target = e->options.read_target;
@@ -85,7 +85,7 @@ static int copy_read_target(struct qt_engine *e)
     return copied;
 }
 
-/* Any text may be a password or carry one. */
+/* Wipes and frees a text, because any text may contain a password. */
 static void free_text(const char *text)
 {
     if (text != NULL)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outcome stream: columns `outcomes` of schemas/run.sql.
+/* The outcome stream, with the columns of table `outcomes` in schemas/run.sql.
  *
  *   chunks handed over ──enough, or half a second──► take ──► rows of one batch ──► the caller
  *                ▲                                                  │
- *                └──────────────── emptied, as spares ◄─────────────┘
- */
+ *                └──────────────── emptied, as spares ◄─────────────┘ */
 #include "engine/outcomes.h"
 
 #include <stdlib.h>
@@ -15,22 +14,21 @@
 #include "engine/engine_state.h"
 #include "querytape_columns.h"
 
-/* 0 = the time has passed. */
+/* Waits for the condition. Returns 0 if the time has passed. */
 static int await(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
 {
     struct timespec t = {.tv_sec = until_ns / QT_SECOND, .tv_nsec = until_ns % QT_SECOND};
     return pthread_cond_timedwait(cond, lock, &t) == 0;
 }
 
-/* Records of a session, gathered in chunks so that the lock is taken once for many:
+/* Sessions collect records in chunks, so that the lock is taken once for many records:
  *
  *   session thread: chunk of 64 records ──full, or a second old──► out.first … out.last ──► slice
  *                        ▲                                                                     │ emptied
  *                        └───────────────────────────── out.spare ◄──────────────────────────┘
  *
- * Where the outcomes are not read, session threads over the bound wait for the reader, but never for more than a second
- * each time: memory then grows slowly, and the run goes on.
- */
+ * If nobody reads the outcomes, session threads over the limit wait for the reader, but at most one second each time.
+ * Memory then grows slowly, and the run continues. */
 #define OLD_NS QT_SECOND
 
 void qt_out_init(struct qt_engine *e)
@@ -44,7 +42,7 @@ void qt_out_init(struct qt_engine *e)
     pthread_condattr_destroy(&attr);
 }
 
-/* A list, with the texts of its records. */
+/* Frees a list of chunks and the texts of their records. */
 static void free_chunks(struct qt_chunk *chunk)
 {
     while (chunk != NULL) {
@@ -104,7 +102,7 @@ void qt_records_hand_over(struct qt_session *s)
     pthread_mutex_unlock(&out->lock);
 }
 
-/* NULL when out of memory. */
+/* Returns NULL when out of memory. */
 static struct qt_record *add_record(struct qt_session *s, int64_t now_ns)
 {
     if (s->chunk != NULL && s->chunk->n > 0 &&
@@ -146,7 +144,7 @@ struct qt_record *qt_record_new(struct qt_session *s, const struct qt_planned_ev
 }
 
 enum { BATCH_ROWS = 65536, MAX_SPARES = 256 };
-#define PATIENCE_NS (QT_SECOND / 2) /* few records wait no longer than this */
+#define PATIENCE_NS (QT_SECOND / 2) /* longest wait when there are only a few records */
 
 static const struct qt_column_spec SPECS[QT_OUTCOMES_COLUMNS] = QT_OUTCOMES_SPECS;
 
@@ -155,7 +153,7 @@ static const char *const REASONS[] = QT_TEXTS_OF_REASONS;
 struct slice {
     struct qt_engine *engine;
     struct qt_columns cols;
-    int64_t length_ns, until_ns; /* until is 0 before the first pull */
+    int64_t length_ns, until_ns; /* until_ns is 0 before the first pull */
 };
 
 static void put_number(struct qt_column *c, int64_t value)
@@ -210,7 +208,7 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
     else
         qt_col_null(&c[QT_OUTCOMES_ERRNO]);
     if (r->error != NULL)
-        qt_utf8_repair(r->error); /* a server's message may hold any bytes of a statement */
+        qt_utf8_repair(r->error); /* a server message may contain any bytes of a statement */
     put_text(&c[QT_OUTCOMES_ERROR], r->error);
     put_checksum(&c[QT_OUTCOMES_CHECKSUM], r);
     put_number(&c[QT_OUTCOMES_ORDER_NS], r->order_ns);
@@ -222,7 +220,8 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
     r->error = NULL;
 }
 
-/* Takes chunks of up to BATCH_ROWS; waits while there are few, as long as the slice lasts. NULL = end of the slice. */
+/* Takes chunks with up to BATCH_ROWS records. Waits while there are few, until the slice ends. Returns NULL at the end
+ * of the slice. */
 static struct qt_chunk *take_chunks(struct slice *sl)
 {
     struct qt_out *out = &sl->engine->out;
@@ -235,7 +234,7 @@ static struct qt_chunk *take_chunks(struct slice *sl)
         int64_t until = out->records > 0 && patience < sl->until_ns ? patience : sl->until_ns;
         if (now >= until)
             break;
-        /* The first few records are not announced: look again now and then. */
+        /* Wake up regularly, because a session does not signal its first few records. */
         await(&out->more, &out->lock, until < now + PATIENCE_NS ? until : now + PATIENCE_NS);
     }
     first = out->first;
@@ -316,7 +315,8 @@ int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayS
     return code;
 }
 
-/* One row a session, after the end: the columns `sessions` of schemas/run.sql. */
+/* The session results: one row per session, available after the end. The columns are those of table `sessions` in
+ * schemas/run.sql. */
 enum { SESSION_ROWS = 8192 };
 
 static const struct qt_column_spec SESSION_SPECS[QT_SESSIONS_COLUMNS] = QT_SESSIONS_SPECS;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When an event is to be sent.
+/* Computes when to send an event.
  *
  *   schedule  zero + due                                          whatever happened before
- *   think     first event: zero + due; then end of the answer before + (due - end of the event before on the tape)
+ *   think     first event: zero + due; then end of the previous answer + (due - end of the previous event on the tape)
  *   none      nothing is due
  *
- * The plan's time may run faster or slower than planned (qt_engine_set_speed): a line through the moment of the last
- * change. A thread that sleeps until a due time computes it again when it is woken. A plan that is paused stands still:
- * nothing is sent, what is overdue neither, and the time that it stands makes nothing late.
- */
+ * The plan may run faster or slower than planned (qt_engine_set_speed). Plan time is then a linear function of clock
+ * time from the last change on. A thread that sleeps until a due time computes the time again when it wakes. While the
+ * plan is paused, nothing is sent, not even overdue events. The pause does not count as lateness. */
 #include "engine/pace.h"
 
 #include "engine/queue.h"
@@ -56,13 +55,13 @@ int64_t qt_clock_to_plan(struct qt_engine *e, int64_t clock_ns)
 
     pthread_mutex_lock(&t->lock);
     at = t->plan_ns;
-    if (!atomic_load(&t->paused)) /* else it stands there */
+    if (!atomic_load(&t->paused)) /* while paused, plan time does not advance */
         at += (int64_t)((double)(real_ns - t->real_ns) * t->factor);
     pthread_mutex_unlock(&t->lock);
     return at;
 }
 
-/* A length of the plan's time in the clock's time. */
+/* Converts a duration from plan time to clock time. */
 static int64_t scale_length(struct qt_engine *e, int64_t ns)
 {
     double factor;

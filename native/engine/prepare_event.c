@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event needs before it is due, done while its session is idle, so that it costs the event no lateness:
+/* Prepares a session for its next event before the event is due. The session is idle then, so the preparation does not
+ * delay the event:
  *
- *   select its schema ─► allow several statements ─► set clock and next insert id, where the plan says so
- *   ─► end the transaction that it ends ─► await its turn in the order of commits
- */
+ *   select its schema ─► allow several statements ─► set clock and next insert id, if the plan requires it
+ *   ─► end the transaction that it ends ─► await its turn in the order of commits */
 #include "engine/prepare_event.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "sql/own_clock.h"
 #include "sql/split.h"
 
-/* Something that was injected lost the connection. */
+/* Handles the loss of the connection during an injected statement. */
 static enum qt_reason mark_lost(struct qt_session *s, const struct qt_answer *a)
 {
     const char *text = qt_connection_error(&s->backend->connection);
@@ -38,9 +38,9 @@ static enum qt_reason select_schema(struct qt_session *s, const struct qt_planne
     return a->lost ? mark_lost(s, a) : QT_SCHEMA_FAILED;
 }
 
-/* The clock stays set behind an event: taking it back would empty the diagnostics area and ROW_COUNT(), which the next
- * one may ask for. Where the target refuses, the event is sent all the same, with the target's own clock and ids, and
- * counted. */
+/* Sets the clock and the next insert id. The clock stays set after the event: resetting it would clear the diagnostics
+ * area and ROW_COUNT(), which the next event may read. If the target refuses, the failure is counted. The event is
+ * still sent, with the target's own clock and ids. */
 static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planned_event *ev)
 {
     char sql[128] = "SET ";
@@ -70,7 +70,7 @@ static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planne
     return QT_EXECUTED;
 }
 
-/* The session sets its clock itself, or takes the server's again. */
+/* Detects that the session sets its clock itself, or returns to the server's clock. */
 static void follow_own_clock(struct qt_session *s, const struct qt_planned_event *ev)
 {
     if (!(ev->flags & QT_F_TIMESTAMP) || ev->flags & QT_PLAN_FAILED || ev->len == SIZE_MAX)
@@ -79,8 +79,8 @@ static void follow_own_clock(struct qt_session *s, const struct qt_planned_event
     s->backend->clock_us = QT_NONE;
 }
 
-/* A text of several statements, on a log that does not say whether its client could send such: as it was logged whole,
- * it is taken to have been. Not where it failed. */
+/* Allows a text with several statements. A log does not contain the client's capabilities. If such a text was logged
+ * whole and did not fail, the client was able to send it. */
 static enum qt_reason allow_several(struct qt_session *s, const struct qt_planned_event *ev)
 {
     struct qt_answer a;
@@ -99,7 +99,8 @@ static enum qt_reason allow_several(struct qt_session *s, const struct qt_planne
     return QT_EXECUTED;
 }
 
-/* What ends a transaction and does more (DDL, LOCK TABLES) waits only when that has ended: it holds no locks then. */
+/* Handles statements that first end a transaction and then do more (DDL, LOCK TABLES). A separate COMMIT is sent first,
+ * so the session holds no locks while the statement waits for its own turn. */
 static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     static const char COMMIT[] = "COMMIT";

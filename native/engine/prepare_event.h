@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings a session into the state that an event needs, before it is due. For the session's thread alone. */
+/* Puts a session into the state that an event needs, before it is due. Only the session's own thread may call it. */
 #ifndef QT_PREPARE_EVENT_H
 #define QT_PREPARE_EVENT_H
 
 #include "engine/engine_state.h"
 
-/* QT_EXECUTED, or why the event can't be sent; after QT_SCHEMA_FAILED `answer` says how selecting its schema failed.
- * `answer` begins empty. With an error in it after QT_EXECUTED, the COMMIT in front failed: that is the event's. */
+/* Returns QT_EXECUTED, or the reason why the event cannot be sent. `answer` must be empty at the call. After
+ * QT_SCHEMA_FAILED it contains the error of selecting the schema. If it contains an error after QT_EXECUTED, the
+ * separate COMMIT failed, and this error is the event's answer. */
 enum qt_reason qt_prepare_event(struct qt_session *, const struct qt_planned_event *, struct qt_answer *answer);
 
 #endif

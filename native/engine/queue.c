@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session's queue, seen from its thread, and how it sleeps.
+/* A session's queue from the view of its thread, and how the thread sleeps.
  *
- *   feeder: push on `inbox` (newest first), then look at `sleep` ─► wake
- *   session: `sleep` = what it waits for, then look at `inbox`    ─► futex
+ *   feeder: push on `inbox` (newest first), then check `sleep`    ─► wake
+ *   session: `sleep` = reason for sleeping, then check `inbox`    ─► futex
  *
- * Each side writes before it looks at the other's word, both sequentially consistent: one of them always sees the
- * other.
- */
+ * Each side writes its own word before it reads the other's word. Both use sequentially consistent atomics, so at least
+ * one of them sees the other's write. */
 #include "engine/queue.h"
 
 #include <stdlib.h>
 
 #include "engine/outcomes.h"
 
-#define LONG_WAIT_NS (QT_SECOND / 2) /* before a wait longer than this, records are handed over */
+#define LONG_WAIT_NS (QT_SECOND / 2) /* before a longer wait, records are handed over */
 
 struct qt_planned_event *qt_session_take(struct qt_session *s)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One workload on two targets: the target takes everything that writes, the read target what may be read elsewhere.
+/* One workload on two targets. The target executes everything that writes. The read target executes reads that the plan
+ * allows there.
  *
  *   a read outside a transaction, autocommit on ─► the read target
- *   what changes the session (SET, USE, PREPARE of a read, ...) ─► the target, and when it has answered the read target
- *   all else ─► the target
+ *   changes of the session (SET, USE, PREPARE of a read, ...) ─► the target, and after its answer the read target
+ *   everything else ─► the target
  *
- * The plan says which statements may be read elsewhere, the target whether a transaction is open.
- */
+ * The plan marks the statements that may go to the read target. The target reports whether a transaction is open. */
 #include "engine/read_split.h"
 
 #include <string.h>
@@ -29,7 +29,8 @@ int qt_goes_to_read_target(struct qt_session *s, const struct qt_planned_event *
     return ev->command == QT_COMMAND_QUERY || ev->stmt < 0 || qt_connection_is_prepared(read_target, ev->stmt);
 }
 
-/* Temporary tables and locks are of one connection alone. Beginning a transaction releases locks of tables. */
+/* Temporary tables and table locks exist on one connection only, so the session must stay on it. START TRANSACTION
+ * releases table locks. */
 static void pin(struct qt_session *s, const struct qt_planned_event *ev)
 {
     if (ev->command == QT_COMMAND_RESET_CONNECTION || ev->command == QT_COMMAND_CHANGE_USER)

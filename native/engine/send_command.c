@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each command of the tape, on its session's connection:
+/* Sends each command of the tape on the connection of its session:
  *
  *   send ─► receive at once (direct_answer.c), else await the answer ─► receive
- *              │ longer than half a second: the records so far are handed over
- *              │ longer than statement_timeout_ns: KILL QUERY on a second connection
- */
+ *              │ longer than half a second: the session hands over its records
+ *              │ longer than statement_timeout_ns: KILL QUERY on a second connection */
 #include "engine/send_command.h"
 
 #include <inttypes.h>
@@ -20,8 +19,8 @@
 #include "engine/outcomes.h"
 #include "engine/sessions.h"
 
-#define KILL_WAIT_MS 5000              /* no stop ends this wait */
-#define LONG_WAIT_MS QT_DIRECT_WAIT_MS /* before a wait longer than this, records are handed over */
+#define KILL_WAIT_MS 5000              /* a stop does not end this wait */
+#define LONG_WAIT_MS QT_DIRECT_WAIT_MS /* before a longer wait, records are handed over */
 
 static void ignore_socket(void *self, int fd)
 {
@@ -29,7 +28,7 @@ static void ignore_socket(void *self, int fd)
     (void)fd;
 }
 
-/* KILL QUERY on a connection of its own; the answer then comes as error 1317 (MariaDB also 1969 or 3024). */
+/* Sends KILL QUERY on a separate connection. The statement then fails with error 1317 (MariaDB also 1969 or 3024). */
 static void kill_statement(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;
@@ -45,7 +44,7 @@ static void kill_statement(struct qt_session *s)
     qt_connection_close(&own);
 }
 
-/* `waited`: LONG_WAIT_MS are over already. */
+/* Waits for an answer. `waited` is set if LONG_WAIT_MS have already passed. */
 static void await_answer(struct qt_session *s, int waited)
 {
     int64_t limit = s->engine->options.statement_timeout_ns, left_ms = limit / 1000000;
@@ -87,8 +86,8 @@ static void note_use(struct qt_session *s, const struct qt_planned_event *ev, co
         s->backend->current_db = ev->db;
 }
 
-/* A server's log has a CALL with values where it takes variables alone: it is sent again with variables that hold them.
- * Only where it did not fail on the tape. */
+/* Repeats a failed CALL with variables. Server logs record a CALL with values in places where the server only accepts
+ * variables. Only for a CALL that succeeded on the tape. */
 static void call_with_variables(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     struct qt_connection *c = &s->backend->connection;
@@ -126,10 +125,10 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
     return QT_EXECUTED;
 }
 
-/* Ends a session of this engine, or what it is doing: KILL with its connection id on the target. */
+/* Ends a session of this engine, or only its statement. Sends KILL with the session's connection id on the target. */
 static enum qt_reason kill_session(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
-    /* Following, the table of the sessions changes while it runs. */
+    /* When the engine follows a tape, the session table may change during the search. */
     struct qt_session *killed = ev->stmt >= 0 && !s->engine->options.follows ? qt_find_session(s->engine, ev->stmt)
                                                                              : NULL;
     int64_t id = killed != NULL ? atomic_load(&killed->target_id) : -1;
@@ -161,7 +160,7 @@ static int send_execute(struct qt_session *s, const struct qt_planned_event *ev,
     return code > 0;
 }
 
-static int is_text(const struct qt_planned_event *ev) /* a log's Execute has the values in its text */
+static int is_text(const struct qt_planned_event *ev) /* an Execute of a log has the values in its text */
 {
     return ev->command == QT_COMMAND_QUERY ||
            (ev->command == QT_COMMAND_EXECUTE && ev->stmt < 0 && ev->params_len == 0);
@@ -210,7 +209,7 @@ int qt_command_runs_sql(const struct qt_planned_event *ev)
     return is_text(ev) || ev->command == QT_COMMAND_EXECUTE || ev->command == QT_COMMAND_BULK_EXECUTE;
 }
 
-/* The session has lost what it had set: collation and init were sent again, the rest is forgotten here. */
+/* Forgets the session's settings after a reset. The collation and init were already sent again. */
 static void forget_settings(struct qt_session *s, const char *db)
 {
     s->backend->current_db = db;
@@ -225,7 +224,7 @@ static void forget_settings(struct qt_session *s, const char *db)
 
 static enum qt_reason reason_of(int mismatch) { return mismatch ? QT_PARAMS_MISMATCH : QT_EXECUTED; }
 
-/* The plan gives the name of the collation that is asked for, where the target knows it. */
+/* The event's statement is the name of the requested collation if the target knows it. */
 static enum qt_reason change_user(struct qt_session *s, const struct qt_planned_event *ev, struct qt_login login,
                                   struct qt_answer *a)
 {
@@ -283,7 +282,7 @@ enum qt_reason qt_command_send(struct qt_session *s, const struct qt_planned_eve
     case QT_COMMAND_CLOSE_STMT:
         qt_connection_close_stmt(c, ev->stmt, a);
         break;
-    default: /* execute, bulk_execute */
+    default: /* execute and bulk_execute */
         return reason_of(send_execute(s, ev, a));
     }
     return QT_EXECUTED;

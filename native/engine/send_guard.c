@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text may be sent where every danger in it is allowed, in every reading, and the class of each of its statements.
- * What a function that a library brought to the target does, nobody here knows: no text may call one.
- * An EXECUTE has been looked at with its PREPARE: one that was refused is not prepared. */
+/* Decides whether a text may be sent. Every danger in it must be allowed, in every reading of the text, and so must the
+ * class of each statement. No text may call a function that a library added to the target, because its effects are
+ * unknown. An EXECUTE needs no check of its own: its PREPARE was checked, and a refused PREPARE prepares nothing. */
 #include "engine/send_guard.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ struct qt_send_guard {
     struct qt_keywords keywords;
     uint32_t dangers, classes;
     int reads_only;
-    const char *refused_calls; /* the options' own */
+    const char *refused_calls; /* owned by the options */
 };
 
 struct qt_send_guard *qt_send_guard_new(const struct qt_engine_options *o)
@@ -33,8 +33,8 @@ struct qt_send_guard *qt_send_guard_new(const struct qt_engine_options *o)
 
 void qt_send_guard_free(struct qt_send_guard *p) { free(p); }
 
-/* The text between the quotes of a literal, as the server reads it: escapes and doubled quotes undone. Returns its
- * length; `to` has room for t->len bytes. */
+/* Copies the text of a literal without its quotes, escapes and doubled quotes, as the server reads it. Returns its
+ * length. `to` must have room for t->len bytes. */
 static size_t undo_quotes(const struct qt_token *t, char *to)
 {
     const char *p = t->p, *end = t->p + t->len;
@@ -54,19 +54,19 @@ static size_t undo_quotes(const struct qt_token *t, char *to)
     return n;
 }
 
-/* In some character sets these are white space. */
+/* Returns whether some character sets treat the byte as white space. */
 static int is_high_blank(unsigned char c) { return c == 0xA0 || c == 0xFF; }
 
 static int is_name(unsigned char c) { return c == '_' || c == '$' || (c >= 0x80 && !is_high_blank(c)) || isalnum(c); }
 
-/* Is it a whole name that stands at `at`? */
+/* Returns whether the name at `at` is a complete name. */
 static int is_whole(const char *sql, size_t len, size_t at, size_t name_len)
 {
     size_t next = at + name_len;
     return !(at > 0 && is_name((unsigned char)sql[at - 1])) && !(next < len && is_name((unsigned char)sql[next]));
 }
 
-/* Is the name at `at` called: does a parenthesis follow, or a comment that may stand before one? */
+/* Returns whether the name at `at` is called: a parenthesis follows, or a comment that may precede a parenthesis. */
 static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
 {
     size_t next = at + name_len;
@@ -78,7 +78,7 @@ static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
     return next < len && strchr("(/-#", sql[next]) != NULL && sql[next] != 0;
 }
 
-/* Wherever the name stands, in a literal too: in another reading of the text it may be none. */
+/* Searches the names everywhere, even in literals, because another reading of the text may treat a literal as code. */
 static int calls_refused(const struct qt_send_guard *p, const char *sql, size_t len)
 {
     for (const char *name = p->refused_calls; name != NULL && *name != 0;) {
@@ -93,8 +93,8 @@ static int calls_refused(const struct qt_send_guard *p, const char *sql, size_t 
     return 0;
 }
 
-/* PREPARE ... FROM '...' and EXECUTE IMMEDIATE '...' run what is in the literal. What a variable holds is not known, as
- * with CALL: both need writes allowed. */
+/* PREPARE ... FROM '...' and EXECUTE IMMEDIATE '...' run the text of the literal. The content of a variable is unknown,
+ * as is the body of a routine in CALL. Both cases require that writes are allowed. */
 static uint32_t dangers_of_literals(const struct qt_send_guard *p, const char *sql, size_t len)
 {
     struct qt_lexer lexer;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent for a prepared statement of the tape:
+/* The requests for a prepared statement of the tape:
  *
- *   EXECUTE    id + flags, iterations, NULL bitmap, 1, types, values: on the tape without the id, so it is put in front
- *   bulk       the same, where the server is MariaDB; for MySQL each row becomes an EXECUTE, their answers are added up
- *   query      where the target prepares no such statement (BEGIN on MySQL): its text, in place of each EXECUTE
- *   attributes where client and server have agreed on them, parameters have names (query_attributes.h); else attributes
- *              are cut off and counted
- */
+ *   EXECUTE    id + flags, iterations, NULL bitmap, 1, types, values: the tape has no id, so it is put in front
+ *   bulk       the same on MariaDB; on MySQL each row becomes an EXECUTE, and their answers are added up
+ *   query      if the target cannot prepare the statement (BEGIN on MySQL): its text in place of each EXECUTE
+ *   attributes if client and server have agreed on them, parameters have names (query_attributes.h); else attributes
+ *              are removed and counted */
 #include "engine/send_prepared.h"
 
 #include <mysql.h>
@@ -23,7 +22,7 @@
 
 #define ER_UNSUPPORTED_PS 1295
 #define COM_BULK ((enum enum_server_command)0xFA)
-#define CAN_BULK (1UL << 2) /* MARIADB_CLIENT_STMT_BULK_OPERATIONS among the extended capabilities */
+#define CAN_BULK (1UL << 2) /* MARIADB_CLIENT_STMT_BULK_OPERATIONS, an extended capability */
 
 static void finish_answer(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_answer *a)
 {
@@ -56,7 +55,8 @@ void qt_connection_prepare(struct qt_connection *c, int64_t number, const char *
         a->error = 0;
 }
 
-/* A command about one statement; `request` begins with room for its id. A one-packet answer is read unless `silent`. */
+/* Sends a command about one statement. `request` begins with room for the statement's id. Unless `silent`, also reads
+ * an answer of one packet. */
 static int send_command(struct qt_connection *c, MYSQL_STMT *stmt, enum enum_server_command command, char *request,
                         size_t len, int silent)
 {
@@ -64,7 +64,7 @@ static int send_command(struct qt_connection *c, MYSQL_STMT *stmt, enum enum_ser
     return c->mysql->methods->db_command(c->mysql, command, request, len, (my_bool)silent, stmt);
 }
 
-/* The library's own statement must take it that nothing is open, whatever the execution before left. */
+/* Resets the library's statement, so that it does not assume an open result of the previous execution. */
 static void close_results(struct qt_connection *c, MYSQL_STMT *stmt)
 {
     stmt->state = MYSQL_STMT_PREPARED;
@@ -81,7 +81,8 @@ static int send_request(struct qt_connection *c, MYSQL_STMT *stmt, enum enum_ser
     return send_command(c, stmt, command, request, len, 1);
 }
 
-/* The library knows of cursors that it requested itself; here the tape requested, so the server's flag decides. */
+/* The library only handles cursors that it requested itself. The tape's client requested this cursor, so the server's
+ * flag decides. */
 static int take_cursor(struct qt_connection *c, MYSQL_STMT *stmt)
 {
     if (!(c->mysql->server_status & SERVER_STATUS_CURSOR_EXISTS))
@@ -91,8 +92,8 @@ static int take_cursor(struct qt_connection *c, MYSQL_STMT *stmt)
     return 1;
 }
 
-/* How many warnings the last result had, as on the tape. The library passes over those of the EOF behind rows: the
- * packet is still in its buffer. */
+/* Returns the warning count of the last result, as on the tape. The library ignores the count in the EOF packet after
+ * rows. The packet is still in its buffer. */
 static int64_t count_warnings_behind_rows(const struct qt_connection *c)
 {
     const unsigned char *eof = c->mysql->net.read_pos;
@@ -121,7 +122,7 @@ static void take_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_answe
     qt_verify_into(NULL, 0);
 }
 
-/* Takes the results of one execution to their end. */
+/* Receives all results of one execution. */
 static void receive_results(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_answer *a)
 {
     int failed = c->mysql->methods->db_read_execute_response(stmt) != 0;
@@ -136,14 +137,15 @@ static void receive_results(struct qt_connection *c, MYSQL_STMT *stmt, struct qt
         }
         if (mysql_stmt_errno(stmt) != 0)
             break;
-        /* The library keeps what comes behind rows with the statement, what comes before them with the connection. */
+        /* The library keeps the status after rows in the statement, and the status before rows in the connection. */
         if (!mysql_stmt_more_results(stmt))
             break;
         failed = mysql_stmt_next_result(stmt) > 0;
     }
 }
 
-/* Without attributes: what follows the statement's own parameters is cut off. 0 = done, 1 = it doesn't fit. */
+/* Removes query attributes: the parameters after the statement's own parameters. Returns 0, or 1 if the request does
+ * not fit. */
 static int cut_attributes(uint64_t n, struct qt_reading r, uint64_t all, const uint8_t *absent, struct qt_bytes *out)
 {
     const uint8_t *head = qt_take(&r, 5), *nulls = qt_take(&r, (all + 7) / 8);
@@ -161,7 +163,8 @@ static int cut_attributes(uint64_t n, struct qt_reading r, uint64_t all, const u
     return bad != 0;
 }
 
-/* One row of a bulk execution as an EXECUTE. 0, or 1 where it has no such form: DEFAULT and IGNORE. */
+/* Converts one row of a bulk execution to an EXECUTE. Returns 0, or 1 for DEFAULT and IGNORE, which an EXECUTE cannot
+ * express. */
 static int make_row_request(struct qt_reading *r, const uint8_t *types, uint64_t n, struct qt_bytes *out)
 {
     static const char HEAD[] = "\0\0\0\0\0\1\0\0\0"; /* room for the id, no cursor, one iteration */
@@ -203,8 +206,8 @@ static int send_row(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_bytes *
     return code;
 }
 
-/* All rows of a bulk execution but the last, whose answer is left to be received like any other's. All are looked at
- * before the first is sent. */
+/* Sends all rows of a bulk execution, and receives all answers except the last. The last answer is received like that
+ * of any other statement. All rows are checked before the first row is sent. */
 static int send_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_reading r, struct qt_answer *a)
 {
     uint64_t n = stmt->param_count;
@@ -237,7 +240,7 @@ static int can_bulk(struct qt_connection *c)
     return (capabilities & CAN_BULK) != 0;
 }
 
-/* In place of the execution of a statement that the target cannot prepare; values it cannot have. */
+/* Sends the text of a statement that the target cannot prepare. Such a statement has no parameter values. */
 static int send_as_query(struct qt_connection *c, const struct qt_prepared *p, char letter, uint64_t count,
                          struct qt_answer *a)
 {
@@ -311,7 +314,7 @@ int qt_connection_fetch(struct qt_connection *c, int64_t number, const char *par
     memset(a, 0, sizeof *a);
     if (p == NULL || p->stmt == NULL || r.bad || rows == 0)
         return 1;
-    /* The library asks for this many when it has none left, and keeps them: so one round asks once. */
+    /* The library fetches this many rows when it has none left. One fetch of the tape is therefore one request. */
     p->stmt->prefetch_rows = rows;
     p->stmt->result_cursor = NULL;
     if (p->stmt->state == MYSQL_STMT_FETCH_DONE)
@@ -338,7 +341,7 @@ int qt_connection_long_data(struct qt_connection *c, int64_t number, char *param
     memset(a, 0, sizeof *a);
     if (p == NULL || p->stmt == NULL || r.bad || param >= p->stmt->param_count)
         return 1;
-    /* The letter's place and three bytes before it take the id. */
+    /* The id overwrites the letter and the three bytes before it. */
     (void)send_command(c, p->stmt, COM_STMT_SEND_LONG_DATA, params + 1 - QT_PARAMS_ROOM, QT_PARAMS_ROOM + len - 1, 1);
     qt_connection_finish(c, a, (int)mysql_errno(c->mysql), mysql_error(c->mysql));
     a->first_ns = a->done_ns;

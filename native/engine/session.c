@@ -5,9 +5,8 @@
  *                             │ failed                                                     │ lost
  *                             └─────────────► take each event and refuse it ◄──────────────┘
  *
- * A thread whose connection failed goes on taking its events: so the feeder never waits for it and the accounting
- * balances.
- */
+ * A thread whose connection failed continues to take its events. The feeder then never waits for it, and every fed
+ * event is counted. */
 #include "engine/session.h"
 
 #include <stdlib.h>
@@ -29,9 +28,9 @@
 
 #define SHORTEST_SILENCE_NS (QT_SECOND / 10)
 #define LONGEST_LOOK_NS (QT_SECOND / 2)
-#define REOPEN_EVERY_NS QT_SECOND /* a target that restarts is tried again until it is back */
+#define REOPEN_EVERY_NS QT_SECOND /* retry interval while a target restarts */
 
-/* The connection tells its socket, so that the supervisor can shut it down. */
+/* Stores the connection's socket, so that the supervisor can shut it down. */
 static void note_socket(void *self, int fd)
 {
     struct qt_session *s = self;
@@ -42,7 +41,7 @@ static void note_socket(void *self, int fd)
     pthread_mutex_unlock(&s->engine->fd_lock);
 }
 
-/* After this no other thread touches the socket. */
+/* Afterwards no other thread uses the socket. */
 static void forget_socket(struct qt_session *s)
 {
     pthread_mutex_lock(&s->engine->fd_lock);
@@ -56,10 +55,10 @@ static void keep_error(struct qt_session *s, int code, const char *text)
     if (s->error == NULL && text != NULL)
         s->error = strdup(text);
     if (s->error != NULL)
-        qt_utf8_repair(s->error); /* a server's message may hold any bytes */
+        qt_utf8_repair(s->error); /* a server message may contain any bytes */
 }
 
-/* The backend in use; `db`: the schema to begin with. 0, or 1 = it could not be opened. */
+/* Opens the backend in use, with `db` as its initial schema. Returns 0, or 1 if it failed. */
 static int open_backend(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
@@ -95,7 +94,7 @@ static int open_backend(struct qt_session *s, const char *db)
     return 1;
 }
 
-/* The target, then the read target where there is one. */
+/* Connects to the target, then to the optional read target. */
 static int open_backends(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
@@ -149,8 +148,9 @@ static void close_backends(struct qt_session *s)
     atomic_fetch_sub(&s->engine->threads.open, 1);
 }
 
-/* Is it part of the transaction that went with the connection? Then it is not sent: alone it would be another one. What
- * only ends that one and begins the next (COMMIT AND CHAIN) is sent. */
+/* Returns whether the event belongs to the transaction that was lost with the connection. Such an event is not sent:
+ * without the lost part it would be another transaction. COMMIT AND CHAIN is sent, because it only ends the lost
+ * transaction and begins the next. */
 static int is_of_lost_transaction(struct qt_session *s, const struct qt_planned_event *ev)
 {
     int64_t ends = ev->actions & (QT_ACTION_COMMIT | QT_ACTION_ROLLBACK), begins = ev->actions & QT_ACTION_BEGIN;
@@ -163,8 +163,8 @@ static int is_of_lost_transaction(struct qt_session *s, const struct qt_planned_
     return 1;
 }
 
-/* After a loss, where the connection is to be opened again: what is left of its transaction is not sent. Nothing is
- * given up before it is due: the target may be back by then. */
+/* Reopens a lost connection. The remaining events of the lost transaction are not sent. No event is refused before it
+ * is due, because the target may be available again by then. */
 static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
 {
     struct qt_engine *e = s->engine;
@@ -188,7 +188,8 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
     }
 }
 
-/* Of a session that is followed: shorter the more are open, for the target has room for so many. */
+/* Returns how long a followed session may be silent before its connection is closed. The time is shorter the more
+ * sessions are open, because the target's connections are limited. */
 static int64_t allowed_silence_ns(struct qt_engine *e)
 {
     int64_t open = atomic_load(&e->threads.open), room = e->options.rest_open, whole = e->options.rest_ns, ns;
@@ -199,7 +200,8 @@ static int64_t allowed_silence_ns(struct qt_engine *e)
     return ns > SHORTEST_SILENCE_NS ? ns : SHORTEST_SILENCE_NS < whole ? SHORTEST_SILENCE_NS : whole;
 }
 
-/* Following a tape that does not show when sessions quit: one that was quiet for long makes room on the target. */
+/* Closes the connection of a session that was silent for a long time. Used when following a tape that does not record
+ * the end of sessions. */
 static void rest(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;
@@ -218,11 +220,11 @@ static void rest(struct qt_session *s)
     qt_count(e, QT_COUNT_SESSIONS_RESTED, 1);
 }
 
-/* Its next event has come. */
+/* Connects again when the next event of a resting session arrives. */
 static void wake_up(struct qt_session *s)
 {
     s->rests = 0;
-    if (qt_stopping(s->engine)) /* it is refused */
+    if (qt_stopping(s->engine)) /* the event is refused later */
         return;
     if (open_backends(s, s->backend->current_db) == 0) {
         qt_count(s->engine, QT_COUNT_SESSIONS_REOPENED, 1);
@@ -232,14 +234,14 @@ static void wake_up(struct qt_session *s)
     qt_count(s->engine, QT_COUNT_SESSIONS_LOST, 1);
 }
 
-/* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
+/* Sends the event and waits for its answer. Returns QT_EXECUTED, or the reason why nothing was sent. */
 static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     if (ev->command != QT_COMMAND_QUIT) {
         struct qt_connection *c = &s->backend->connection;
         uint64_t rows = c->bulk_rows;
         enum qt_reason why = qt_command_send(s, ev, a);
-        if (ev->insert_id != QT_NONE && c->bulk_rows > rows + 1) /* only the first row has its id */
+        if (ev->insert_id != QT_NONE && c->bulk_rows > rows + 1) /* only the first row gets its id */
             qt_count(s->engine, QT_COUNT_OVERRIDES_FAILED, 1);
         return why;
     }
@@ -250,7 +252,7 @@ static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_e
     return QT_EXECUTED;
 }
 
-/* Why nothing more may be sent, or 0. */
+/* Returns why nothing more may be sent, or 0. */
 static enum qt_reason why_not_sendable(struct qt_session *s)
 {
     if (s->broken)
@@ -284,12 +286,12 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     if (why == QT_EXECUTED)
         why = qt_prepare_event(s, ev, &answer);
     sent = why == QT_EXECUTED ? qt_sleep_until_due(s, ev) : 0;
-    due = qt_compute_due(s, ev); /* only now: the speed may have changed during the sleep */
+    due = qt_compute_due(s, ev); /* computed after the sleep, because the speed may have changed */
     if (why == QT_EXECUTED)
         why = why_not_sendable(s);
     if (why == QT_EXECUTED && answer.error == 0)
         why = send_event(s, ev, &answer);
-    else if (why == QT_EXECUTED) /* its COMMIT failed: the server would answer so */
+    else if (why == QT_EXECUTED) /* the separate COMMIT failed: its error is the answer */
         answer.first_ns = answer.done_ns = qt_now();
     if (why == QT_EXECUTED)
         qt_finish_event(s, ev, &answer, due, sent);
@@ -297,10 +299,10 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
         qt_refuse_event(s, ev, why, why == QT_SCHEMA_FAILED ? &answer : NULL);
 }
 
-/* Following, no event comes after its quit. */
+/* When following a tape, no event comes after a session's quit. */
 static int has_quit(const struct qt_session *s) { return s->engine->options.follows && s->quit_taken; }
 
-/* Hands the thread to the supervisor, who joins it. */
+/* Hands the thread to the supervisor, which joins it. */
 static void end_thread(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;

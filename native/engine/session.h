@@ -5,6 +5,6 @@
 
 #include "engine/engine_state.h"
 
-void *qt_session_run(void *session); /* joined by the supervisor, once it is in engine.ended_list */
+void *qt_session_run(void *session); /* joined by the supervisor after it is in threads.ended_list */
 
 #endif

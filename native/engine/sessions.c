@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sessions of the plan:
  *
- *   stream ─► session 0, 1, 2, ...  in the order in which they are opened, in pieces that stay where they are
+ *   stream ─► session 0, 1, 2, ...  in the order in which they are opened, in pieces that never move
  *                │
- *                └─ by_id[]  hash table, made again where it gets full: session number ─► session
+ *                └─ by_id[]  hash table, rebuilt when it gets full: session number ─► session
  *
- * Where the engine follows a tape under way, more come while it runs.
- */
+ * When the engine follows a tape, sessions are added during the run. */
 #include "engine/sessions.h"
 
 #include <stdlib.h>
@@ -16,7 +15,8 @@
 
 enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET, COLLATION, NAMES };
 
-/* A tape has few schemas and each event's is most often one of the last few: a list that moves hits to the front. */
+/* A tape has few schemas, and most events use one of the last few. A list that moves hits towards the front is
+ * therefore fast enough. */
 const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
 {
     char *copy;
@@ -63,7 +63,7 @@ static void place_by_id(struct qt_engine *e, struct qt_session *s)
     e->table.by_id[i & e->table.by_id_mask] = s;
 }
 
-/* A table of twice the sessions at least, of which `n` are in it. */
+/* Makes sure that the hash table has at least twice as many slots as `n` sessions. */
 static int make_room_by_id(struct qt_engine *e, int64_t n, struct qt_error *err)
 {
     uint64_t slots = 16;
@@ -84,7 +84,7 @@ static int make_room_by_id(struct qt_engine *e, int64_t n, struct qt_error *err)
     return QT_OK;
 }
 
-/* Room for the next session, empty; NULL = out of memory. */
+/* Returns the zeroed struct for the next session. Returns NULL when out of memory. */
 static struct qt_session *make_room(struct qt_engine *e)
 {
     struct qt_session **piece;
@@ -110,7 +110,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     if (s == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for %lld sessions", (long long)e->table.n_sessions + 1);
     if (running && due < before)
-        due = before; /* what is published late */
+        due = before; /* the session was published late */
     if (due < before)
         return qt_fail(err, QT_EINVALID, "the sessions are not sorted by opening time: session %lld opens too early",
                        (long long)qt_read_i64(r, SESSION, row));
@@ -147,7 +147,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     atomic_store(&s->at_table, -1);
     place_by_id(e, s);
     e->table.n_ahead += due <= 0 && !running;
-    atomic_fetch_add(&e->table.n_sessions, 1); /* from here on other threads see it */
+    atomic_fetch_add(&e->table.n_sessions, 1); /* now other threads can see the session */
     return QT_OK;
 }
 

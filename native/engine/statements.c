@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An array sorted by number: a session has few prepared statements, and the newest mostly has the greatest number.
+/* An array sorted by number. A session has few prepared statements, and the newest statement usually has the greatest
+ * number.
  *
  *   number   3     7     8     │ room
- *   stmt     *     *     *     │
- */
+ *   stmt     *     *     *     │ */
 #include "engine/statements.h"
 
 #include <mysql.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the first of at least this number is, or would be. */
+/* Returns the index of the first statement whose number is at least `number`. */
 static size_t find_place(const struct qt_connection *c, int64_t number)
 {
     size_t low = 0, high = c->n_prepared;

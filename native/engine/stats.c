@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters of a run, read while it runs:
  *
- *   engine    one array, by enum qt_counter: what is counted seldom
- *   sessions  what is counted with each event: one set each, written by one thread alone, added up here
- *   threads   CPU time of those that run, from their clocks; that of the ended ones was added up when they ended
- *   quantiles from the histograms: of the whole run, or of what came since the previous call
- */
+ *   engine    one array, by enum qt_counter: rare events
+ *   sessions  counted with each event: one set per session, with a single writer; added up here
+ *   threads   CPU time: running threads have a clock; the time of ended threads was added up at their end
+ *   quantiles from the histograms: of the whole run, or of the time since the previous call */
 #include "engine/stats.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include "base/thread.h"
 #include "engine/pace.h"
 
-/* CPU time of one running thread; 0 where it has just ended. */
+/* Returns the CPU time of a running thread in nanoseconds, or 0 if it has just ended. */
 static int64_t read_cpu_clock(clockid_t clock)
 {
     struct timespec t;
@@ -38,7 +37,8 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
         if (atomic_load(&s->life) == QT_LIVE)
             out->engine_cpu_ns += read_cpu_clock(s->cpu_clock);
     }
-    /* Made of its classes: read one after the other while sessions count, a difference could fall below 0. */
+    /* The total is the sum of the classes. A separate counter could be smaller than that sum, because sessions count
+     * while the counters are read. */
     c->executed = c->reads + c->writes + c->others;
 }
 
@@ -91,15 +91,15 @@ void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
  *        │              sums: the session's own (one writer)                               ├─► qt_engine_meters
  *        └─ errors ───► a slot of the engine for each number                             ──┘
  *
- * An event's lateness in parts, as in analyze/sql/report/lateness.sql:
+ * The parts of an event's lateness, as in analyze/sql/report/lateness.sql:
  *
- *   due ──session, connect──► ──order──► free ──feeder──► queued ──tool──► sent
- */
+ *   due ──session, connect──► ──order──► free ──feeder──► queued ──tool──► sent */
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 int64_t qt_counting_sessions(struct qt_engine *e)
 {
-    /* After a stop the supervisor refuses for sessions that never got a thread: those come after `spawned`. */
+    /* After a stop the supervisor also refuses events of sessions that never got a thread. These sessions come after
+     * `spawned`. */
     if (atomic_load(&e->state) == QT_ENGINE_DONE || qt_stopping(e))
         return e->table.n_sessions;
     return atomic_load(&e->threads.spawned);
@@ -196,7 +196,7 @@ void qt_engine_meters(struct qt_engine *e, struct qt_engine_meters *out)
     memset(out, 0, sizeof *out);
     for (int k = 0; k < QT_KINDS; k++)
         read_histogram(&e->measured.service[k], &out->service[k]);
-    if (!qt_unpaced(e)) { /* else nothing is due */
+    if (!qt_unpaced(e)) { /* at max pace nothing is due */
         read_histogram(&e->measured.late, &out->late);
         for (int c = 0; c < QT_LATE_TOOL; c++)
             read_histogram(&e->measured.delay[c], &out->delay[c]);
@@ -207,12 +207,10 @@ void qt_engine_meters(struct qt_engine *e, struct qt_engine_meters *out)
     add_sums(e, out);
 }
 
-/* Events by when they are due, in buckets of equal width. A time behind the last bucket makes all of them twice as
- * wide:
+/* Counts events by due time, in buckets of equal width. A time after the last bucket doubles the width of all buckets:
  *
- *     |5|3|0|7|  ──►  | 8 | 7 |   |   |
- */
-enum { BUCKETS = 4096, FIRST_SHIFT = 20 }; /* at first a bucket is a millisecond wide */
+ *     |5|3|0|7|  ──►  | 8 | 7 |   |   | */
+enum { BUCKETS = 4096, FIRST_SHIFT = 20 }; /* a bucket is about 1 ms wide at first */
 
 struct qt_due_counts {
     pthread_mutex_t lock;
@@ -262,7 +260,7 @@ void qt_due_note(struct qt_due_counts *d, int64_t due_ns)
 
 int64_t qt_due_by(struct qt_due_counts *d, int64_t plan_ns)
 {
-    int64_t due = 0, ns = plan_ns + 1, whole, begin, end; /* what is due at that very moment is due */
+    int64_t due = 0, ns = plan_ns + 1, whole, begin, end; /* includes events that are due exactly at plan_ns */
 
     if (plan_ns < 0)
         return 0;
@@ -291,12 +289,11 @@ int64_t qt_engine_due(struct qt_engine *e)
     return qt_due_by(e->schedule.due_counts, qt_clock_to_plan(e, qt_now()));
 }
 
-/* Timer probes do nothing but sleep to absolute times and note how late they wake, as cyclictest does: so late the
- * machine alone makes a thread, and the sessions' lateness is compared with it.
+/* Timer probes only sleep to absolute times and record how late they wake, like cyclictest. This is the lateness that
+ * the machine alone causes. The lateness of the sessions is compared with it.
  *
  *   probe 0  │───────64 ms───────│───────────────────│
- *   probe 1       │───────────────────│───────────────────│      staggered
- */
+ *   probe 1       │───────────────────│───────────────────│      staggered */
 #define STEP_NS (64 * 1000000LL)
 
 static void *run_probe(void *arg)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor: one thread that opens and ends what others do.
+/* The supervisor: one thread that starts and ends the sessions.
  *
- *   OPENING   create the threads of sessions that are open at the start, at most connect_rate a second
- *      │      all connected or failed, and the feeder primed: set zero
+ *   OPENING   create the threads of sessions that are open at the start, at most connect_rate per second
+ *      │      when all connected or failed, and the feeder is primed: set zero
  *   RUNNING   create each further thread a little before its session is due (max pace: when the tape has room for it)
- *      │      the feed has ended and the last event is due, or a stop
- *   DRAINING  until every thread ended, or the time is up: then shut their sockets and let them end
+ *      │      until the feed has ended and the last event is due, or a stop
+ *   DRAINING  until every thread ended, or the time is up: then shut down their sockets and let them end
  *      │
  *   DONE
  *
- * It never connects nor waits for one session alone. It sleeps on `wakeups` until the next thing to do.
- */
+ * The supervisor never connects and never waits for a single session. It sleeps on `wakeups` until its next action. */
 #include "engine/supervisor.h"
 
 #include <stdlib.h>
@@ -26,25 +25,25 @@
 #include "engine/session.h"
 #include "engine/stats.h"
 
-#define AHEAD_NS (20 * 1000000LL)     /* a thread is created this long before it has to connect */
-#define NO_THREAD_NS (20 * 1000000LL) /* how often sessions without a thread are looked after */
-#define WAKE_NS 20000LL               /* what waking one thread takes, about */
+#define AHEAD_NS (20 * 1000000LL)     /* a thread is created this long before its session connects */
+#define NO_THREAD_NS (20 * 1000000LL) /* interval for refusing events of sessions without a thread */
+#define WAKE_NS 20000LL               /* approximate time to wake one thread */
 
 struct supervisor {
     struct qt_engine *e;
-    int64_t next; /* session whose thread comes next */
+    int64_t next; /* index of the next session to start */
     int64_t joined, no_threads;
-    int64_t deadline_ns; /* of the drain; QT_FOREVER = none yet */
-    uint64_t progress;   /* max pace: outcomes when last looked at */
+    int64_t deadline_ns; /* end of the drain; QT_FOREVER = not set */
+    uint64_t progress;   /* without due times: result of the last sum_progress */
     int64_t progress_ns;
-    int64_t last_due_ns; /* absolute, once the feed has ended: the drain begins */
-    int64_t fed_ns;      /* when the feed had ended: what is larger than the queue may come late */
-    int32_t stop_seen;   /* the greatest stop that was acted upon */
+    int64_t last_due_ns; /* absolute; set when the feed has ended: the drain begins */
+    int64_t fed_ns;      /* end of the feed; a statement larger than the queue may be fed late */
+    int32_t stop_seen;   /* the greatest stop that was handled */
 };
 
 static int64_t pick_earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* A session whose thread could not be created: the supervisor refuses its events. */
+/* Registers a session whose thread could not be created. The supervisor refuses its events. */
 static void keep_without_thread(struct supervisor *v, struct qt_session *s, int error)
 {
     s->no_thread = 1;
@@ -66,7 +65,7 @@ static void start_session(struct supervisor *v)
         keep_without_thread(v, s, error);
 }
 
-/* The time at which the next session's thread is to be created; QT_FOREVER = something else must happen first. */
+/* Returns when to create the thread of the next session. QT_FOREVER means that another event must happen first. */
 static int64_t find_next_start(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;
@@ -100,7 +99,8 @@ static void join_ended(struct supervisor *v)
     }
 }
 
-/* Refuses what waits for sessions that have no thread; those not created yet only where there will be none any more. */
+/* Refuses the queued events of sessions without a thread. Sessions that have not started yet are included only if they
+ * can no longer start. */
 static void refuse_without_thread(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
@@ -146,7 +146,7 @@ static void set_zero(struct supervisor *v)
     wake_all(e, v->next);
 }
 
-/* From here on a session that still waits for an answer gets none. */
+/* Shuts down all sockets. A session that still waits for an answer will not get it. */
 static void cut_all(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
@@ -181,7 +181,7 @@ static void begin_stop(struct supervisor *v, int32_t how, int64_t now)
     v->stop_seen = how;
 }
 
-/* After a stop nothing more is fed, once the feeder has seen it. */
+/* Ends the feed after a stop, as soon as the feeder has noticed the stop. */
 static void close_feed(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
@@ -191,7 +191,7 @@ static void close_feed(struct supervisor *v)
     wake_all(e, v->next);
 }
 
-/* A number that changes while answers come, or a session is at its think time. */
+/* Returns a number that changes while answers arrive or a session is in its think time. */
 static uint64_t sum_progress(struct qt_engine *e, int64_t now)
 {
     uint64_t sum = 0;
@@ -205,7 +205,8 @@ static uint64_t sum_progress(struct qt_engine *e, int64_t now)
 
 static int64_t pick_later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* When the drain is over. Without a schedule no time is the last: it is over when nothing came for drain_ns. */
+/* Sets the end of the drain. Without a schedule there is no last due time: the drain then ends after drain_ns without
+ * progress. */
 static void watch_drain(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;
@@ -231,7 +232,8 @@ static void watch_drain(struct supervisor *v, int64_t now)
     atomic_store(&e->state, QT_ENGINE_DRAINING);
 }
 
-/* Sessions are connected and the first events are there. Returns whether the run's zero was set. */
+/* Sets the run's zero once the first sessions are connected and the first events are fed. Returns whether zero was
+ * set. */
 static int begin_when_ready(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
@@ -247,7 +249,7 @@ static int begin_when_ready(struct supervisor *v)
     return 1;
 }
 
-/* Does what is to be done now; returns when to look again without being woken. */
+/* Performs all actions that are due. Returns the time of the next step, unless the supervisor is woken earlier. */
 static int64_t do_step(struct supervisor *v)
 {
     struct qt_engine *e = v->e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that opens and ends what others do. */
+/* The thread that starts and ends the sessions. */
 #ifndef QT_SUPERVISOR_H
 #define QT_SUPERVISOR_H
 

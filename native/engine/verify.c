@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checksums of result rows as they were on the wire (base/checksum.h), so that they compare with a capture's of
- * packets. */
+/* Checksums of result rows in wire format (base/checksum.h). They are comparable with the checksums of a packet
+ * capture. */
 #include "engine/verify.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define MAX_PACKET ((size_t)0xFFFFFF)
 
-/* Rows of 16 MiB and more came in several packets. */
+/* Adds a row. Rows of 16 MiB and more arrive in several packets. */
 static void add_payload(struct qt_checksum *sum, const char *p, size_t n)
 {
     for (; n >= MAX_PACKET; p += MAX_PACKET, n -= MAX_PACKET)
@@ -29,7 +29,7 @@ void qt_verify_row(struct qt_connection *c, char **row, const unsigned long *len
     if (need > c->row_room) {
         char *larger = realloc(c->row, need);
         if (larger == NULL)
-            return; /* the checksum will differ, which is better than to end the session */
+            return; /* a wrong checksum is better than ending the session */
         c->row = larger;
         c->row_room = need;
     }
@@ -45,8 +45,8 @@ void qt_verify_row(struct qt_connection *c, char **row, const unsigned long *len
     add_payload(sum, c->row, at);
 }
 
-/* The library binds each row that it fetched by a function of its table of methods: ours takes the row's bytes
- * instead. */
+/* The checksum for the rows of this thread. The library binds each fetched row through its table of methods. The
+ * function of this file replaces that method and takes the bytes of the row instead. */
 static _Thread_local struct qt_checksum *summing;
 
 static __attribute__((unused)) int take_row(MYSQL_STMT *stmt, unsigned char *row, unsigned long length)
@@ -78,7 +78,7 @@ static void skip_value(struct qt_reading *r, enum enum_field_types type)
     case MYSQL_TYPE_DOUBLE:
         qt_take(r, 8);
         break;
-    default: /* texts; times have one byte of length, which is below 0xFB */
+    default: /* texts; also times: their length byte is below 0xFB */
         qt_take_string(r);
     }
 }
@@ -96,7 +96,7 @@ size_t qt_binary_row_length(const void *row, size_t room, const MYSQL_FIELD *fie
     return r.bad ? 0 : (size_t)(r.p - (const uint8_t *)row);
 }
 
-/* Before its version 3.3.20 the library does not say how long a row is. */
+/* Libraries before 3.3.20 do not pass the length of a row. */
 static __attribute__((unused)) int take_row_of_any_length(MYSQL_STMT *stmt, unsigned char *row)
 {
     size_t room = (size_t)(stmt->mysql->net.buff_end - row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds one parameter of an execution and writes it as a statement would have it: 5, 1.5, 'a', '2026-11-22'. */
+/* Writes one bound parameter of an execution as an SQL literal: 5, 1.5, 'a', '2026-11-22'. */
 #include "grammar/bound_values.h"
 
 #include <inttypes.h>
@@ -36,7 +36,8 @@ static int real(const uint8_t *p, int size, struct qt_bytes *to)
     return add_text(to, text, snprintf(text, sizeof text, size == 4 ? "%.9g" : "%.17g", size == 4 ? (double)f : d));
 }
 
-/* DATE, DATETIME, TIMESTAMP: year 2, month, day [hour, minute, second [microseconds 4]]. TIME: sign, days 4, ... */
+/* Sizes in bytes. DATE, DATETIME, TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]]. TIME: sign
+ * 1, days 4, hour, ... */
 static int date_or_time(const uint8_t *p, size_t n, int is_time, struct qt_bytes *to)
 {
     char text[80];
@@ -58,7 +59,7 @@ static int date_or_time(const uint8_t *p, size_t n, int is_time, struct qt_bytes
     return add_text(to, text, len);
 }
 
-/* A text in quotes; of a DECIMAL the digits alone. */
+/* Writes a string in quotes. A DECIMAL is written without quotes. */
 static int text_of(struct qt_span span, int is_decimal, struct qt_bytes *to)
 {
     const char *p = span.p;
@@ -112,7 +113,7 @@ int qt_bound_value(const char *params, size_t len, int64_t number, struct qt_byt
 {
     struct qt_reading r = qt_reading(params == NULL ? "" : params, params == NULL ? 0 : len);
     uint64_t letter = qt_take_int(&r, 1);
-    if (letter == 'S') { /* and files behind it */
+    if (letter == 'S') { /* 'S': parameters, then files */
         struct qt_span inner = qt_take_string(&r);
         r = qt_reading(r.bad ? "" : inner.p, r.bad ? 0 : inner.len);
         letter = qt_take_int(&r, 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value that an execution binds to one placeholder, as a literal; schemas/params.md has the bytes. */
+/* Finds the value that an execution binds to one placeholder. schemas/params.md describes the byte format. */
 #ifndef QT_BOUND_VALUES_H
 #define QT_BOUND_VALUES_H
 
 #include "base/bytes.h"
 
-/* Adds the value of placeholder `number`, from 0, to `to`: 1; 0 where it is NULL, came as long data or is not known;
- * -1 out of memory. */
+/* Appends the value of placeholder `number`, counted from 0, to `to`. Returns 1 if a value was added and -1 when out of
+ * memory. Returns 0 if the value is NULL, unknown or was sent as long data. */
 int qt_bound_value(const char *params, size_t len, int64_t number, struct qt_bytes *to);
 
 #endif

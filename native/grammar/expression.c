@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Precedence as in sql_yacc.yy as far as it decides what is compared with what: OR, AND, NOT, predicates. */
+/* Follows the precedence of sql_yacc.yy for OR, AND, NOT and predicates. Other operators need no precedence, because
+ * they do not change which columns are compared. */
 #include "grammar/expression.h"
 
 #include "grammar/operand.h"
 
 struct comparison {
-    const char *written, *op, *flipped; /* flipped: as seen from the right side */
+    const char *written, *op, *flipped; /* flipped: the operator with its sides swapped */
     int role;
 };
 
@@ -23,7 +24,7 @@ static const struct comparison *comparison_at(const struct qt_grammar *g)
     return NULL;
 }
 
-/* Columns of one side that have no role yet. */
+/* Gives `role` to the columns of one side that have no role yet. */
 static void give(struct qt_grammar *g, const struct qt_side *s, int role, const char *op)
 {
     for (size_t i = s->from; i < s->to; i++) {
@@ -76,7 +77,7 @@ static void compare(struct qt_grammar *g, const struct comparison *how, const st
     }
 }
 
-/* The right side of a comparison: operands, or ALL, ANY and SOME with a query. */
+/* Parses the right side of a comparison: operands, or a query after ALL, ANY or SOME. */
 static void right_side(struct qt_grammar *g, struct qt_side *s)
 {
     if (g->w != QT_W_all && g->w != QT_W_any && g->w != QT_W_some) {
@@ -96,7 +97,7 @@ static void in_list(struct qt_grammar *g, const struct qt_side *left, int not)
     size_t from = qt_n_columns(g);
     if (qt_query_ahead(g)) {
         struct qt_place at = qt_here(g);
-        qt_operands(g, &s); /* a query in parentheses, or a list that begins with one */
+        qt_operands(g, &s); /* a query in parentheses, or a list whose first item is a query */
         if (g->bad)
             qt_back(g, &at);
         else
@@ -164,7 +165,8 @@ static void is(struct qt_grammar *g, const struct qt_side *left)
     }
 }
 
-/* The word at hand begins a predicate behind its left side. */
+/* Parses a predicate that begins with a word, such as IN or LIKE, after its left side. Returns 0 if no predicate begins
+ * here. */
 static int worded(struct qt_grammar *g, const struct qt_side *left)
 {
     struct qt_place at = qt_here(g);
@@ -210,7 +212,7 @@ static void predicate(struct qt_grammar *g, struct qt_side *s)
         } else if (!worded(g, s)) {
             break;
         }
-        if (inner) /* a = 1 IS NULL, (a = 1) = 0, a = b = c */
+        if (inner) /* nested comparison: a = 1 IS NULL, (a = 1) = 0, a = b = c */
             qt_within(g, from, seen);
         s->kind = QT_SIDE_MIXED;
         compared = 1;
@@ -220,7 +222,7 @@ static void predicate(struct qt_grammar *g, struct qt_side *s)
     if (compared && !qt_own_columns(g, from))
         s->kind = QT_SIDE_CONST;
     if (compared)
-        g->impure++; /* no literal, whatever it holds */
+        g->impure++; /* a comparison is not a literal */
 }
 
 static void any_of(struct qt_grammar *g, size_t from)
@@ -238,7 +240,7 @@ static void negated(struct qt_grammar *g, struct qt_side *s)
     predicate(g, s);
     if (nots > 0)
         any_of(g, from);
-    else if (s->kind == QT_SIDE_COLUMN && g->filtering) /* WHERE active AND ... */
+    else if (s->kind == QT_SIDE_COLUMN && g->filtering) /* a column as a whole condition: WHERE active AND ... */
         qt_column_at(g, from)->plain = 1;
 }
 

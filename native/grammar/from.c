@@ -39,7 +39,7 @@ int32_t qt_table_name(struct qt_grammar *g)
     qt_advance(g);
     while (g->t.kind == QT_T_DOT) {
         qt_advance(g);
-        if (qt_is_op(g, "*")) { /* DELETE t.* FROM ... */
+        if (qt_is_op(g, "*")) { /* multi-table delete: DELETE t.* FROM ... */
             qt_advance(g);
             break;
         }
@@ -70,12 +70,12 @@ void qt_table_alias(struct qt_grammar *g, int32_t table)
     }
 }
 
-/* Between a table's name and the next join. */
+/* Skips the clauses between a table's name and the next join. */
 static void decorations(struct qt_grammar *g, int32_t table)
 {
     if (qt_take(g, QT_W_partition))
         qt_skip_parens(g);
-    if (g->w == QT_W_for) { /* FOR SYSTEM_TIME AS OF '...', FOR SYSTEM_TIME FROM a TO b */
+    if (g->w == QT_W_for) { /* FOR SYSTEM_TIME AS OF '...' or FOR SYSTEM_TIME FROM a TO b */
         struct qt_place at = qt_here(g);
         qt_advance(g);
         if (qt_take(g, QT_W_system_time)) {
@@ -91,7 +91,7 @@ static void decorations(struct qt_grammar *g, int32_t table)
         }
     }
     qt_table_alias(g, table);
-    while (g->w == QT_W_use || g->w == QT_W_force || g->w == QT_W_ignore) { /* USE INDEX FOR JOIN (i) */
+    while (g->w == QT_W_use || g->w == QT_W_force || g->w == QT_W_ignore) { /* index hint: USE INDEX FOR JOIN (i) */
         qt_advance(g);
         while (!qt_ends(g) && g->t.kind == QT_T_WORD)
             qt_advance(g);
@@ -111,7 +111,7 @@ static void derived(struct qt_grammar *g, int is_query)
     qt_need_kind(g, QT_T_CLOSE);
     at = add_table(g, &t);
     qt_table_alias(g, at);
-    if (g->t.kind == QT_T_OPEN) /* d (a, b) */
+    if (g->t.kind == QT_T_OPEN) /* column aliases: d (a, b) */
         qt_skip_parens(g);
 }
 
@@ -124,7 +124,7 @@ static void factor(struct qt_grammar *g)
     if (qt_take(g, QT_W_lateral) || (g->t.kind == QT_T_OPEN && qt_query_ahead(g))) {
         struct qt_place at = qt_here(g);
         derived(g, 1);
-        if (g->bad == QT_BAD_NOT) { /* ((SELECT ...) AS d JOIN t) */
+        if (g->bad == QT_BAD_NOT) { /* a join in parentheses: ((SELECT ...) AS d JOIN t) */
             qt_back(g, &at);
             qt_need_kind(g, QT_T_OPEN);
             qt_table_references(g);
@@ -133,7 +133,7 @@ static void factor(struct qt_grammar *g)
     } else if (qt_take_kind(g, QT_T_OPEN)) {
         qt_table_references(g);
         qt_need_kind(g, QT_T_CLOSE);
-    } else if (qt_is_op(g, "{")) { /* {OJ a LEFT JOIN b ON ...} */
+    } else if (qt_is_op(g, "{")) { /* ODBC outer join: {OJ a LEFT JOIN b ON ...} */
         qt_advance(g);
         qt_need(g, QT_W_oj);
         qt_table_references(g);
@@ -144,7 +144,7 @@ static void factor(struct qt_grammar *g)
         qt_advance(g);
     } else {
         int32_t table = qt_table_name(g);
-        if (g->t.kind == QT_T_OPEN && !g->bad) { /* JSON_TABLE(...), SEQUENCE(...) */
+        if (g->t.kind == QT_T_OPEN && !g->bad) { /* table function: JSON_TABLE(...), SEQUENCE(...) */
             g->lists.tables.len -= sizeof(struct qt_table_use);
             derived(g, 0);
         } else {
@@ -154,7 +154,7 @@ static void factor(struct qt_grammar *g)
     g->depth--;
 }
 
-/* USING (a, b): a column of each of the two tables that stand before it. */
+/* USING (a, b): adds each column for the two preceding tables. */
 static void using_columns(struct qt_grammar *g)
 {
     qt_need_kind(g, QT_T_OPEN);
@@ -177,7 +177,7 @@ static void using_columns(struct qt_grammar *g)
     qt_need_kind(g, QT_T_CLOSE);
 }
 
-/* At JOIN, with the words before it. */
+/* Takes a JOIN with the words before it, such as LEFT OUTER. */
 static int take_join(struct qt_grammar *g)
 {
     int joined = 0;
@@ -190,7 +190,7 @@ static int take_join(struct qt_grammar *g)
     return joined;
 }
 
-/* ON, but for the one of ON DUPLICATE KEY UPDATE. */
+/* Takes ON, but not the ON of ON DUPLICATE KEY UPDATE. */
 static int take_on(struct qt_grammar *g)
 {
     struct qt_place at = qt_here(g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A statement while it is parsed. Types and inline helpers, for the files of this folder.
+/* State of the parser while it reads a statement: types and inline helpers for the files in this directory.
  *
- * Nothing is looked up before the end: a column keeps the scope in which it stands and its qualifier as written, for
- * a FROM clause comes behind the columns that need it. */
+ * Columns are resolved after the whole statement is parsed, because the FROM clause comes after the select list. Until
+ * then a column keeps its scope and its qualifier as written. */
 #ifndef QT_GRAMMAR_STATE_H
 #define QT_GRAMMAR_STATE_H
 
@@ -14,51 +14,52 @@
 #include "grammar/words.h"
 #include "sql/lexer.h"
 
-enum { QT_DEPTH = 200 }; /* of expressions and queries inside each other */
+enum { QT_DEPTH = 200 }; /* largest nesting of expressions and queries */
 
-/* NOT: not understood at the token at hand. TOO_MUCH: what was tried and given up grew with no bound. */
+/* NOT: the parser does not understand the current token. TOO_MUCH: the parser backtracked too often and used up
+ * `steps`. */
 enum qt_bad { QT_BAD_NOT = 1, QT_BAD_NO_MEMORY, QT_BAD_TOO_MUCH };
 enum qt_role { QT_R_NONE, QT_R_FILTER, QT_R_RANGE, QT_R_JOIN, QT_R_GROUP, QT_R_ORDER, QT_R_SET, QT_R_DROPPED };
 enum qt_access { QT_A_READ, QT_A_LOCK, QT_A_WRITE };
 
 struct qt_table_use {
-    struct qt_token schema, name, alias; /* len 0 = none */
+    struct qt_token schema, name, alias; /* len 0: missing */
     int32_t scope;
-    uint8_t derived; /* a subquery, a name of WITH, a function: no table of the server */
+    uint8_t derived; /* a subquery, CTE or table function, not a table of the server */
     uint8_t access;
 };
 
 struct qt_column_use {
     struct qt_token schema, table, name;
-    const char *op;                 /* as shown: =, <, in, ... */
-    const char *value, *value_end;  /* the literals that it is compared with, as written */
-    int64_t parameter;              /* or which placeholder, from 0; -1 = none */
-    int32_t scope, other, table_at; /* other: the column it is joined with; table_at: known already; -1 = none */
+    const char *op;                 /* operator as reported: =, <, in, ... */
+    const char *value, *value_end;  /* the literals that the column is compared with, as written */
+    int64_t parameter;              /* the placeholder instead of a literal, from 0; -1: none */
+    int32_t scope, other, table_at; /* `other` is the joined column, `table_at` the known table; -1 = none */
     uint8_t role;                   /* enum qt_role */
-    uint8_t plain;                  /* stands alone on its side: an index on it could be used */
-    uint8_t all;                    /* the condition holds for every row: no OR, no NOT around it */
+    uint8_t plain;                  /* is a whole side of its comparison, so an index could be used */
+    uint8_t all;                    /* the condition applies to every row: no OR or NOT around it */
 };
 
-struct qt_item { /* of a select list */
+struct qt_item { /* one item of a select list */
     struct qt_token alias;
-    int32_t scope, column; /* column: where the item is nothing else, else -1 */
+    int32_t scope, column; /* column: index if the item is only a column, else -1 */
 };
 
 struct qt_scope {
     int32_t parent;
-    uint8_t lock; /* FOR UPDATE, LOCK IN SHARE MODE */
+    uint8_t lock; /* has FOR UPDATE or LOCK IN SHARE MODE */
 };
 
-/* Growing arrays of the structs above. */
+/* Growable arrays of the structs in this file. */
 struct qt_grammar_lists {
-    struct qt_bytes tables, columns, items, scopes, ctes; /* ctes: struct qt_token */
+    struct qt_bytes tables, columns, items, scopes, ctes; /* ctes holds struct qt_token */
 };
 
-/* The LIMIT outside of brackets: how many rows it lets through, as written, or which placeholder it is. */
+/* The LIMIT of a top-level query: its row count as written, or its placeholder. */
 struct qt_limit {
-    const char *value, *value_end; /* NULL = none, or no literal */
-    int64_t parameter;             /* -1 = none */
-    int n;                         /* how many there are in the text */
+    const char *value, *value_end; /* NULL: no LIMIT, or not a literal */
+    int64_t parameter;             /* placeholder, from 0; -1: none */
+    int n;                         /* number of LIMITs at the top level of the text */
 };
 
 struct qt_side;
@@ -66,30 +67,30 @@ struct qt_side;
 struct qt_grammar {
     const struct qt_words *words;
     struct qt_lexer lexer;
-    struct qt_token t;  /* at hand */
-    int w;              /* enum qt_word of it, QT_W_none for anything but an unquoted word */
-    const char *behind; /* the token before */
+    struct qt_token t;  /* current token */
+    int w;              /* enum qt_word of `t`; QT_W_none unless `t` is an unquoted word */
+    const char *behind; /* the byte after the previous token */
     struct qt_grammar_lists lists;
     struct qt_limit limit;
-    int64_t parameters; /* placeholders passed */
-    uint64_t impure;    /* functions, variables and subqueries passed */
-    size_t steps;       /* tokens that may still be read, those of what is tried twice included */
+    int64_t parameters; /* number of placeholders already read */
+    uint64_t impure;    /* number of functions, variables and subqueries already read */
+    size_t steps;       /* tokens that may still be read, including tokens read again after backtracking */
     int32_t scope;
     int depth;
-    uint8_t filtering; /* comparisons give roles */
+    uint8_t filtering; /* comparisons give roles to columns */
     uint8_t bad;       /* enum qt_bad */
-    uint8_t seen;      /* a statement with tables or columns to look for was read */
-    /* The rings of the grammar: an operand holds expressions and queries, which hold operands. */
+    uint8_t seen;      /* at least one statement that can use tables was read */
+    /* Function pointers for the recursive rules: operands contain expressions and queries, which contain operands. */
     void (*expression)(struct qt_grammar *, struct qt_side *);
     void (*operands)(struct qt_grammar *, struct qt_side *);
     void (*query)(struct qt_grammar *);
 };
 
-/* What an expression turned out to be. */
+/* The kinds of a parsed expression. */
 enum qt_side_kind { QT_SIDE_CONST, QT_SIDE_COLUMN, QT_SIDE_ROW, QT_SIDE_MIXED };
 struct qt_side {
     int kind;
-    size_t from, to; /* its columns */
+    size_t from, to; /* range of its columns: from <= index < to */
     const char *value, *value_end;
     int64_t parameter;
 };
@@ -114,7 +115,7 @@ static inline struct qt_scope *qt_scope_at(const struct qt_grammar *g, int32_t i
 {
     return (struct qt_scope *)(void *)g->lists.scopes.p + i;
 }
-/* Has a column of the scope at hand come since? */
+/* Returns 1 if the current scope has a column at index `from` or later. */
 static inline int qt_own_columns(const struct qt_grammar *g, size_t from)
 {
     for (size_t i = from; i < qt_n_columns(g); i++)
@@ -122,7 +123,8 @@ static inline int qt_own_columns(const struct qt_grammar *g, size_t from)
             return 1;
     return 0;
 }
-/* Has a column of this scope, from `from` on, a role already? A comparison inside of an operand gave it. */
+/* Returns 1 if a column of the current scope at index `from` or later already has a role. A comparison inside an
+ * operand gave that role. */
 static inline int qt_has_role(const struct qt_grammar *g, size_t from)
 {
     for (size_t i = from; i < qt_n_columns(g); i++)
@@ -130,7 +132,8 @@ static inline int qt_has_role(const struct qt_grammar *g, size_t from)
             return 1;
     return 0;
 }
-/* These columns are compared inside of another comparison or of arithmetic: no row has to meet the condition. */
+/* Marks columns that are compared inside another comparison or inside arithmetic. A row need not satisfy the inner
+ * condition. */
 static inline void qt_within(struct qt_grammar *g, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
@@ -151,7 +154,7 @@ static inline void qt_expected(struct qt_grammar *g)
         g->bad = QT_BAD_NOT;
 }
 
-/* Moves to the next token; hints are skipped, executable comments are read as the SQL that they are. */
+/* Moves to the next token. Skips optimizer hints and reads executable comments as SQL. */
 static inline void qt_advance(struct qt_grammar *g)
 {
     if (g->steps-- == 0)
@@ -205,7 +208,7 @@ static inline int qt_ends(const struct qt_grammar *g)
     return g->bad || g->t.kind == QT_T_END || g->t.kind == QT_T_SEMICOLON;
 }
 
-/* Are these names equal, in whatever case and quotes? */
+/* Returns 1 if two names are equal. Ignores case and quotes. */
 static inline int qt_same_name(const struct qt_token *a, const struct qt_token *b)
 {
     const char *p = a->p, *q = b->p;
@@ -220,7 +223,7 @@ static inline int qt_same_name(const struct qt_token *a, const struct qt_token *
     return n == m && strncasecmp(p, q, n) == 0;
 }
 
-/* The place to come back to where what was tried does not fit. */
+/* A saved parser position, for backtracking. */
 struct qt_place {
     struct qt_lexer lexer;
     struct qt_token t;
@@ -254,7 +257,8 @@ static inline void qt_back(struct qt_grammar *g, const struct qt_place *at)
     g->bad = g->bad == QT_BAD_NOT ? 0 : g->bad;
 }
 
-/* Passes over everything up to the parenthesis that closes, or a comma (`commas`); neither is taken. */
+/* Skips to the closing parenthesis or, if `commas` is set, to the next comma. The closing token itself is not
+ * consumed. */
 static inline void qt_skip_inside(struct qt_grammar *g, int commas)
 {
     for (int depth = 0; g->t.kind != QT_T_END; qt_advance(g)) {
@@ -264,7 +268,7 @@ static inline void qt_skip_inside(struct qt_grammar *g, int commas)
     }
     qt_expected(g);
 }
-static inline void qt_skip_parens(struct qt_grammar *g) /* at ( */
+static inline void qt_skip_parens(struct qt_grammar *g) /* the current token must be ( */
 {
     qt_need_kind(g, QT_T_OPEN);
     qt_skip_inside(g, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All arithmetic operators are one level, for nothing depends on their order here. */
+/* Treats all arithmetic operators as one precedence level. Their order does not change the columns found. */
 #include "grammar/operand.h"
 
-/* Words between arguments: CAST(a AS ...), TRIM(BOTH a FROM b), GROUP_CONCAT(DISTINCT a ORDER BY b SEPARATOR c). */
+/* Takes a word between arguments: CAST(a AS ...), TRIM(BOTH a FROM b), GROUP_CONCAT(DISTINCT a ORDER BY b SEPARATOR
+ * c). */
 static int link_word(struct qt_grammar *g)
 {
     int w = g->w;
@@ -11,7 +12,7 @@ static int link_word(struct qt_grammar *g)
     qt_advance(g);
     if (w == QT_W_as || w == QT_W_using || w == QT_W_returning)
         qt_skip_inside(g, w != QT_W_as);
-    else if (w == QT_W_on) /* NULL ON EMPTY */
+    else if (w == QT_W_on) /* as in NULL ON EMPTY */
         qt_advance(g);
     return 1;
 }
@@ -19,11 +20,11 @@ static int link_word(struct qt_grammar *g)
 static void arguments(struct qt_grammar *g, int word)
 {
     struct qt_side s;
-    int free = 1; /* an argument may begin */
+    int free = 1; /* an argument may begin here */
     while (!g->bad && g->t.kind != QT_T_CLOSE) {
         if (g->t.kind == QT_T_COMMA) {
             qt_advance(g);
-            if (word == QT_W_convert) /* CONVERT(a, DECIMAL(10, 2)) */
+            if (word == QT_W_convert) /* a type follows: CONVERT(a, DECIMAL(10, 2)) */
                 qt_skip_inside(g, 0);
             free = 1;
         } else if (link_word(g)) {
@@ -31,7 +32,7 @@ static void arguments(struct qt_grammar *g, int word)
         } else if (qt_is_op(g, "*") && free) {
             qt_advance(g);
         } else if (free) {
-            (word == QT_W_position ? g->operands : g->expression)(g, &s); /* POSITION(a IN b) */
+            (word == QT_W_position ? g->operands : g->expression)(g, &s); /* IN is no predicate in POSITION(a IN b) */
             free = 0;
         } else {
             qt_expected(g);
@@ -39,7 +40,7 @@ static void arguments(struct qt_grammar *g, int word)
     }
 }
 
-/* MATCH (a, b) AGAINST (c IN BOOLEAN MODE): a condition of its own. */
+/* MATCH (a, b) AGAINST (c IN BOOLEAN MODE): records the columns as a filter with the operator `match`. */
 static void against(struct qt_grammar *g, size_t from, int filtering)
 {
     struct qt_side s;
@@ -56,7 +57,8 @@ static void against(struct qt_grammar *g, size_t from, int filtering)
     qt_need_kind(g, QT_T_CLOSE);
 }
 
-/* At the parenthesis behind a name; `word` is that name's, where it is one that the grammar knows. */
+/* Parses a function call from its opening parenthesis. `word` is the function's name if the grammar knows the name,
+ * else QT_W_none. */
 static void function(struct qt_grammar *g, int word)
 {
     uint8_t filtering = g->filtering;
@@ -65,7 +67,7 @@ static void function(struct qt_grammar *g, int word)
     g->filtering = 0;
     qt_need_kind(g, QT_T_OPEN);
     if (word == QT_W_extract || word == QT_W_timestampdiff || word == QT_W_timestampadd || word == QT_W_get_format)
-        qt_advance(g); /* a unit, or a kind */
+        qt_advance(g); /* unit or type keyword */
     arguments(g, word);
     qt_need_kind(g, QT_T_CLOSE);
     if (word == QT_W_match && !g->bad)
@@ -120,7 +122,7 @@ int32_t qt_column_name(struct qt_grammar *g)
         c.name = g->t;
         qt_advance(g);
     }
-    if (g->t.kind == QT_T_OPEN) { /* schema.function( */
+    if (g->t.kind == QT_T_OPEN) { /* call with a schema name: schema.function( */
         function(g, QT_W_none);
         return -1;
     }
@@ -177,7 +179,7 @@ static void case_of(struct qt_grammar *g)
     g->filtering = filtering;
 }
 
-/* The kind of the token behind this one. */
+/* Returns the kind of the token after the current token. */
 static int kind_ahead(const struct qt_grammar *g, struct qt_token *t)
 {
     struct qt_lexer lexer = g->lexer;
@@ -185,7 +187,7 @@ static int kind_ahead(const struct qt_grammar *g, struct qt_token *t)
     return t->kind;
 }
 
-/* A word that begins an operand. */
+/* Parses an operand that begins with a word. */
 static void word(struct qt_grammar *g, struct qt_side *s)
 {
     struct qt_token ahead;
@@ -213,7 +215,7 @@ static void word(struct qt_grammar *g, struct qt_side *s)
         do
             qt_advance(g);
         while (g->t.kind == QT_T_STRING || (kind == QT_T_NUMBER && g->t.kind == kind));
-    } else if (sequence) { /* NEXT VALUE FOR s */
+    } else if (sequence) { /* sequence: NEXT VALUE FOR s */
         qt_advance(g);
         qt_advance(g);
         qt_need(g, QT_W_for);
@@ -233,7 +235,7 @@ static void word(struct qt_grammar *g, struct qt_side *s)
     }
 }
 
-/* {d '2020-01-01'}, {fn now()} */
+/* Parses ODBC escapes: {d '2020-01-01'}, {fn now()} */
 static void braces(struct qt_grammar *g, struct qt_side *s)
 {
     qt_advance(g);
@@ -306,7 +308,7 @@ static int is_arithmetic(const struct qt_grammar *g)
            qt_is_op(g, ":=");
 }
 
-/* What follows an operand and belongs to it. Returns 1 where there was something. */
+/* Parses a JSON path operator or a COLLATE clause after an operand. Returns 1 if the text has either of them. */
 static int behind_operand(struct qt_grammar *g)
 {
     if (qt_is_op(g, "->") || qt_is_op(g, "->>")) {
@@ -341,14 +343,14 @@ void qt_operands(struct qt_grammar *g, struct qt_side *s)
         } else if (is_arithmetic(g)) {
             qt_advance(g);
             more = 1;
-            if (g->t.kind == QT_T_CLOSE || g->t.kind == QT_T_COMMA) /* ?+ of a normalised text */
+            if (g->t.kind == QT_T_CLOSE || g->t.kind == QT_T_COMMA) /* `?+` in a normalized text */
                 break;
             qt_operand(g, &next);
         } else {
             break;
         }
     }
-    if ((more || signs) && qt_has_role(g, from)) /* (a = 1) + 1, !(a = 1) */
+    if ((more || signs) && qt_has_role(g, from)) /* comparison inside an operation: (a = 1) + 1, !(a = 1) */
         qt_within(g, from, qt_n_columns(g));
     if (more || s->kind == QT_SIDE_CONST)
         s->kind = qt_own_columns(g, from) ? QT_SIDE_MIXED : QT_SIDE_CONST;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of comparisons: literals, columns, functions, parentheses, and arithmetic of them. */
+/* Parses operands of comparisons: literals, columns, functions, parentheses and arithmetic. */
 #ifndef QT_GRAMMAR_OPERAND_H
 #define QT_GRAMMAR_OPERAND_H
 
 #include "grammar/grammar_state.h"
 
-void qt_operand(struct qt_grammar *, struct qt_side *);  /* one: only `kind` is filled */
-void qt_operands(struct qt_grammar *, struct qt_side *); /* with what arithmetic joins to it */
-/* A column's name with its qualifiers; the index of the column, or -1 where it is none. */
+void qt_operand(struct qt_grammar *, struct qt_side *);  /* a single operand; sets only `kind` */
+void qt_operands(struct qt_grammar *, struct qt_side *); /* an operand, or several joined by arithmetic */
+/* Parses a column name with its qualifiers. Returns the column's index, or -1 if the text is not a column. */
 int32_t qt_column_name(struct qt_grammar *);
-/* Does a query begin here, in however many parentheses? */
+/* Returns 1 if a query begins at the current token, even inside parentheses. */
 int qt_query_ahead(const struct qt_grammar *);
 
 #endif

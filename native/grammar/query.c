@@ -27,7 +27,8 @@ static void select_list(struct qt_grammar *g)
     } while (!g->bad && qt_take_kind(g, QT_T_COMMA));
 }
 
-/* Which item of the list at hand an expression of GROUP BY or ORDER BY means, by its alias or place; NULL = none. */
+/* Finds the select item that an expression of GROUP BY or ORDER BY names by alias or position. Returns NULL if there is
+ * none. */
 static const struct qt_item *item_meant(const struct qt_grammar *g, const struct qt_side *s)
 {
     const struct qt_item *items = (const struct qt_item *)(const void *)g->lists.items.p;
@@ -90,7 +91,7 @@ void qt_role_list(struct qt_grammar *g, int role)
     g->filtering = filtering;
 }
 
-/* Keeps the operand at hand, a number or a placeholder, as the limit of rows. */
+/* Parses a number or a placeholder and stores it in `limit`. */
 static void limited(struct qt_grammar *g, struct qt_limit *limit)
 {
     struct qt_side s;
@@ -123,7 +124,7 @@ static void limit(struct qt_grammar *g)
     }
 }
 
-/* FETCH FIRST 3 ROWS ONLY; without a number it is one row. */
+/* FETCH FIRST 3 ROWS ONLY. FETCH without a number returns one row. */
 static void fetch(struct qt_grammar *g)
 {
     struct qt_limit found = {.parameter = -1};
@@ -151,7 +152,7 @@ void qt_order_and_limit(struct qt_grammar *g, int columns)
     }
     if (qt_take(g, QT_W_limit))
         limit(g);
-    if (qt_take(g, QT_W_offset)) { /* OFFSET 5 ROWS FETCH FIRST 3 ROWS ONLY */
+    if (qt_take(g, QT_W_offset)) { /* as in OFFSET 5 ROWS FETCH FIRST 3 ROWS ONLY */
         qt_operand(g, &s);
         qt_advance(g);
     }
@@ -159,7 +160,7 @@ void qt_order_and_limit(struct qt_grammar *g, int columns)
         fetch(g);
 }
 
-/* INTO @a, OUTFILE '...': up to what may follow. */
+/* INTO @a, OUTFILE '...': skips to the next clause. */
 static void into(struct qt_grammar *g)
 {
     while (!qt_ends(g) && g->t.kind != QT_T_CLOSE && g->w != QT_W_from && g->w != QT_W_for && g->w != QT_W_lock &&
@@ -167,7 +168,7 @@ static void into(struct qt_grammar *g)
         qt_advance(g);
 }
 
-/* FOR UPDATE OF t SKIP LOCKED, LOCK IN SHARE MODE, PROCEDURE ..., INTO ... */
+/* Parses the clauses at the end of a query: FOR UPDATE OF t SKIP LOCKED, LOCK IN SHARE MODE, PROCEDURE ..., INTO ... */
 static void ending(struct qt_grammar *g)
 {
     while (!g->bad) {
@@ -234,7 +235,7 @@ static void values(struct qt_grammar *g)
     } while (!g->bad && qt_take_kind(g, QT_T_COMMA));
 }
 
-/* One query of a UNION. */
+/* Parses one query of a UNION. */
 static void primary(struct qt_grammar *g, int32_t parent, int first)
 {
     qt_open_scope(g, parent);

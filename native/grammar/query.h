@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries: SELECT, UNION, WITH, VALUES, TABLE. */
+/* Parses queries: SELECT, UNION, WITH, VALUES, TABLE. */
 #ifndef QT_GRAMMAR_QUERY_H
 #define QT_GRAMMAR_QUERY_H
 
 #include "grammar/grammar_state.h"
 
-/* A query with all that may stand around it but parentheses; nothing of it is seen from outside. */
+/* Parses a query with its WITH, UNION, ORDER BY, LIMIT and locking clauses. The caller consumes the parentheses around
+ * a subquery. Restores the scope of the outer query. */
 void qt_query(struct qt_grammar *);
-void qt_with(struct qt_grammar *); /* at WITH: its definitions */
-/* ORDER BY and LIMIT, where they come; `columns` 0 = of no table's columns. */
+void qt_with(struct qt_grammar *); /* Parses the definitions after WITH. */
+/* Parses ORDER BY, LIMIT, OFFSET and FETCH if they follow. If `columns` is 0, ORDER BY gives columns no role. */
 void qt_order_and_limit(struct qt_grammar *, int columns);
-/* A list of expressions; a column of each that is nothing else gets the role. */
+/* Parses a list of expressions and gives `role` to their columns. A column is `plain` if the expression is only this
+ * column. */
 void qt_role_list(struct qt_grammar *, int role);
 
 #endif

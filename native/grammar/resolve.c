@@ -14,7 +14,8 @@ static int32_t found(const struct qt_grammar *g, size_t i)
     return qt_table_at(g, i)->derived ? QT_DERIVED_TABLE : (int32_t)i;
 }
 
-/* The tables of a scope: by the qualifier, or the only one. `none` = it has no such table. */
+/* Finds the table of a column in one scope: by the qualifier, or because the scope has only one table. Sets `none` if
+ * the scope has no such table. */
 static int32_t look(const struct qt_grammar *g, const struct qt_column_use *c, int32_t scope, int *none)
 {
     int32_t only = QT_NO_TABLE;
@@ -45,7 +46,7 @@ static int32_t table_of(const struct qt_grammar *g, const struct qt_column_use *
     return QT_NO_TABLE;
 }
 
-/* a.x = a.y compares within a row: no join, and no index helps. */
+/* Changes a join such as a.x = a.y to a filter or range. Both columns are in one row, so an index does not help. */
 static void unjoin(struct qt_grammar *g, struct qt_column_use *c)
 {
     struct qt_column_use *other = c->other >= 0 ? qt_column_at(g, (size_t)c->other) : NULL;

@@ -12,7 +12,7 @@ static void options(struct qt_grammar *g)
         qt_advance(g);
 }
 
-/* a = 1, t.b = c + 1: of SET and ON DUPLICATE KEY UPDATE. */
+/* Parses the assignments of SET and ON DUPLICATE KEY UPDATE: a = 1, t.b = c + 1 */
 static void assignments(struct qt_grammar *g)
 {
     struct qt_side s;
@@ -53,7 +53,8 @@ static void update(struct qt_grammar *g)
     where_order_limit(g);
 }
 
-/* DELETE a, b.* FROM ...: the tables from `first` on that the `n` before them name are written. */
+/* Handles the multi-table form DELETE a, b.* FROM ... The entries from `targets` to `first` name the tables to delete
+ * from. The tables themselves are listed from `first` on and are marked as written. */
 static void delete_targets(struct qt_grammar *g, size_t targets, size_t first)
 {
     for (size_t i = targets; i < first; i++) {
@@ -64,7 +65,7 @@ static void delete_targets(struct qt_grammar *g, size_t targets, size_t first)
             if (t->scope == g->scope && qt_same_name(t->alias.len > 0 ? &t->alias : &t->name, &named->name))
                 t->access = QT_A_WRITE;
         }
-        named->scope = -2; /* out of sight */
+        named->scope = -2; /* matches no scope */
     }
 }
 
@@ -116,7 +117,7 @@ static void inserted_columns(struct qt_grammar *g)
     qt_need_kind(g, QT_T_CLOSE);
 }
 
-/* Gives the columns in front of `end`, from `first` on, no value or that of `s`. */
+/* Stores the value of `s` in the columns from `first` to before `end`. Clears their value if `s` is not a constant. */
 static void set_values(struct qt_grammar *g, size_t first, size_t end, const struct qt_side *s)
 {
     for (size_t i = first; i < end && i < qt_n_columns(g); i++) {
@@ -127,7 +128,8 @@ static void set_values(struct qt_grammar *g, size_t first, size_t end, const str
     }
 }
 
-/* `first` to `end`: the columns that are filled; each keeps its value where there is one row. */
+/* Parses the rows of VALUES for the columns from `first` to before `end`. A column keeps its value only if there is a
+ * single row. */
 static void rows(struct qt_grammar *g, size_t first, size_t end)
 {
     struct qt_side s;
@@ -150,7 +152,7 @@ static void rows(struct qt_grammar *g, size_t first, size_t end)
         }
         qt_need_kind(g, QT_T_CLOSE);
     } while (!g->bad && qt_take_kind(g, QT_T_COMMA));
-    if (qt_take(g, QT_W_as)) { /* a name for the row, and for its columns */
+    if (qt_take(g, QT_W_as)) { /* alias of the new row, with optional column aliases */
         qt_advance(g);
         if (g->t.kind == QT_T_OPEN)
             qt_skip_parens(g);
@@ -193,13 +195,13 @@ static void insert(struct qt_grammar *g)
         assignments(g);
         replaces = 1;
     }
-    if (replaces) /* it may change or delete another row, by another key */
+    if (replaces) /* another unique key may match and change or delete another row */
         set_values(g, first, end, NULL);
     if (qt_take(g, QT_W_returning))
         qt_role_list(g, QT_R_NONE);
 }
 
-/* EXPLAIN FORMAT = JSON, SET STATEMENT a = 1 FOR: to the statement that they are about. */
+/* Skips EXPLAIN FORMAT = JSON or SET STATEMENT a = 1 FOR. Returns 1 if the statement inside can be parsed. */
 static int leads_on(struct qt_grammar *g)
 {
     if (g->w == QT_W_explain || g->w == QT_W_describe || g->w == QT_W_desc || g->w == QT_W_analyze) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   stream in: id, statement, digest -> parsed -> stream out: a row for each statement, table, column and join
- *   (of KEYS and ROWS the stream in has params as well)
+/* stream in: id, statement, digest -> parsed -> stream out: a row for each statement, table, column and join
+ *   (for KEYS and ROWS the input stream also has params)
  *
- *   what     tbl    name    role               op          the others
- *   parsed   -      -       -                  -           also other, failed: value is where it was not understood
+ *   what     tbl    name    role               op          other columns
+ *   parsed   -      -       -                  -           or other, failed: value is the token where parsing failed
  *   table    table  alias   read, lock, write  -
- *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
- *                                                          value, or parameter: which placeholder it is compared with
- *   key      table  columns -                  -           KEYS: value has their values; NULL = not known
- *   limit    -      -       -                  -           ROWS: value has the number of rows of a text's only LIMIT
- *   join     table  column  -                  =           the other one in tbl2, name2
+ *   column   table  column  filter, range, ..  =, in, asc  plain: no expression around it; all_rows: no OR around it;
+ *                                                          value, or parameter: the placeholder compared with it
+ *   key      table  columns -                  -           KEYS: value has their values; NULL: unknown
+ *   limit    -      -       -                  -           ROWS: value is the row count of a text's only LIMIT
+ *   join     table  column  -                  =           tbl2, name2: the joined column
  *
- * ROWS: of a statement that uses one table, its columns that each row has to have one value in (filter), and those
- * that are written (set): value has the value, also where it is bound; a column that UPDATE writes has none.
- * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
- * are left out. Names are in lower case, without quotes unless they need them. */
+ * ROWS covers statements that use one table. ROWS lists the columns that must equal one value (filter) and the columns
+ * that are written (set). `value` is the literal or the bound value. `value` is NULL for columns that UPDATE writes.
+ *
+ * `tbl` is NULL if several tables of the statement could have the column. Columns of subqueries and CTEs are left out.
+ * Names are in lower case. Names have quotes only where SQL requires them. */
 #include <stdlib.h>
 
 #include "base/arrow_build.h"
@@ -38,15 +38,15 @@ enum { MAX_KEYS = 16 };
 struct parsed_stream {
     struct qt_words words;
     struct qt_keywords keywords;
-    struct qt_normalizer *normalizer; /* tells by its digest how a statement was read */
+    struct qt_normalizer *normalizer; /* finds the session mode of a statement by its digest */
     struct qt_grammar grammar;
     struct ArrowArrayStream *in;
     struct qt_rows rows;
     struct qt_columns out;
-    struct qt_bytes work; /* a name being written */
-    const char *params;   /* what is bound to the statement at hand, or NULL */
+    struct qt_bytes work; /* buffer for the name or value being written */
+    const char *params;   /* bound parameters of the current statement, or NULL */
     size_t params_len;
-    int opened, wanted; /* enum qt_parse_wanted */
+    int opened, wanted; /* wanted: enum qt_parse_wanted */
 };
 
 static int is_plain(const char *p, size_t len)
@@ -183,7 +183,7 @@ static void statement_row(struct parsed_stream *s, int64_t id, enum qt_parsed ho
     nulls(s, C_PARAMETER, C_PARAMETER);
 }
 
-/* A value that tells which rows a write or a locking read is about. */
+/* Returns 1 for a column whose value identifies the rows of a write or a locking read. */
 static int is_key(const struct parsed_stream *s, const struct qt_column_use *c)
 {
     return c->role == QT_R_FILTER && c->plain && c->all && (c->value != NULL || c->parameter >= 0) &&
@@ -191,7 +191,7 @@ static int is_key(const struct parsed_stream *s, const struct qt_column_use *c)
            qt_table_at(&s->grammar, (size_t)c->table_at)->access != QT_A_READ;
 }
 
-/* The columns of a table that a statement gives values, in the order of their names; returns how many. */
+/* Collects the key columns of one table in the order of their names. Returns their number. */
 static size_t keys_of(const struct parsed_stream *s, size_t table, const struct qt_column_use *keys[MAX_KEYS])
 {
     size_t n = 0;
@@ -214,7 +214,7 @@ static size_t keys_of(const struct parsed_stream *s, size_t table, const struct 
     return n;
 }
 
-/* Adds the value of a key, written or bound: 1; 0 where it is not known, -1 out of memory. */
+/* Appends the literal or bound value of a key. Returns 1 if added, 0 if the value is unknown, -1 when out of memory. */
 static int add_value(struct parsed_stream *s, const struct qt_column_use *key)
 {
     if (key->value == NULL)
@@ -222,8 +222,8 @@ static int add_value(struct parsed_stream *s, const struct qt_column_use *key)
     return qt_bytes_add(&s->work, key->value, (size_t)(key->value_end - key->value)) == 0 ? 1 : -1;
 }
 
-/* One row for each table that is written or locked by values: name has the columns, value their values; NULL where one
- * is not known. */
+/* Writes a row for a table that is written or locked by key values. `name` lists the columns and `value` lists their
+ * values. `value` is NULL if any of the values is unknown. */
 static int key_row(struct parsed_stream *s, int64_t id, size_t table)
 {
     const struct qt_column_use *keys[MAX_KEYS];
@@ -254,8 +254,9 @@ static int key_row(struct parsed_stream *s, int64_t id, size_t table)
     return 0;
 }
 
-/* The value of a column or LIMIT, written or bound, as a row without its name: 1; 0 where it is not known and `always`
- * is not set; -1 out of memory. */
+/* Writes a row for the literal or bound value of a column or LIMIT. The caller adds the table and column name. Returns
+ * 1 if a row was written, 0 if not, -1 when out of memory. A row with an unknown value is written only if `always` is
+ * set. */
 static int value_row(struct parsed_stream *s, int64_t id, const struct qt_column_use *c, const char *what, int always)
 {
     int known = 0;
@@ -285,7 +286,8 @@ static int limit_row(struct parsed_stream *s, int64_t id)
     return put < 0 ? -1 : 0;
 }
 
-/* ROWS: the LIMIT, and the values that show which rows of its one table a statement is about. */
+/* For ROWS: writes the LIMIT and the values that identify the affected rows. The column values are written only if the
+ * statement uses one table. */
 static int rows_of(struct parsed_stream *s, int64_t id)
 {
     const struct qt_grammar *g = &s->grammar;
@@ -308,7 +310,7 @@ static int rows_of(struct parsed_stream *s, int64_t id)
     return 0;
 }
 
-/* As its session had the statement of this row read. */
+/* Returns the mode in which the session read the statement of this row. */
 static struct qt_session_mode mode_of(struct parsed_stream *s, int64_t row, const char *sql, size_t len)
 {
     struct qt_session_mode mode = {0};

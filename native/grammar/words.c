@@ -15,7 +15,8 @@ const uint8_t qt_word_flags[QT_WORDS] = {0,
 #undef QT_X
 };
 
-/* Letters of both cases are one; other bytes may be as well, and are told apart by what is compared. */
+/* Returns the hash slot of a word. Upper and lower case share a slot. Other bytes may collide, so the caller compares
+ * the word. */
 static uint32_t slot_of(const char *p, size_t len)
 {
     uint32_t h = (uint32_t)len;

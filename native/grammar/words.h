@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that the grammar knows, beside those of the lexer. */
+/* The keywords of the grammar, in addition to the keywords of the lexer. */
 #ifndef QT_GRAMMAR_WORDS_H
 #define QT_GRAMMAR_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define QT_W_RESERVED 1 /* no column, table or alias is named so without quotes */
-#define QT_W_LINK 2     /* stands between the arguments of some function */
-#define QT_W_OPTION 4   /* stands between SELECT, INSERT, UPDATE, DELETE and what they are about */
-#define QT_W_VALUE 8    /* a value where it stands alone */
+#define QT_W_RESERVED 1 /* cannot name a column, table or alias without quotes */
+#define QT_W_LINK 2     /* may separate the arguments of a function */
+#define QT_W_OPTION 4   /* option between SELECT, INSERT, UPDATE or DELETE and its table or list */
+#define QT_W_VALUE 8    /* is a value when used without parentheses */
 
 /* X(name, flags) */
 #define QT_WORD_LIST(X) \
@@ -47,7 +47,7 @@ enum qt_word {
 enum { QT_WORD_SLOTS = 1024, QT_WORD_LONGEST = 19 };
 
 struct qt_words {
-    uint8_t slots[QT_WORD_SLOTS]; /* enum qt_word; 0 = free */
+    uint8_t slots[QT_WORD_SLOTS]; /* enum qt_word; 0: free */
     uint8_t lengths[QT_WORDS];
 };
 
@@ -55,7 +55,7 @@ _Static_assert(QT_WORDS <= 256, "a slot is a byte");
 
 extern const uint8_t qt_word_flags[QT_WORDS];
 void qt_words_init(struct qt_words *);
-/* The word of these bytes, in whatever case, or QT_W_none. */
+/* Returns the word with these bytes, or QT_W_none. Ignores case. */
 int qt_word_find(const struct qt_words *, const char *p, size_t len);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what mysqlbinlog prints:
+/* Reads the output of mysqlbinlog:
  *
  *   # at 884
  *   #261120 15:21:05 server id 1  end_log_pos 1264 CRC32 0xf07ae052 	Query	thread_id=512	exec_time=0	error_code=0
- *   use `shop`;;                         for all that follow, until another
+ *   use `shop`;;                         for all following statements, until the next `use`
  *   SET TIMESTAMP=1795188065.123456;;
  *   INSERT INTO t VALUES (1)
  *   ;;
  *
- * (;; stands for DELIMITER, below). Intvar, User_var and Rand events come before the statement they are for; Xid is
- * the COMMIT of the thread before it; rows are base64, whose statement an Annotate_rows or Rows_query event tells,
- * where the server wrote one. Source: mysqlbinlog of MySQL 8.0 and MariaDB 10.11.
- */
+ * In this example ;; stands for DELIMITER, defined below. Intvar, User_var and Rand events come before their statement.
+ * Xid is the COMMIT of the preceding thread.
+ *
+ * Row events are base64. Their statement is in an Annotate_rows or Rows_query event, if the server wrote one. Source:
+ * mysqlbinlog of MySQL 8.0 and MariaDB 10.11. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,22 +29,22 @@ enum body { BODY_NONE, BODY_QUERY, BODY_OTHER, BODY_QUOTED };
 struct qt_binlog {
     struct qt_log log;
     enum body body;
-    struct qt_bytes text;   /* the statement being read: up to its delimiter */
-    struct qt_bytes quoted; /* of Annotate_rows or Rows_query */
-    struct qt_bytes before; /* statements for the next one's session, with NULs: BEGIN, user variables */
+    struct qt_bytes text;   /* the current statement, up to its delimiter */
+    struct qt_bytes quoted; /* statement from an Annotate_rows or Rows_query event */
+    struct qt_bytes before; /* NUL-separated statements to add before the next statement: BEGIN, user variables */
     struct qt_bytes db;
     int has_db;
-    struct qt_session_mode mode; /* as mysqlbinlog sets it for the statements that follow */
-    int64_t thread;              /* of the Query before; -1 = not known */
-    int64_t when_ns;             /* SET TIMESTAMP, or the event's header: whole seconds; -1 = none yet */
+    struct qt_session_mode mode; /* session mode that mysqlbinlog sets for the following statements */
+    int64_t thread;              /* thread id of the last Query event; -1: unknown */
+    int64_t when_ns;             /* SET TIMESTAMP or event header, in whole seconds; -1: none yet */
     int64_t error_code, insert_id, last_insert_id;
-    uint64_t row_events, unnamed; /* unnamed: row events whose statement is not told */
-    int is_rows;                  /* the event at hand is one of rows */
-    int rows_told;                /* the statement of the row events that come is on the tape */
-    int cut;                      /* the statement being told is larger than an event may be */
-    int in_cut;                   /* inside the rest of such a one: up to its delimiter or the next event */
-    int64_t header_ns;            /* of the event at hand, as its header has it */
-    int64_t offset_ns; /* of headers' local times from UTC, learnt from the last SET TIMESTAMP; `log` may know it */
+    uint64_t row_events, unnamed; /* unnamed: row events without a known statement */
+    int is_rows;                  /* the current event is a row event */
+    int rows_told;                /* the statement of the current row events is already on the tape */
+    int cut;                      /* the current statement exceeds the size limit for events */
+    int in_cut;                   /* skips an oversized statement to its delimiter or the next event */
+    int64_t header_ns;            /* local time from the header of the current event */
+    int64_t offset_ns; /* UTC offset of header times, from the last SET TIMESTAMP; used if `log` has no time zone */
 };
 
 static int starts(struct qt_span s, const char *with)
@@ -73,7 +74,7 @@ static int64_t named_number(struct qt_span line, const char *name)
     return -1;
 }
 
-/* `#261120 15:21:05 server id ...`, local time of who ran mysqlbinlog. */
+/* Parses `#261120 15:21:05 server id ...`. The time is local to the host that ran mysqlbinlog. */
 static int header(struct qt_span s, int64_t *when_ns)
 {
     static const char SHAPE[] = "#dddddd dd:dd:dd server id ";
@@ -102,7 +103,7 @@ static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *er
     struct qt_event_time m = {.duration_ns = -1, .when_ns = b->when_ns, .stamp_kind = QT_STAMP_SECOND};
     uint64_t key = b->thread >= 0 ? (uint64_t)b->thread : QT_LOG_NO_THREAD;
     int64_t at = qt_log_find_session(&b->log, key, 0, "query");
-    const struct qt_session_mode *mode = b->body == BODY_QUERY ? &b->mode : NULL; /* a quoted text has its own */
+    const struct qt_session_mode *mode = b->body == BODY_QUERY ? &b->mode : NULL; /* quoted texts carry no mode */
     if (at < 0 || qt_normalize(b->log.normalizer, mode, sql.p, sql.len, &what, error) != QT_OK)
         return -1;
     m.entry = (uint32_t)at;
@@ -130,7 +131,7 @@ static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *er
     return 0;
 }
 
-/* First what stood before it for the same session. */
+/* Adds the statements in `before` for the same session, then the statement `sql`. */
 static int tell(struct qt_binlog *b, struct qt_span sql, struct qt_error *error)
 {
     int64_t insert_id = b->insert_id, last_insert_id = b->last_insert_id, error_code = b->error_code;
@@ -154,7 +155,7 @@ static int keep(struct qt_bytes *to, struct qt_span s)
     return memchr(s.p, 0, s.len) != NULL ? 0 : qt_bytes_add(to, s.p, s.len) | qt_bytes_add(to, "", 1);
 }
 
-/* `use `shop``: the name without quotes; doubled backticks are one. */
+/* Parses the name after `use` without its quotes. A doubled backtick is one backtick. */
 static int use(struct qt_binlog *b, struct qt_span name)
 {
     int quoted = name.len >= 2 && *name.p == '`';
@@ -168,8 +169,8 @@ static int use(struct qt_binlog *b, struct qt_span name)
     return 0;
 }
 
-/* Its fraction is written only where the statement asked for one: its neighbours, spread over their seconds, would be
- * out of order. */
+/* Drops the fraction of the timestamp. The server writes a fraction only for statements that use one. Statements
+ * without a fraction are spread over their second, so mixing both kinds would change the order. */
 static void timestamp(struct qt_binlog *b, struct qt_span s)
 {
     size_t used;
@@ -182,17 +183,18 @@ static void timestamp(struct qt_binlog *b, struct qt_span s)
         b->offset_ns = ahead;
 }
 
-/* What mysqlbinlog adds for the client that it feeds; not a client's statement. */
+/* Returns 1 for a setting that mysqlbinlog adds for the replaying client. Such a setting is not a statement of the
+ * original client. */
 static int is_setting(struct qt_span s)
 {
     size_t i = starts(s, "/*!") ? 3 : starts(s, "/*M!") ? 4 : 0, used;
     (void)number_at(behind(s, i), &used);
-    struct qt_span in = behind(s, i + used); /* the comment */
+    struct qt_span in = behind(s, i + used); /* text of the comment */
     return starts(s, "SET @@") || starts(s, "/*!\\C") ||
            (i > 0 && (starts(in, " SET @@") || starts(in, " SET TRANSACTION ")));
 }
 
-/* One statement up to its delimiter. */
+/* Handles one statement without its delimiter. */
 static int statement(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 {
     size_t used;
@@ -240,7 +242,7 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
                  memmem(line.p, line.len, "Rows_query", 10) != NULL;
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
     b->body = memmem(line.p, line.len, "\tQuery\t", 7) != NULL ? BODY_QUERY : quoted ? BODY_QUOTED : BODY_OTHER;
-    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins: its thread comes later, or never */
+    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins; its thread may follow */
     if (thread >= 0 || gtid)
         b->thread = thread;
     b->header_ns = when_ns;
@@ -255,14 +257,14 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
     return bad;
 }
 
-/* `# at 884`, all of the line. */
+/* Returns 1 if the whole line is a position such as `# at 884`. */
 static int is_place(struct qt_span s)
 {
     size_t used;
     return starts(s, "# at ") && number_at(behind(s, 5), &used) >= 0 && used == s.len - 5;
 }
 
-/* A line that is a comment where no statement is open: places, headers, the statements of row events. */
+/* Handles a comment line outside a statement: a position, a header or the statement of row events. */
 static int comment(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 {
     int64_t when_ns;
@@ -278,7 +280,7 @@ static int comment(struct qt_binlog *b, struct qt_span s, struct qt_error *error
            qt_bytes_add(&b->quoted, s.p + skip, s.len - skip);
 }
 
-/* Tells what is too large as far as it was kept; the rest is skipped. */
+/* Adds the stored part of an oversized statement as an event. The rest is skipped. */
 static int tell_cut(struct qt_binlog *b, struct qt_error *error)
 {
     b->cut = b->in_cut = 1;
@@ -288,7 +290,7 @@ static int tell_cut(struct qt_binlog *b, struct qt_error *error)
     return bad;
 }
 
-/* 0 taken, -1 out of memory, -2 a statement without an end. */
+/* Returns 0 if the line was taken, -1 when out of memory, -2 if a statement has no end. */
 static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 {
     size_t n = sizeof DELIMITER - 1;
@@ -326,7 +328,7 @@ static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 
 static int end_of_file(struct qt_binlog *b, struct qt_error *error)
 {
-    /* without any header it is a file of something else */
+    /* A file without any header is not a mysqlbinlog output. */
     qt_reader_add_not_understood(&b->log.reader, !b->log.file_events && !b->body ? b->log.offset : b->text.len);
     if (b->text.len > 0)
         qt_log_add_bad_record(&b->log, "truncated_statement", "expected the delimiter " DELIMITER,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   lines -> rows (general_row.c) -> a statement goes on until the next row -> events
+/* lines -> rows (general_row.c) -> a statement continues until the next row -> events
  *
- * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
- * A USE, SET, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after
- * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids need no
- * guess; general_sessions.c counts the starts of the server.
- */
+ * A row's time is the time when the command arrived. The general log has no durations, row counts or errors. The reader
+ * assumes that USE, SET, Init DB and Change user succeed.
+ *
+ * MariaDB writes rows without a time after FLUSH LOGS. Rows before the first time of a file get the first later time. A
+ * Connect row always begins a session, so reused thread ids cause no ambiguity. general_sessions.c counts the server
+ * starts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,32 +17,32 @@
 #include "reader/log_text.h"
 #include "reader/log_time.h"
 
-#define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
-#define TIME_REACH ((size_t)1 << 20)      /* how far the first time of a file is looked for */
-#define FOREIGN_INSIDE 16                 /* lines with a time in a literal; those behind are looked at more rarely */
+#define LITERAL_REACH ((size_t)256 << 10) /* how far to follow an open literal past rows */
+#define TIME_REACH ((size_t)1 << 20)      /* how far to search for the first time in a file */
+#define FOREIGN_INSIDE 16                 /* limit of dated lines that are all checked; later lines more rarely */
 
 struct qt_general {
     struct qt_log log;
     enum qt_general_style style;
-    struct qt_logtime time; /* of the last row that had one */
+    struct qt_logtime time; /* time of the last row with a time */
     struct qt_general_states states;
     struct qt_general_starts starts;
     int skipping;
-    int looked_ahead; /* for the first time of this file */
-    /* The row that ended the one before: it is the next one, and its first line is parsed already. */
-    struct qt_general_row ahead; /* its argument is at `ahead_argument` of the line */
+    int looked_ahead; /* the search for the first time of this file is done */
+    /* The row that ended the previous row. This row comes next, and its first line is already parsed. */
+    struct qt_general_row ahead; /* its argument begins `ahead_argument` bytes into the line */
     size_t ahead_argument, ahead_len;
-    uint64_t ahead_at; /* offset of its line in the file; UINT64_MAX = none */
+    uint64_t ahead_at; /* file offset of its line; UINT64_MAX: none */
 };
 
-/* Reads one row: its first line, and where it is a statement, the lines up to the next row. 0 = the file's end. */
+/* One row: its first line and, for a statement, the lines up to the next row. */
 struct row {
     struct qt_general_row head;
-    struct qt_span text; /* argument with its further lines */
+    struct qt_span text; /* argument, including its continuation lines */
     struct qt_statement statement;
     int has_statement, unbalanced, ambiguous, cut;
-    int torn;               /* another program's line is inside, and what follows it may belong to the statement */
-    struct qt_span wrapped; /* records behind other text that follow it */
+    int torn;               /* contains another program's line; the text after it may belong to the statement */
+    struct qt_span wrapped; /* following records that begin after other text on a line */
     size_t used;
 };
 
@@ -55,13 +55,16 @@ static int banner_ends(const char *p, size_t n)
            memmem(p, n, ", Version: ", 11) != NULL;
 }
 
-/* Inside of an open quote a row seems to begin: is it the server's, so that the quote never closes? Text that a client
- * copied from a log was logged before its own statement was. `old`: of the row above in that quote. */
+/* Decides about a row that seems to begin inside an open quote. Returns 1 if the server wrote the row, which means that
+ * the quote never closes. Otherwise a client may have copied the row from a log. A copied row is older than the
+ * statement.
+ *
+ * `old` is set if the previous row inside the quote is such a copy. */
 static int is_servers_own(const struct qt_general *g, const struct row *open, const struct qt_general_row *row,
                           int *old)
 {
     struct qt_logtime now = open->head.time.kind != QT_LOGTIME_BAD ? open->head.time : g->time;
-    if (row->time.kind != QT_LOGTIME_BAD) /* a local time is written where the second is another one */
+    if (row->time.kind != QT_LOGTIME_BAD) /* the server writes a local time only when the second changes */
         *old = row->time.kind != now.kind || row->time.ns < now.ns ||
                (now.kind == QT_LOGTIME_LOCAL && row->time.ns == now.ns);
     if (*old)
@@ -71,7 +74,8 @@ static int is_servers_own(const struct qt_general *g, const struct row *open, co
            strcmp(row->command->tape, "connect") == 0;
 }
 
-/* Another program's line begins at `at`: does text follow it that belongs to no row? The buffer may move. */
+/* Another program's line begins at `at`. Sets `torn` if unknown text follows that line before the next row. The buffer
+ * may move. */
 static int is_torn(struct qt_general *g, size_t at, int *torn, struct qt_error *error)
 {
     struct qt_general_row row;
@@ -90,7 +94,7 @@ static int is_torn(struct qt_general *g, size_t at, int *torn, struct qt_error *
     }
 }
 
-/* Takes the bytes from `argument` to the end of the line before `end` for the row's text. */
+/* Sets the row's text to the bytes from `argument` to the end of the line before `end`. */
 static void set_text(const struct qt_general *g, struct row *r, size_t argument, size_t end)
 {
     const char *base = g->log.buffer + g->log.begin;
@@ -100,7 +104,7 @@ static void set_text(const struct qt_general *g, struct row *r, size_t argument,
         r->text.len--;
 }
 
-/* The end of the statement that begins in the row at `begin`: offset behind its last newline. */
+/* Finds the end of the statement in the row at `begin`. Sets `used` to the offset after its last newline. */
 static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
     struct qt_general_row next;
@@ -125,7 +129,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         r->used = at;
         r->cut = full;
         g->ahead_at = UINT64_MAX;
-        if (is_row && !qt_log_is_full(&g->log)) { /* else its line may go on */
+        if (is_row && !qt_log_is_full(&g->log)) { /* in a full buffer the row's line may be incomplete */
             g->ahead_at = g->log.offset + at;
             g->ahead = next;
             g->ahead_len = len;
@@ -136,7 +140,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         r->ambiguous = first_end > 0;
         if (code != QT_OK || r->statement.open_quote == 0 || full)
             return code;
-        if (foreign) { /* it is a literal's own */
+        if (foreign) { /* the line is part of the literal */
             r->torn = 0;
             inside++;
             looked = at;
@@ -145,7 +149,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         }
         if (!foreign &&
             (p == NULL || at - first_end > LITERAL_REACH || (is_row && is_servers_own(g, r, &next, &old)))) {
-            /* it never closes: then the first row was one */
+            /* The quote never closes, so the first row inside the quote is a real row. */
             set_text(g, r, argument, first_end);
             r->used = first_end;
             r->unbalanced = 1;
@@ -157,7 +161,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
     }
 }
 
-/* The same without what begins with a wrapped row. */
+/* Like read_text, but ends the text where a wrapped row begins. */
 static int read_sql(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
     int code = read_text(g, r, first_line, error);
@@ -170,8 +174,8 @@ static int read_sql(struct qt_general *g, struct row *r, size_t first_line, stru
     return code;
 }
 
-/* Takes the first time that follows the row at buffer[begin], where that has none and none came before it. The buffer
- * may move. */
+/* Sets the time to the first later time in the file. Used when neither the row at buffer[begin] nor an earlier row has
+ * a time. The buffer may move. */
 static int look_ahead(struct qt_general *g, struct qt_error *error)
 {
     struct qt_general_row row;
@@ -206,7 +210,8 @@ static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_
 
 static const char *command_of(const struct row *r)
 {
-    /* an Execute row has the values filled in: it is a query's text, unless placeholders are left (bulk execution) */
+    /* An Execute row contains the bound values, so it is treated as a query. Bulk executions still contain
+     * placeholders. */
     int filled = r->has_statement && !(r->statement.flags & QT_F_PLACEHOLDER);
     return filled && r->head.command->name[0] == 'E' ? "query" : r->head.command->tape;
 }
@@ -230,7 +235,7 @@ static void say_problems(struct qt_general *g, const struct row *r)
     qt_log_add_wrapped(&g->log, r->wrapped);
 }
 
-/* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
+/* Returns 0 if the row was taken, 1 if the batch must be closed first, -1 when out of memory. */
 static int take(struct qt_general *g, const struct row *r)
 {
     struct qt_event_row e = qt_event_unknown;
@@ -297,7 +302,7 @@ static void header_line(struct qt_general *g, const char *p, size_t n)
     qt_general_note_header(&g->starts, atomic_load_explicit(&g->log.reader.events, memory_order_relaxed), other);
 }
 
-/* A line that is no row: the server's header, a blank line, or nothing that is known. */
+/* Handles a line that is not a row: the server's header, a blank line or an unknown line. */
 static void other_line(struct qt_general *g, const char *p, size_t n)
 {
     int known = n == 0 || banner_ends(p, n) || memmem(p, n, "cp port: ", 9) != NULL ||
@@ -308,7 +313,7 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
     if (!known)
         qt_reader_add_not_understood(&g->log.reader, n + 1);
     if (known || g->skipping) {
-        g->skipping = !known || (g->skipping && g->log.file_events == 0); /* a file of something else is told once */
+        g->skipping = !known || (g->skipping && g->log.file_events == 0); /* report an unknown file once */
         return;
     }
     qt_log_add_bad_record(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
@@ -357,7 +362,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             continue;
         }
         if (r.head.time.kind == QT_LOGTIME_BAD && g->time.kind == QT_LOGTIME_BAD && !g->looked_ahead) {
-            g->ahead_at = UINT64_MAX; /* the buffer may have moved: parsed again */
+            g->ahead_at = UINT64_MAX; /* the buffer may have moved, so parse the row again */
             if ((code = look_ahead(g, error)) != QT_OK)
                 return qt_log_end_batch(&g->log, code);
             continue;

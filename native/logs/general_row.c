@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   2018-09-07T18:45:40.098124+08:00<TAB>    7 Query<TAB>SELECT 1          MySQL 5.7 and later: every row
+/* 2018-09-07T18:45:40.098124+08:00<TAB>    7 Query<TAB>SELECT 1          MySQL 5.7 and later: every row
  *   070101 10:00:00<TAB>    7 Query<TAB>SELECT 1                           MariaDB, MySQL to 5.6: a new second
  *   <TAB><TAB>    7 Init DB<TAB>shop                                       the same second
  *   100211  0:55:24      51 Query       SELECT 1                           copied without tabs: any number of blanks
  *          51 Query SELECT 1                                               the same second in such a copy
  *
- * A line of a statement can look like a row: only what begins as the file's other rows do, with a number and a command
- * that servers know, is one. Sources: log.cc of MySQL 5.0 to 9 and MariaDB 10.11.
- */
+ * A line inside a statement can look like a row. A line counts as a row only if it begins like the file's other rows,
+ * with a thread id and a known command.
+ *
+ * Sources: log.cc of MySQL 5.0 to 9 and MariaDB 10.11. */
 #include <string.h>
 
 #include "logs/general_row.h"
 
 enum { MIN_BLANKS = 2 };
 
-/* A longer name comes before one that it begins with. */
+/* A longer name comes before a shorter name that is its prefix. */
 static const struct qt_general_command commands[] = {
     {"Query", sizeof "Query" - 1, "query", 1},
     {"Execute", sizeof "Execute" - 1, "execute", 1},
@@ -69,8 +69,8 @@ static const struct qt_general_command *command_at(const char *p, size_t n)
     return NULL;
 }
 
-/* What comes before the thread id: a time, two tabs, or (without tabs) blanks. Returns its length, 0 = none of
- * them. */
+/* Returns the length of the text before the thread id: a time, two tabs or, in a copy without tabs, blanks. Returns 0
+ * if none of these is found. */
 static size_t prefix(const char *p, size_t n, enum qt_general_style style, struct qt_logtime *time)
 {
     *time = (struct qt_logtime){QT_LOGTIME_BAD, 0, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows each session through the rows of a general log: Connect, Change user, Init DB and USE change who and where it
- * is. */
+/* Tracks each session through the rows of a general log. Connect, Change user, Init DB and USE change the session's
+ * account or schema. */
 #include "logs/general_sessions.h"
 
 #include <stdlib.h>
@@ -93,20 +93,22 @@ void qt_general_states_free(struct qt_general_states *all)
     free(all->state);
 }
 
-/* ---- was the server restarted? ---- */
+/* ---- server restarts ---- */
 
-/*
- * A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens its log, and when the log is
- * switched on. A start is proven by another version, or by a connection after the header whose id is known from before
- * it: a server gives each id once. A lower id than that of an earlier connection proves it as well, if that one came so
- * long ago that no login can have taken the time. Until one of them comes, the sessions go on.
- */
+/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens the log, and when the log is
+ * enabled.
+ *
+ * A start is proven if the version changes. A start is also proven if a connection after the header reuses an earlier
+ * id, because a server gives each id only once.
+ *
+ * A lower id than that of an earlier connection is also proof, if the time between them is longer than any login takes.
+ * Without proof the sessions continue. */
 
 #define LONGEST_LOGIN_NS (60 * INT64_C(1000000000)) /* connect_timeout is 10 s by default */
 
 static int is_login(const struct qt_general_row *row, struct qt_span argument)
 {
-    static const char denied[] = "Access denied"; /* a second row of the same connection */
+    static const char denied[] = "Access denied"; /* second row of the same connection */
     return strcmp(row->command->tape, "connect") == 0 &&
            (argument.len < sizeof denied - 1 || memcmp(argument.p, denied, sizeof denied - 1) != 0);
 }
@@ -122,7 +124,7 @@ void qt_general_note_header(struct qt_general_starts *s, uint64_t events, int ot
     s->other_version |= other_version;
 }
 
-/* Is it proven? `since`: events before the start. */
+/* Returns 1 if a start of the server is proven. Sets `since` to the number of events before the start. */
 static int is_proven(const struct qt_general_starts *s, const struct qt_sessions *sessions, int64_t id, int login,
                      const struct qt_logtime *time, uint64_t *since)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sessions of a general log: the account and schema of each so far, and whether the server was restarted between
- * them. In the parsing thread. */
+/* The sessions of a general log: the current account and schema of each session. Also detects restarts of the server.
+ * Used in the parsing thread. */
 #ifndef QT_GENERAL_SESSIONS_H
 #define QT_GENERAL_SESSIONS_H
 
@@ -11,44 +11,46 @@
 #include "reader/event_rows.h"
 #include "reader/sessions.h"
 
-struct qt_general_state { /* of the session that an entry means */
+struct qt_general_state { /* state of one session entry */
     int64_t session;
-    char *user, *host, *db; /* owned; NULL = not known */
+    char *user, *host, *db; /* owned; NULL: unknown */
 };
 
 struct qt_general_states {
-    struct qt_general_state *state; /* by index of the session's entry; owned */
+    struct qt_general_state *state; /* indexed by session entry; owned */
     size_t n;
 };
 
-/* The entry's state, empty where another session had it before; NULL when out of memory. */
+/* Returns the entry's state. The state is empty if the entry belonged to another session before. Returns NULL when out
+ * of memory. */
 struct qt_general_state *qt_general_find_state(struct qt_general_states *, size_t entry, int64_t session);
-/* What its server says of a session that was open before the log. */
+/* Sets the account and schema of a session that was open before the log began. The values come from its server. */
 void qt_general_set_account(struct qt_general_state *, struct qt_span user, struct qt_span db);
-/* Who it is now, and what the event's command changes; `argument` is the row's. The event gets account and schema,
- * which stay the state's. */
+/* Updates the state for one row and sets the account and schema of the event. `argument` is the row's argument. The
+ * state still owns these texts. */
 void qt_general_follow(struct qt_general_state *, struct qt_span argument, struct qt_event_row *);
-/* `use shop`: what follows the word. */
+/* Sets the schema after `use shop`. `statement` is the whole statement. */
 void qt_general_follow_use(struct qt_general_state *, struct qt_span statement);
 void qt_general_states_free(struct qt_general_states *);
 
-/* Decides whether a header in a general log comes from a start of the server. In the parsing thread. */
+/* Decides whether a header in a general log marks a start of the server. Used in the parsing thread. */
 
 struct qt_general_starts {
-    int pending;                    /* a header was seen that may come from a start */
-    int other_version;              /* it names another version than the one before */
-    uint64_t first_at;              /* events before the first such header */
-    uint64_t last_at;               /* events before the last one */
-    uint64_t life_at;               /* events before the last proven start, at most: ids used before it prove nothing */
-    int64_t highest;                /* id of the latest connection; -1 = none */
-    struct qt_logtime highest_time; /* of its row */
-    _Atomic uint64_t restarts;      /* any thread may read it */
+    int pending;                    /* an undecided header that may mark a start */
+    int other_version;              /* the header has another version than the previous header */
+    uint64_t first_at;              /* events before the first undecided header */
+    uint64_t last_at;               /* events before the last undecided header */
+    uint64_t life_at;               /* events before the last proven start, at most; older ids prove nothing */
+    int64_t highest;                /* id of the latest connection; -1: none */
+    struct qt_logtime highest_time; /* time of its row */
+    _Atomic uint64_t restarts;      /* readable from any thread */
 };
 
-/* A header of the server, after `events` events. */
+/* Records a header of the server, found after `events` events. */
 void qt_general_note_header(struct qt_general_starts *, uint64_t events, int other_version);
-/* A row, before its session is looked up. If it proves a start, the sessions from before end and the start is counted.
- * `argument`: the row's whole argument; `time`: its own time, or that of the row before. */
+/* Checks a row before its session is looked up. If the row proves a start, ends the earlier sessions and counts the
+ * start. `argument` is the row's whole argument. `time` is the row's own time or, if missing, the previous row's
+ * time. */
 void qt_general_take_start(struct qt_general_starts *, struct qt_sessions *, const struct qt_general_row *,
                            struct qt_span argument, const struct qt_logtime *time);
 

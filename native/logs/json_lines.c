@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   files -> log.c -> objects of JSON -> batches: line VARCHAR, file, place BIGINT
+/* files -> log.c -> JSON objects -> batches: line VARCHAR, file, place BIGINT
  *
- * An object is given as one line, however it is laid out: over many lines, or many in one line, in an array or not. An
- * array may be open at its end. What is no object is given as the line that it is: who parses it (DuckDB) refuses it.
- * The next object may begin inside of a damaged one: in a new line, or after another object's end.
+ * Each object is output as one line. The input may spread an object over many lines or put many objects in one line,
+ * with or without an array. An array may lack its end.
  *
- * A batch is small in bytes, since who parses it makes several copies of all of it.
- */
+ * Text that is not an object is output unchanged, so that the parser (DuckDB) rejects it. After a damaged object, the
+ * next object may begin on a new line or after another object's end.
+ *
+ * Batches are small in bytes, because the parser makes several copies of each batch. */
 #include <string.h>
 
 #include "base/arrow_build.h"
@@ -21,8 +21,8 @@ enum { MAX_ROWS = 2048, MAX_BYTES = 1 << 20 };
 struct qt_lines {
     struct qt_log log;
     struct qt_columns columns;
-    int64_t place;       /* of the last line given, in its file */
-    uint64_t damaged_to; /* where in the file the last damaged object ends; its problem is added once */
+    int64_t place;       /* line number of the last output line in its file */
+    uint64_t damaged_to; /* file offset of the end of the last damaged object; its problem is added once */
 };
 
 static const struct qt_column_spec specs[] = {{"line", 'u', 0}, {"file", 'l', 0}, {"place", 'l', 0}};
@@ -30,7 +30,7 @@ enum { N_SPECS = sizeof specs / sizeof *specs };
 
 static int is_between(char c) { return qt_json_is_blank(c) || c == '[' || c == ']' || c == ','; }
 
-/* Is there a byte buffer[begin + at]? It is read where there is one. */
+/* Returns 1 if the byte buffer[begin + at] exists. Reads more input if needed. */
 static int reach(struct qt_log *l, size_t at, int *code, struct qt_error *error)
 {
     size_t have;
@@ -40,7 +40,8 @@ static int reach(struct qt_log *l, size_t at, int *code, struct qt_error *error)
     return l->end - l->begin > at;
 }
 
-/* Is there an object at buffer[begin]? Its length, or the length of what could be the beginning of one. */
+/* Returns 1 if an object begins at buffer[begin] and sets `len` to its length. Otherwise `len` is the length of the
+ * text that could begin an object. */
 static int find_object(struct qt_log *l, size_t *len, int *code, struct qt_error *error)
 {
     struct qt_json_scan scan;
@@ -54,7 +55,8 @@ static int find_object(struct qt_log *l, size_t *len, int *code, struct qt_error
     return found > 0;
 }
 
-/* How long is what is no object at buffer[begin]: to the end of the line, or to an object after another one's end. */
+/* Returns the length of the text at buffer[begin] that is not an object. The text ends at the end of the line, or at an
+ * object that follows another object's end. */
 static size_t length_of_other(struct qt_log *l, int *code, struct qt_error *error)
 {
     size_t len = 0;
@@ -70,7 +72,7 @@ static size_t length_of_other(struct qt_log *l, int *code, struct qt_error *erro
     return len;
 }
 
-/* The next object or other line at buffer[begin]; 0 = the end of the file, or *code. */
+/* Finds the next object or other line at buffer[begin]. Returns 0 at the end of the file, or on error (`*code`). */
 static int next_line(struct qt_lines *s, size_t *len, int *code, struct qt_error *error)
 {
     struct qt_log *l = &s->log;
@@ -115,7 +117,7 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *error
         int code = QT_OK, found = next_line(s, &len, &code, error);
         if (code != QT_OK)
             return code;
-        if (l->reader.problems.total > 0) /* a damaged archive: rows are sorted when they are all there */
+        if (l->reader.problems.total > 0) /* a damaged archive: stop, because rows are sorted only when all are read */
             return qt_fail(error, QT_EFORMAT, "%s", l->reader.problems.items[0].detail);
         if (!found) {
             if ((code = go_on_with_next_file(s, error)) != QT_OK)
@@ -123,7 +125,7 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *error
             continue;
         }
         if (c[0].rows > 0 && (uint64_t)c[0].used + len > QT_LOG_MAX_BATCH)
-            break; /* it begins the next batch */
+            break; /* the line goes to the next batch */
         int64_t line = (int64_t)qt_log_count_lines(l);
         s->place = line > s->place ? line : s->place + 1;
         qt_col_any_text(&c[0], l->buffer + l->begin, len);

@@ -8,10 +8,10 @@
  *   lenenc digest ·
  *   lenenc string query · [parameters: proxysql_params.c]
  *
- * No version says which of the fields in brackets a release writes, and for queries the length counts a byte that is
- * not there. So each layout is tried, and taken where its end is where the length says. Source: ProxySQL's
- * MySQL_Logger.cpp, issues 2284, 4861, 4895.
- */
+ * The format has no version number, and releases differ in the optional fields in brackets. For queries the length is
+ * one byte too large. So the reader tries each layout and takes the layout that ends at the given length.
+ *
+ * Source: ProxySQL's MySQL_Logger.cpp, issues 2284, 4861, 4895. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +21,15 @@
 #include "reader/log.h"
 
 enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, METADATA = 18, SHORTEST = 16, HEAD = 4 << 10 };
-#define MAX_LENGTH (UINT64_C(1) << 33) /* of a record: its query, and the parameters of an execution */
+#define MAX_LENGTH (UINT64_C(1) << 33) /* bytes of a record: its query and, for an execution, its parameters */
 #define NO_HOSTGROUP UINT64_C(0xFFFFFFFFFFFFFFFF)
-#define EARLIEST UINT64_C(1262304000000000) /* 2010 */
-#define LATEST UINT64_C(7258118400000000)   /* 2200 */
+#define EARLIEST UINT64_C(1262304000000000) /* year 2010, in microseconds */
+#define LATEST UINT64_C(7258118400000000)   /* year 2200, in microseconds */
 
 struct qt_proxysql {
     struct qt_log log;
-    int counts;    /* layout of the record before: 3 = affected, last insert id, rows; 2 = without the id; 0 = none */
-    uint64_t skip; /* bytes left of a record that was larger than an event may be */
+    int counts;    /* counts in the previous record: 3 (affected, last insert id, rows), 2 (no id) or 0 */
+    uint64_t skip; /* remaining bytes of a record that exceeds the size limit */
     struct qt_bytes params;
 };
 
@@ -38,8 +38,8 @@ struct row {
     uint64_t thread, start_us, end_us, stmt, affected, insert_id, rows;
     int counts;
     struct qt_span user, schema, client, query, params;
-    size_t size; /* of the record, length included */
-    int cut;     /* its query goes on behind what is in the buffer */
+    size_t size; /* bytes of the record, including its length field */
+    int cut;     /* the query continues beyond the buffer */
 };
 
 static int is_text(struct qt_span s)
@@ -50,7 +50,7 @@ static int is_text(struct qt_span s)
     return 1;
 }
 
-/* A query that may go on behind what was read: its bytes so far, and how many it has in all. */
+/* Takes the part of a query that is in the buffer. Returns the length of the whole query. */
 static uint64_t take_query(struct qt_reading *r, struct row *out)
 {
     uint64_t len = qt_take_lenenc(r);
@@ -60,7 +60,8 @@ static uint64_t take_query(struct qt_reading *r, struct row *out)
     return len;
 }
 
-/* 0 = this layout isn't it. `r` is behind the length, and may end in the query. */
+/* Reads a record in one layout. Returns 0 if the layout does not fit. `r` begins after the length field and may end
+ * inside the query. */
 static int with_layout(struct qt_reading r, uint64_t length, int counts, struct row *out)
 {
     const uint8_t *begin = r.p;
@@ -99,7 +100,7 @@ static int with_layout(struct qt_reading r, uint64_t length, int counts, struct 
     return 1;
 }
 
-/* Which layout the bytes in the buffer have, as far as they go: 1, or 0 = none. */
+/* Finds the layout that fits the buffered bytes of a record. Returns 1, or 0 if none fits. */
 static int find_layout(struct qt_proxysql *s, uint64_t length, struct row *out)
 {
     static const int layouts[] = {3, 2, 0};
@@ -115,8 +116,10 @@ static int find_layout(struct qt_proxysql *s, uint64_t length, struct row *out)
     return 0;
 }
 
-/* A record at the buffer's begin: 1, 0 = none, -1 = *code. What comes before its query must fit before the rest of a
- * large one is read: a length alone is not believed. */
+/* Reads a record at the start of the buffer. Returns 1 if found, 0 if not, -1 if `*code` has an error.
+ *
+ * The fields before the query must be valid before the rest of a large record is read. A length field is not enough
+ * evidence. */
 static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct qt_error *error)
 {
     struct qt_log *l = &s->log;
@@ -136,7 +139,7 @@ static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct q
     }
     if (qt_log_is_full(l) && out->size > l->end - l->begin)
         return 1;
-    /* the last record of a log that is being written has not all of its bytes */
+    /* While a log is being written, its last record may be incomplete. */
     return !out->cut && l->end - l->begin >= out->size;
 }
 
@@ -148,7 +151,8 @@ static struct qt_span without_port(struct qt_span client)
     return client;
 }
 
-/* Which statement an execution is of, and its values; where they are needed but not known, it is not replayable. */
+/* Sets the statement id and, for an execution, the bound values. An execution that lacks needed values cannot be
+ * replayed. */
 static int set_prepared(struct qt_proxysql *s, const struct row *row, struct qt_event_row *e)
 {
     uint64_t count = 0;
@@ -195,7 +199,7 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     e.file = s->log.file;
     e.offset = (int64_t)s->log.offset;
     qt_event_set_statement(&e, text, &what);
-    if (row->event != PREPARE) /* whether it succeeded is not told */
+    if (row->event != PREPARE) /* the log does not record success */
         qt_log_follow_mode(&s->log, at, &what, text, 0);
     if (set_prepared(s, row, &e) != 0)
         return -1;
@@ -210,7 +214,7 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     return 0;
 }
 
-/* Passes over what is no record, up to where one begins or the file ends. */
+/* Skips damaged bytes up to the next record or the end of the file. */
 static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error *error)
 {
     int code = QT_OK;
@@ -229,7 +233,7 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
     return code;
 }
 
-/* Takes so many bytes off; what is not in the buffer is skipped when it comes. */
+/* Consumes `size` bytes. Bytes that are not in the buffer yet are skipped when they arrive. */
 static void consume(struct qt_proxysql *s, uint64_t size)
 {
     size_t have = s->log.end - s->log.begin, used = size < have ? (size_t)size : have;
@@ -267,7 +271,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (code != QT_OK)
             return code;
         if (found == 0)
-            continue; /* at the next record, or the end */
+            continue; /* continue at the next record or the end */
         if (row.event != METADATA && tell(s, &row, error) != 0)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         consume(s, row.size);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind the query of an execution:
+/* Parameters after the query of an execution:
  *
  *   lenenc count · NULL bitmap, (count + 7) / 8 bytes · count times: type, 2 bytes · lenenc string: the value as text
  *
- * The text is a number, the bytes themselves (VARCHAR, DECIMAL, JSON), `0x` and hex digits of the bytes (STRING, BLOB),
- * or of the client library's MYSQL_TIME, 40 bytes. Whether a number was unsigned is not in it, and floating point has
- * six decimals. Source: ProxySQL's MySQL_Logger.cpp, issues 4895 and 4922.
- */
+ * The text is a number, the bytes themselves (VARCHAR, DECIMAL, JSON), or `0x` and hex digits (STRING, BLOB). Times are
+ * the 40 bytes of a MYSQL_TIME of the client library.
+ *
+ * The log does not record if a number was unsigned. Floating-point values have six decimals. Source: ProxySQL's
+ * MySQL_Logger.cpp, issues 4895 and 4922. */
 #include "logs/proxysql_params.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 enum { MAX_COUNT = 65535, TIME_BYTES = 40, NUMBER_ROOM = 400, TYPE_NULL = 6 };
 enum form { NUMBER, FLOATING, BYTES, HEX, CLOCK, NOTHING, UNKNOWN };
 
-/* How ProxySQL writes a value of one of the protocol's types, and how many bytes it has on the wire, 0 = its own. */
+/* Returns the form in which ProxySQL writes a protocol type. Sets `bytes` to the size of the value on the wire. 0 means
+ * that the value has its own length. */
 static enum form form_of(unsigned type, int *bytes)
 {
     static const struct {
@@ -43,7 +45,8 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* `0x` and hex digits to bytes: 1, 0 = it is none, -1 = out of memory. */
+/* Converts `0x` and hex digits to bytes. Returns 1 if converted, 0 if the text has another form, -1 when out of
+ * memory. */
 static int add_hex(struct qt_span text, struct qt_bytes *out)
 {
     if (text.len < 2 || text.len % 2 != 0 || text.p[0] != '0' || text.p[1] != 'x')
@@ -77,7 +80,8 @@ static int add_number(struct qt_span text, enum form form, int bytes, struct qt_
     return qt_bytes_add(out, bytes == 4 ? (void *)&single : (void *)&value, (size_t)bytes) != 0 ? -1 : 1;
 }
 
-/* MYSQL_TIME to the protocol's value: DATE and DATETIME year, month, day, ..., TIME sign, days, hours, ... */
+/* Converts a MYSQL_TIME to the protocol's value. DATE and DATETIME: year, month, day, ... TIME: sign, days, hours,
+ * ... */
 static int add_clock(struct qt_span text, unsigned type, struct qt_bytes *out)
 {
     struct qt_bytes raw = {NULL, 0, 0};
@@ -126,7 +130,8 @@ static int add_value(struct qt_span text, unsigned type, struct qt_bytes *out)
     }
 }
 
-/* The head of the tape's params, with room for the types behind the bitmap; where they begin, SIZE_MAX = no memory. */
+/* Writes the head of the tape's params, with room for the types after the NULL bitmap. Returns the offset of the types,
+ * or SIZE_MAX when out of memory. */
 static size_t add_head(struct qt_bytes *out, uint64_t count, const uint8_t *nulls)
 {
     int code = qt_bytes_add(out, "E", 1) | qt_bytes_add_lenenc(out, count) | qt_bytes_add_int(out, 0, 1) |
@@ -151,7 +156,7 @@ int qt_proxysql_params(struct qt_span block, struct qt_bytes *out, uint64_t *cou
         return 0;
     size_t bitmap = (size_t)(*count + 7) / 8;
     const uint8_t *nulls = qt_take(&r, bitmap);
-    if (*count > 0 && (nulls == NULL || qt_left(&r) < 3 * *count)) /* a type and a length each, at least */
+    if (*count > 0 && (nulls == NULL || qt_left(&r) < 3 * *count)) /* each value has at least a type and a length */
         return 0;
     size_t begin = out->len, types = add_head(out, *count, nulls);
     if (types == SIZE_MAX)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes events of rows that something else has read (DuckDB: CSV, JSON): sessions, digests, classes, redaction, times
- * and order as for every source. Columns, with 64-bit offsets:
+/* Builds events from rows that another reader has parsed (DuckDB: CSV, JSON). Sessions, digests, classes, redaction,
+ * times and order are handled as for every source. Columns, with 64-bit offsets:
  *
- *   when BIGINT                              ns; NULL = a line not understood: a problem, with `statement`
- *   stamp BIGINT                             what `when` is: 0 the second of its end, 1 its end, 2 its start; NULL
- *                                            with a `when` of NULL: a row without an event
+ *   when BIGINT                              ns; NULL: a line that cannot be parsed, reported with `statement`
+ *   stamp BIGINT                             meaning of `when`: 0 the second of the event's end, 1 its end,
+ *                                            2 its start; NULL if `when` is NULL: a row without an event
  *   precision_ns, duration_ns, thread_id     BIGINT
  *   command, user, host, db VARCHAR          statement BLOB
  *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)
  *   error VARCHAR
- *   bound BLOB                               an execution's values, as logs/proxysql_params.c reads them
- *   file BIGINT                              which one the row is of, from 0
- *   unread VARCHAR                           texts that its columns could not be made of, each
- *                                            column \x1f name in the input \x1f text \x1e
- */
+ *   bound BLOB                               an execution's values, as read by logs/proxysql_params.c
+ *   file BIGINT                              index of the row's file, from 0
+ *   unread VARCHAR                           texts that could not be converted to their column, each
+ *                                            column \x1f name in the input \x1f text \x1e */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 #include "reader/log.h"
 #include "reader/log_text.h"
 
-/* In the order of the columns. */
+/* Same order as the columns. */
 enum {
     WHEN,
     STAMP,
@@ -53,7 +52,7 @@ enum {
 enum { MAX_BACKS = 4 };
 static const char formats[] = "lllllUUUUZlllllllllUZlU";
 
-/* The columns that may be unread, as problems name them. */
+/* Columns that may be unreadable, with their names for problem messages. */
 static const struct {
     const char *column, *kind, *message;
 } readable[] = {
@@ -72,16 +71,16 @@ static const struct {
 
 struct qt_row_source {
     struct qt_log log;
-    struct ArrowArrayStream stream; /* ours since qt_rows_source_open */
+    struct ArrowArrayStream stream; /* owned after qt_rows_source_open */
     struct qt_rows rows;
     int opened, ended;
-    int64_t at;            /* row of the batch at hand */
-    struct qt_bytes bound; /* values of the execution at hand */
-    uint64_t backs;        /* rows of local times that are before the row above */
+    int64_t at;            /* current row of the batch */
+    struct qt_bytes bound; /* values of the current execution */
+    uint64_t backs;        /* number of rows with a local time before the previous row's time */
     struct {
         int64_t file, place;
         char when[32];
-    } back[MAX_BACKS]; /* the first of them */
+    } back[MAX_BACKS]; /* the first of these rows */
 };
 
 static struct qt_span text(const struct qt_row_source *s, int column)
@@ -117,7 +116,7 @@ static void not_understood(struct qt_row_source *s)
                     found.p, found.len);
 }
 
-/* What comes before `end`, which is skipped with it; all of it where there is none. */
+/* Returns the text before `end` and skips both. Returns the whole rest if `end` is missing. */
 static struct qt_span cut_off(struct qt_span *rest, char end)
 {
     const char *at = rest->len > 0 ? memchr(rest->p, end, rest->len) : NULL;
@@ -138,7 +137,7 @@ static void note_back(struct qt_row_source *s, struct qt_span when)
     s->backs++;
 }
 
-/* Files in no order have many such rows; a clock that went back makes few. */
+/* Unsorted files have many rows that go back in time. A clock that was set back gives only a few. */
 static void say_backs(struct qt_row_source *s)
 {
     uint64_t rows = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
@@ -180,7 +179,7 @@ static uint64_t key_of(const struct qt_row_source *s, int64_t thread)
     return thread >= 0 ? (uint64_t)thread : QT_LOG_NO_THREAD | qt_hash_spans(text(s, USER), text(s, HOST)) >> 1;
 }
 
-/* The tape's own word for a command; `other` where there is none of that name. */
+/* Returns the tape's name of a command, or `other` if the name is unknown. */
 static const char *command_of(struct qt_span name)
 {
     static const char *const names[] = {
@@ -212,7 +211,8 @@ static void fill(const struct qt_row_source *s, struct qt_event_row *e)
     e->precision_ns = number(s, PRECISION) > 0 ? number(s, PRECISION) : QT_SECOND;
 }
 
-/* Which statement an execution is of, and its values where the row has them: it is replayable. 0, -1 = no memory. */
+/* Sets the statement id of an execution and its values, if the row has them. With its values an execution can be
+ * replayed. Returns 0, or -1 when out of memory. */
 static int set_bound(struct qt_row_source *s, struct qt_event_row *e)
 {
     uint64_t count = 0;
@@ -235,7 +235,7 @@ static int set_bound(struct qt_row_source *s, struct qt_event_row *e)
     return known < 0 ? -1 : 0;
 }
 
-/* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
+/* Returns 0 if the row was taken, 1 if the batch must be closed first, -1 when out of memory. */
 static int take(struct qt_row_source *s, struct qt_error *error)
 {
     struct qt_event_row e = qt_event_unknown;
@@ -266,7 +266,7 @@ static int take(struct qt_row_source *s, struct qt_error *error)
         if (qt_normalize(s->log.normalizer, &mode, statement.p, statement.len, &what, error) != QT_OK)
             return -1;
         qt_event_set_statement(&e, statement, &what);
-        if (strcmp(e.command, "prepare") != 0) /* who filters a log may have left others out */
+        if (strcmp(e.command, "prepare") != 0) /* a filtered log may lack other statements */
             qt_log_follow_mode(&s->log, at, &what, statement, e.errno_ > 0 ? -1 : 0);
     }
     if (set_bound(s, &e) != 0)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of MariaDB's server_audit plugin, which RDS and Aurora MySQL write, too:
+/* The log file of MariaDB's server_audit plugin. RDS and Aurora MySQL write the same format:
  *
  *   20261120 15:08:38,serverhost,user,host,connectionid,queryid,QUERY,database,'SQL',retcode
  *   1718000000125000,...                                         Aurora: microseconds since the epoch
  *   20261120T15:08:38.481161+0100,...                            server_audit_timestamp_format of MariaDB 12
  *
- * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes
- * have become blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that
- * length is taken as cut. READ, WRITE and the like tell which tables a QUERY row used, PROXY_CONNECT tells whom an
- * account acts for: they are skipped. MariaDB 12 writes host:port. Source: server_audit.c of MariaDB 10.11 and 12.
- */
+ * A row is one line, written when the statement has ended. The plugin escapes \' \\ \n \r \t and similar bytes. It
+ * replaces other control bytes with blanks.
+ *
+ * The plugin cuts the text at server_audit_query_log_limit bytes without a mark. So the reader treats a text of exactly
+ * that length as truncated.
+ *
+ * The reader skips READ, WRITE and similar rows, which list the tables of a QUERY row. It also skips PROXY_CONNECT,
+ * which names a proxied account. MariaDB 12 writes host:port. Source: server_audit.c of MariaDB 10.11 and 12. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,23 +22,23 @@
 #include "reader/log_text.h"
 #include "reader/log_time.h"
 
-#define KEPT_TEXT ((size_t)16 << 20) /* what a large statement needed beyond this is given back */
+#define KEPT_TEXT ((size_t)16 << 20) /* larger buffers are freed after use */
 
 enum { FIELDS = 8, TIME = 0, USER = 2, HOST = 3, CONNECTION = 4, OPERATION = 6, DATABASE = 7 };
 
 struct qt_server_audit {
     struct qt_log log;
     int64_t limit;        /* server_audit_query_log_limit */
-    struct qt_bytes text; /* the statement without escapes */
-    int has_ports;        /* behind hosts of this file */
+    struct qt_bytes text; /* the unescaped statement */
+    int has_ports;        /* hosts in this file have ports */
     uint64_t cut;
 };
 
-/* ---- times of rows: `20261120 15:08:38`, those of server_audit_timestamp_format, and syslog's ---- */
+/* ---- times of rows: `20261120 15:08:38`, server_audit_timestamp_format and syslog ---- */
 
 struct audit_time {
-    int64_t ns;      /* since the epoch; without a zone as if the local time were UTC */
-    int64_t unit_ns; /* of its last digit; a second where its fraction is zero: MariaDB 12 has none of statements */
+    int64_t ns;      /* since the epoch; a local time without a zone is treated as UTC */
+    int64_t unit_ns; /* unit of the last digit; 1 s if the fraction is zero, because MariaDB 12 writes no fraction */
     int has_zone;
 };
 
@@ -47,7 +50,7 @@ struct cursor {
 
 static int is_digit(const struct cursor *c, int at) { return c->end - c->p > at && c->p[at] >= '0' && c->p[at] <= '9'; }
 
-/* From `least` to `most` digits; -1 = there are fewer. */
+/* Parses `least` to `most` digits. Returns -1 if there are fewer. */
 static int64_t digits(struct cursor *c, int least, int most)
 {
     int64_t value = 0;
@@ -64,7 +67,7 @@ static int take_char(struct cursor *c, char wanted)
     return found;
 }
 
-/* A month as two digits or by its name; -1 = neither. */
+/* Parses a month of two digits or a month name. Returns -1 on other text. */
 static int64_t month(struct cursor *c)
 {
     static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -76,7 +79,7 @@ static int64_t month(struct cursor *c)
     return digits(c, 2, 2);
 }
 
-/* The days since the epoch, or -1. `separated`: the parts of the date have separators. */
+/* Parses a date. Returns the days since the epoch, or -1. Sets `separated` if the date has separators. */
 static int64_t date(struct cursor *c, int *separated)
 {
     int64_t year = digits(c, 4, 4);
@@ -86,7 +89,7 @@ static int64_t date(struct cursor *c, int *separated)
     int64_t m = month(c);
     if (*separated && !take_char(c, between))
         return -1;
-    while (*separated && between == ' ' && take_char(c, ' ')) /* as syslog writes a day of one digit */
+    while (*separated && between == ' ' && take_char(c, ' ')) /* syslog pads a one-digit day with a blank */
         ;
     int64_t day = digits(c, *separated ? 1 : 2, 2);
     if (year < 1970 || year > 2199 || m < 1 || m > 12 || day < 1 || day > 31)
@@ -94,7 +97,7 @@ static int64_t date(struct cursor *c, int *separated)
     return qt_days_from_civil(year, (int)m, (int)day);
 }
 
-/* The seconds of a day; -1 if the text is not a time. */
+/* Parses a time of day. Returns its seconds, or -1 if the text is not a time. */
 static int64_t clock_time(struct cursor *c, int *separated)
 {
     int64_t hour = digits(c, 2, 2);
@@ -108,7 +111,7 @@ static int64_t clock_time(struct cursor *c, int *separated)
                : hour * 3600 + minute * 60 + second;
 }
 
-/* Nanoseconds behind a dot; -1 = there are no digits. */
+/* Parses a fraction after a dot. Returns nanoseconds, or -1 if there are no digits. */
 static int64_t fraction(struct cursor *c, int64_t *unit_ns)
 {
     *unit_ns = QT_SECOND;
@@ -123,7 +126,7 @@ static int64_t fraction(struct cursor *c, int64_t *unit_ns)
     return value < 0 ? -1 : value * unit;
 }
 
-/* What a zone is in front of UTC, in seconds; -1 = something else follows. */
+/* Parses a zone and sets `offset` to its seconds ahead of UTC. Returns -1 if other text follows. */
 static int zone(struct cursor *c, struct audit_time *out, int64_t *offset)
 {
     static const char *const utc[] = {"Z", "UTC", "GMT"};
@@ -159,9 +162,10 @@ static int since_epoch(struct qt_span s, struct audit_time *out)
     return 1;
 }
 
-/* Year, month, day, hour, minute and second, in this order: digits alone, or with one kind of separator in the date and
- * colons in the time; the month also by its English name. A fraction and a zone may follow. 15 digits and more are
- * microseconds since the epoch. 0 if it is not a time from 1970 to 2199. */
+/* Parses year, month, day, hour, minute and second, in this order. Separators are optional: one kind of separator in
+ * the date, and colons in the time. The month may be an English name. A fraction and a zone may follow.
+ *
+ * 15 or more digits are microseconds since the epoch. Returns 0 if the text is not a time from 1970 to 2199. */
 static int parse_time(struct qt_span s, struct audit_time *out)
 {
     if (since_epoch(s, out))
@@ -184,8 +188,8 @@ static int parse_time(struct qt_span s, struct audit_time *out)
 
 struct line {
     struct qt_span field[FIELDS];
-    struct qt_span object; /* still escaped; p NULL = empty */
-    int64_t retcode;       /* -1 = none, -2 = no number */
+    struct qt_span object; /* escaped text; p NULL: empty */
+    int64_t retcode;       /* -1 if missing, -2 if not a number */
 };
 
 static int number(struct qt_span s, int64_t *out)
@@ -199,7 +203,7 @@ static int number(struct qt_span s, int64_t *out)
     return s.len > 0;
 }
 
-/* The quoted object ends at the first quote that no backslash escapes. */
+/* Finds the end of a quoted object: the first quote without a backslash before it. */
 static const char *quoted_end(const char *p, const char *end)
 {
     while (p < end && *p != '\'')
@@ -207,7 +211,7 @@ static const char *quoted_end(const char *p, const char *end)
     return p < end ? p : NULL;
 }
 
-/* `cut`: the text goes on; its object ends with it. */
+/* Splits a line into its fields. If `cut` is set, the line is truncated and its object ends with the text. */
 static int split(struct qt_span text, int cut, struct line *out)
 {
     const char *p = text.p, *end = text.p + text.len;
@@ -236,14 +240,14 @@ static int split(struct qt_span text, int cut, struct line *out)
     }
     if (p == end || *p != ',')
         return 0;
-    const char *stop = memchr(p + 1, ',', (size_t)(end - p - 1)); /* newer ones say the connection's type behind it */
+    const char *stop = memchr(p + 1, ',', (size_t)(end - p - 1)); /* newer versions append the connection type */
     struct qt_span code = {p + 1, (size_t)((stop != NULL ? stop : end) - p - 1)};
     if (!number(code, &out->retcode))
         out->retcode = -2;
     return 1;
 }
 
-/* An object that is cut may end inside an escape: its backslash is no part of the statement. */
+/* Removes the escapes of an object. A truncated object may end inside an escape; its final backslash is dropped. */
 static int unescape(struct qt_server_audit *a, struct qt_span from)
 {
     a->text.len = 0;
@@ -302,8 +306,10 @@ static int is_passed_over(struct qt_span operation)
     return 0;
 }
 
-/* Takes the port off `host`, where it has one; -1 = none. Of an IPv6 address the last group may be no port: it is
- * behind a bracket, where it has five digits, or where hosts of this log have ports. */
+/* Removes the port from `host` and returns it, or -1 if there is none.
+ *
+ * The last group of an IPv6 address may look like a port. A group counts as a port after a bracket or if it has five
+ * digits. It also counts if the hosts of this log have ports. */
 static int32_t take_port(struct qt_server_audit *a, struct qt_span *host)
 {
     const char *colon = memrchr(host->p, ':', host->len);
@@ -355,7 +361,8 @@ static void count_event(struct qt_server_audit *a, const struct line *l)
     atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
 }
 
-/* 0 taken or skipped, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
+/* Returns 0 if the line was taken or skipped, and 1 if the batch must be closed first. Returns -1 when out of memory
+ * and -2 if the line cannot be parsed. */
 static int take(struct qt_server_audit *a, const struct line *l, struct qt_error *error)
 {
     struct qt_event_row e = qt_event_unknown;
@@ -398,7 +405,7 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
             return -1;
         struct qt_span text = {a->text.p ? a->text.p : "", a->text.len};
         qt_event_set_statement(&e, text, &what);
-        qt_log_follow_mode(&a->log, at, &what, text, l->retcode > 0 ? -1 : 0); /* the log may leave others out */
+        qt_log_follow_mode(&a->log, at, &what, text, l->retcode > 0 ? -1 : 0); /* the log may lack other statements */
         if (a->log.line_is_cut) {
             m.flags |= QT_F_TRUNCATED;
             qt_log_add_cut_problem(&a->log, e.statement);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is answered: dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html, "Connection Phase", "Command
+/* Source of the answers: dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html, "Connection Phase" and "Command
  * Phase". */
 #include "null_server/null_protocol.h"
 
@@ -29,8 +29,8 @@ static size_t put_packet(uint8_t *out, size_t at, uint8_t *seq, const void *payl
 
 size_t qt_null_make_greeting(uint32_t id, uint8_t *out)
 {
-    /* capabilities: long password, connect with db, protocol 4.1, transactions, secure connection, multi results,
-     * plugin auth */
+    /* Capabilities: long password, connect with db, protocol 4.1, transactions, secure connection, multi results,
+     * plugin auth. */
     static const uint8_t TAIL[] = "12345678"
                                   "\0"
                                   "\x09\xa2"
@@ -77,7 +77,7 @@ static size_t make_answer(struct qt_null_peer *p, uint8_t *out)
         qt_put_le(prepared + 1, p->statements, 4);
         p->marks = p->marks < MAX_PARAMS ? p->marks : MAX_PARAMS;
         qt_put_le(prepared + 7, p->marks, 2);
-        p->pending = p->marks > 0 ? p->marks + 1 : 0; /* and the packet behind them */
+        p->pending = p->marks > 0 ? p->marks + 1 : 0; /* the definitions and the packet after them */
         p->marks = 0;
         at = put_packet(out, 0, &seq, prepared, sizeof prepared);
         p->seq = seq;

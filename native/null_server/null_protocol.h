@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protocol of the null server: a connection's bytes in, what to answer out. No sockets, no allocations;
- * one connection's thread at a time. */
+/* The protocol of the null server. It takes the bytes of a connection and produces the answers, without sockets and
+ * allocations. Only one thread at a time may use a connection. */
 #ifndef QT_NULL_PROTOCOL_H
 #define QT_NULL_PROTOCOL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QT_NULL_ROOM = 512 }; /* of an answer */
+enum { QT_NULL_ROOM = 512 }; /* bytes of an answer, at most */
 enum { QT_NULL_LOGIN = 0, QT_NULL_COMMANDS = 1, QT_NULL_ENDED = 2 };
 
-/* A connection's parser: takes bytes as they come, in any pieces, and says what to answer. */
+/* The parser of one connection. It accepts bytes in pieces of any size and produces the answers. */
 struct qt_null_peer {
     uint8_t head[4], command, seq;
-    uint8_t n_head;      /* bytes of `head` so far */
+    uint8_t n_head;      /* number of bytes received in `head` */
     uint8_t state;       /* QT_NULL_LOGIN, ... */
-    uint8_t goes_on;     /* the packet before was full: this one is its continuation */
-    uint32_t left, seen; /* of the packet's payload */
-    uint32_t marks;      /* `?` in the statement being prepared: each is taken for a parameter */
-    uint32_t pending;    /* packets of definitions still to be sent */
+    uint8_t goes_on;     /* the previous packet was full: this packet continues it */
+    uint32_t left, seen; /* payload bytes of the packet: still missing, and received */
+    uint32_t marks;      /* number of `?` in the prepared text; each counts as a parameter */
+    uint32_t pending;    /* definition packets that are still to be sent */
     uint32_t statements;
 };
 
-/* The greeting; returns its length, at most QT_NULL_ROOM. */
+/* Writes the greeting. Returns its length, at most QT_NULL_ROOM. */
 size_t qt_null_make_greeting(uint32_t connection_id, uint8_t *out);
-/* Takes up to n bytes; *used of them, at most to the end of one command. Returns the answer's length in `out` (0 =
- * none yet, or none at all); `peer->state` QT_NULL_ENDED = the client has quit. */
+/* Reads up to n bytes, at most to the end of one command. Sets *used to the number of bytes read. Returns the length of
+ * the answer in `out`: 0 = none yet, or none at all. `peer->state` becomes QT_NULL_ENDED when the client quits. */
 size_t qt_null_take(struct qt_null_peer *, const uint8_t *in, size_t n, size_t *used, uint8_t *out);
-/* After the answer to a PREPARE with parameters: the next piece of their definitions, 0 = that was all. */
+/* Call it after the answer to a PREPARE with parameters. Writes the next part of the parameter definitions. Returns its
+ * length, or 0 at the end. */
 size_t qt_null_make_definitions(struct qt_null_peer *, uint8_t *out);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server that answers anything at once: OK to every command, a prepared statement to PREPARE. For measuring the
- * replayer itself. Worker threads, each with an epoll of its own, listen on the same socket.
+/* A server that answers every command at once: OK, or a prepared statement for PREPARE. It serves to measure the
+ * replay itself. Several worker threads listen on the same socket, each with its own epoll.
  *
  *   epoll ─► listener: accept, greet                                         ─► list of peers
- *         ─► peer: read, then answer at once, or in the list of late answers with its time
+ *         ─► peer: read, then answer at once, or add to the list of late answers with its time
  *         ─► eventfd: the server stops
- *   between two waits: the late answers whose time has come
+ *   between two waits: send the late answers that are due
  *
- * Nothing of a packet is kept but what its answer needs, so a connection takes a few hundred bytes.
- */
+ * The server only keeps the parts of a packet that the answer needs. A connection therefore takes a few hundred
+ * bytes. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -31,8 +31,8 @@
 enum { EVENTS = 256, READ_BYTES = 65536, BACKLOG = 4096 };
 
 struct peer {
-    struct peer *next, *before; /* of its worker's list */
-    struct peer *later;         /* among those that wait for the delay, oldest first */
+    struct peer *next, *before; /* in the list of its worker */
+    struct peer *later;         /* next in the list of delayed answers, oldest first */
     int fd;
     struct qt_null_peer protocol;
     int64_t due_ns;
@@ -69,7 +69,8 @@ static void drop_peer(struct worker *w, struct peer *p)
     free(p);
 }
 
-/* Answers are small and the client waits for them: what does not fit into the socket at once is no client of ours. */
+/* Sends an answer. Answers are small and the client waits for them. A client whose socket cannot take an answer at once
+ * is dropped. */
 static int send_answer(struct worker *w, struct peer *p, const uint8_t *bytes, size_t n)
 {
     atomic_fetch_add_explicit(&w->answers, 1, memory_order_relaxed);
@@ -103,8 +104,8 @@ static void accept_one(struct worker *w)
         drop_peer(w, p);
 }
 
-/* Later, in the order in which they came, for the delay is the same for all. A second command while an answer waits is
- * answered at once. */
+/* Queues an answer. All answers have the same delay, so the queue is in the order of their arrival. If an answer is
+ * already queued, the next command is answered at once. */
 static int answer_later(struct worker *w, struct peer *p, const uint8_t *bytes, size_t n)
 {
     if (p->waiting > 0 || n > sizeof p->answer)
@@ -162,7 +163,7 @@ static void read_peer(struct worker *w, struct peer *p, uint8_t *buffer)
     }
 }
 
-/* Sends what is due; returns how long to sleep then, in milliseconds, -1 = until something comes. */
+/* Sends the answers that are due. Returns how long to sleep in milliseconds; -1 = until the next event. */
 static int send_late_answers(struct worker *w)
 {
     int64_t now = qt_now();
@@ -291,7 +292,7 @@ void qt_null_stop(struct qt_null_server *s)
         return;
     atomic_store(&s->stop, 1);
     if (s->stop_event >= 0 && write(s->stop_event, &one, sizeof one) < 0)
-        one = 0; /* its count is full: every worker wakes already */
+        one = 0; /* the counter is full, so all workers are already awake */
     for (int i = 0; i < s->n_workers; i++) {
         if (s->worker[i].started)
             pthread_join(s->worker[i].thread, NULL);

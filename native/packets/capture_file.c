@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libpcap reads a FILE; ours is made of reader/input.h, which unpacks .gz, .zst and .xz and counts what it took. */
+/* libpcap reads from a FILE. This file builds one on reader/input.h, which unpacks .gz, .zst and .xz and counts the
+ * bytes read. */
 #include "packets/capture_file.h"
 
 #include <errno.h>
@@ -15,16 +16,16 @@
 
 #define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
 
-#define LATEST_S INT64_C(7258118400) /* 2200 */
+#define LATEST_S INT64_C(7258118400) /* the year 2200 */
 
 struct qt_capture_file {
     struct qt_input *input;
-    FILE *file; /* owned by pcap once that is open */
+    FILE *file; /* owned by `pcap` once libpcap has opened it */
     pcap_t *pcap;
     int link;
-    int64_t when_ns; /* of the last packet that had a time */
+    int64_t when_ns; /* time of the last packet with a valid time */
     char *path;
-    struct qt_error fault; /* of reading, found inside libpcap */
+    struct qt_error fault; /* read error that occurred inside libpcap */
     struct qt_pcapng secrets;
 };
 
@@ -75,7 +76,8 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *
     return f;
 }
 
-/* A damaged record may have any number of seconds, 64 bits of them in pcapng. 0 = such a one. */
+/* Stores the packet's time. Returns 0 if the time is invalid: a damaged record may contain any number of seconds, up to
+ * 64 bits in pcapng. */
 static int take_time(struct qt_capture_file *f, const struct pcap_pkthdr *header)
 {
     int64_t seconds = (int64_t)header->ts.tv_sec, parts = (int64_t)header->ts.tv_usec;
@@ -96,7 +98,7 @@ int qt_capture_file_next(struct qt_capture_file *f, struct qt_packet *out, struc
         *out = (struct qt_packet){
             p, header->caplen, header->len, f->when_ns, qt_pcapng_take_link(&f->secrets, f->link), !timed};
         return 1;
-    case PCAP_ERROR_BREAK: /* the end of the file */
+    case PCAP_ERROR_BREAK: /* end of the file */
         return 0;
     default:
         if (f->fault.code == QT_EIO)
@@ -142,7 +144,7 @@ void qt_capture_file_close(struct qt_capture_file *f)
     if (f == NULL)
         return;
     if (f->pcap != NULL)
-        pcap_close(f->pcap); /* closes the FILE */
+        pcap_close(f->pcap); /* also closes the FILE */
     else if (f->file != NULL)
         fclose(f->file);
     qt_input_close(f->input);
@@ -170,7 +172,7 @@ static uint32_t number(const struct qt_pcapng *s, size_t at)
                   : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-/* How many bytes of a block must be at hand before it is known what it is. */
+/* Returns the number of leading bytes that are needed to interpret the block. */
 static size_t wanted(const struct qt_pcapng *s)
 {
     if (s->has < 8)
@@ -189,7 +191,7 @@ static size_t wanted(const struct qt_pcapng *s)
     }
 }
 
-/* Two bytes. */
+/* Reads a 2-byte number from the block's head. */
 static uint16_t short_number(const struct qt_pcapng *s, size_t at)
 {
     const uint8_t *p = s->head + at;
@@ -209,7 +211,8 @@ static void add_packet(struct qt_pcapng *s, uint32_t interface)
     s->ahead[s->n_packets++ % QT_PCAPNG_AHEAD] = link;
 }
 
-/* The byte of an interface's head as libpcap sees it: Ethernet, a large snapshot length. */
+/* Returns the byte of an interface block that libpcap gets instead of `byte`. All interfaces look alike: Ethernet, with
+ * a large snapshot length. */
 static char level(const struct qt_pcapng *s, size_t at, char byte)
 {
     if (at >= SNAPLEN_AT && at < SNAPLEN_AT + 4)
@@ -219,7 +222,7 @@ static char level(const struct qt_pcapng *s, size_t at, char byte)
     return byte;
 }
 
-/* The head is whole. */
+/* Interprets a block whose head is complete. */
 static void begin_block(struct qt_pcapng *s)
 {
     uint32_t type = number(s, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPARE places stay free for packets in packets: qt_fragments_lost, which comes before each frame, sees to it. */
+/* SPARE places stay free for fragmented packets inside fragmented packets. qt_fragments_lost runs before each frame and
+ * frees them. */
 #include "packets/fragments.h"
 
 #include <stdlib.h>
@@ -11,20 +12,20 @@ enum { PLACES = 256, SPARE = 8, MOST = 65536, BLOCKS = MOST / 8 };
 
 struct place {
     int used;
-    int done; /* it was whole: what still comes of it is a copy */
-    int cut;  /* a fragment of it is not whole in the capture */
+    int done; /* the packet is complete: further fragments are copies */
+    int cut;  /* the capture truncated one of its fragments */
     uint8_t from[16], to[16], protocol;
     uint32_t id;
     int64_t since_ns, packet;
-    size_t total; /* 0 = its last fragment has not come */
+    size_t total; /* 0 = the last fragment has not arrived */
     size_t blocks;
     uint8_t has[BLOCKS / 8];
-    uint8_t *bytes; /* MOST of them; kept for the next packet in this place */
+    uint8_t *bytes; /* buffer of MOST bytes, reused by the next packet in this place */
 };
 
 struct qt_fragments {
-    struct place *places[PLACES]; /* NULL: never used */
-    struct place *told;           /* the one whose bytes the caller has */
+    struct place *places[PLACES]; /* NULL = never used */
+    struct place *told;           /* place whose bytes the caller is using */
     size_t n_used;
 };
 
@@ -78,7 +79,8 @@ static struct place *make_place(struct qt_fragments *f, int at, const struct qt_
     return begin(p, frame, when_ns, packet);
 }
 
-/* The place of a fragment's packet, or a new one. NULL = out of memory, or all are in use. */
+/* Returns the place of a fragment's packet, or a new place. Returns NULL when out of memory or when all places are in
+ * use. */
 static struct place *find_place(struct qt_fragments *f, const struct qt_frame *frame, int64_t when_ns, int64_t packet)
 {
     int free_at = -1;
@@ -89,12 +91,12 @@ static struct place *find_place(struct qt_fragments *f, const struct qt_frame *f
         if (free_at < 0 && (p == NULL || !p->used))
             free_at = i;
         if (p == NULL)
-            break; /* nothing behind it was ever used */
+            break; /* all later places are unused */
     }
     return free_at >= 0 ? make_place(f, free_at, frame, when_ns, packet) : NULL;
 }
 
-/* Copies the blocks that were not there. */
+/* Copies the 8-byte blocks that are still missing. */
 static void add(struct place *p, const struct qt_fragment *fragment)
 {
     size_t first = fragment->offset / 8;
@@ -131,7 +133,7 @@ int qt_fragments_take(struct qt_fragments *f, const struct qt_frame *frame, int6
     add(p, fragment);
     if (!fragment->more && p->total == 0)
         p->total = fragment->offset + fragment->sent_len;
-    release(f); /* this fragment may have been a part of what was told before */
+    release(f); /* this fragment may point into the packet that was returned last */
     if (p->cut || p->total == 0 || p->blocks != (p->total + 7) / 8)
         return 0;
     p->done = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each layer takes its header away and names the next.
+/* Each layer removes its header and selects the next layer.
  *
  *   link layer -> [tags, tunnels]... -> IPv4 [options] | IPv6 [extensions] -> [tunnels]... -> TCP -> payload
  *
@@ -7,8 +7,7 @@
  *   IP protocols    TCP, UDP, IP in IP, GRE, MPLS in IP, Ethernet in IP
  *   UDP ports       VXLAN, VXLAN-GPE, GENEVE, GRE in UDP, MPLS in UDP
  *
- * IEEE 802.1, RFC 2516, 2784, 3032, 4023, 7348, 7510, 8086, 8926, draft-foschiano-erspan, draft-ietf-nvo3-vxlan-gpe.
- */
+ * IEEE 802.1, RFC 2516, 2784, 3032, 4023, 7348, 7510, 8086, 8926, draft-foschiano-erspan, draft-ietf-nvo3-vxlan-gpe. */
 #include "packets/frame.h"
 
 #include <pcap/dlt.h>
@@ -16,12 +15,12 @@
 
 enum layer {
     LAYER_ETHERNET,
-    LAYER_TYPE,    /* what the ether type in `type` says */
-    LAYER_VERSION, /* IP of either version */
+    LAYER_TYPE,    /* the layer of the ether type in `type` */
+    LAYER_VERSION, /* IPv4 or IPv6 */
     LAYER_IP4,
     LAYER_IP6,
     LAYER_EXTENSIONS,
-    LAYER_PROTOCOL, /* what the IP protocol in `type` says */
+    LAYER_PROTOCOL, /* the layer of the IP protocol in `type` */
     LAYER_TCP,
     LAYER_UDP,
     LAYER_GRE,
@@ -34,8 +33,8 @@ enum { PEEL_ON = -1 };
 
 struct peel {
     const uint8_t *p;
-    size_t len;  /* captured */
-    size_t sent; /* length as sent */
+    size_t len;  /* captured length */
+    size_t sent; /* length of the frame as sent */
     enum layer next;
     uint32_t type;
     struct qt_frame *out;
@@ -44,7 +43,7 @@ struct peel {
 static uint32_t get_be16(const uint8_t *p) { return (uint32_t)p[0] << 8 | p[1]; }
 static uint32_t get_be32(const uint8_t *p) { return get_be16(p) << 16 | get_be16(p + 2); }
 
-/* Takes n bytes away. 0 where so many were not captured. */
+/* Removes n bytes. Returns 0 if fewer than n bytes were captured. */
 static int peel_skip(struct peel *s, size_t n)
 {
     if (n > s->len)
@@ -66,9 +65,10 @@ enum { PPP_IP4 = 0x0021, PPP_IP6 = 0x0057, PPP_MPLS = 0x0281, SNAP_MOST = 1500 }
 
 static void note(struct peel *s, enum qt_tunnel tunnel) { s->out->tunnels |= UINT32_C(1) << tunnel; }
 
-/* ---- what an ether type says ---- */
+/* ---- ether types ---- */
 
-/* What comes before the next header: `skip` bytes, the last two of them its ether type where `next` is TYPE. */
+/* A header in front of the next header: its length is `skip` bytes. If `next` is LAYER_TYPE, its last two bytes are the
+ * next ether type. */
 struct step {
     uint32_t number;
     size_t skip;
@@ -84,12 +84,12 @@ static const struct step ether_types[] = {
     {0x9100, 4, LAYER_TYPE, -1},
     {0x9200, 4, LAYER_TYPE, -1},
     {0x8926, 6, LAYER_TYPE, -1},     /* VN tag */
-    {0x88E7, 4, LAYER_ETHERNET, -1}, /* a provider's backbone bridge */
+    {0x88E7, 4, LAYER_ETHERNET, -1}, /* provider backbone bridge (PBB) */
     {0x8847, 0, LAYER_MPLS, QT_TUNNEL_MPLS},
     {0x8848, 0, LAYER_MPLS, QT_TUNNEL_MPLS},
     {0x8864, 6, LAYER_PPP, QT_TUNNEL_PPPOE},
-    {0x880B, 0, LAYER_PPP, -1},      /* in GRE: PPTP */
-    {0x6558, 0, LAYER_ETHERNET, -1}, /* in GRE and GENEVE: bridged */
+    {0x880B, 0, LAYER_PPP, -1},      /* inside GRE: PPTP */
+    {0x6558, 0, LAYER_ETHERNET, -1}, /* inside GRE and GENEVE: bridged Ethernet */
 };
 
 static int step(struct peel *s, const struct step *to)
@@ -103,8 +103,8 @@ static int step(struct peel *s, const struct step *to)
     return peel_to(s, to->skip, to->next);
 }
 
-/* ERSPAN: type I has no header, II one of 8 bytes, III one of 12 with perhaps 8 more. `numbered`: GRE has a sequence,
- * which type I has not. */
+/* Removes an ERSPAN header. Type I has no header, type II has 8 bytes, and type III has 12 or 20 bytes. `numbered`: the
+ * GRE header has a sequence number, which type I lacks. */
 static int peel_erspan(struct peel *s, int third, int numbered)
 {
     note(s, QT_TUNNEL_ERSPAN);
@@ -121,7 +121,7 @@ static int peel_type(struct peel *s)
     for (size_t i = 0; i < sizeof ether_types / sizeof *ether_types; i++)
         if (ether_types[i].number == s->type)
             return step(s, &ether_types[i]);
-    if (s->type <= SNAP_MOST) { /* a length: what follows is LLC, with SNAP perhaps */
+    if (s->type <= SNAP_MOST) { /* a length: LLC follows, possibly with SNAP */
         if (s->len < 8)
             return QT_FRAME_CUT;
         if (s->p[0] != 0xAA || s->p[1] != 0xAA)
@@ -142,7 +142,7 @@ static int peel_ethernet(struct peel *s)
     return peel_to(s, 14, LAYER_TYPE);
 }
 
-/* ---- what an IP protocol says ---- */
+/* ---- IP protocols ---- */
 
 static int peel_protocol(struct peel *s)
 {
@@ -167,12 +167,12 @@ static int peel_protocol(struct peel *s)
 
 /* ---- UDP ---- */
 
-/* `gpe`: the header names what follows; it may not be Ethernet. */
+/* `gpe`: VXLAN-GPE, whose header names the next protocol, which may not be Ethernet. */
 static int peel_vxlan(struct peel *s, int gpe)
 {
     if (s->len < 8)
         return QT_FRAME_CUT;
-    if (!(s->p[0] & 8)) /* it has no network: another protocol on this port */
+    if (!(s->p[0] & 8)) /* no network identifier: another protocol uses this port */
         return QT_FRAME_NOT_TCP;
     note(s, QT_TUNNEL_VXLAN);
     int next = gpe && s->p[0] & 4 ? s->p[3] : 3;
@@ -202,7 +202,7 @@ static int peel_udp(struct peel *s)
     peel_skip(s, 8);
     switch (port) {
     case 4789:
-    case 8472: /* Linux, before the number was given */
+    case 8472: /* used by Linux before IANA assigned 4789 */
         return peel_vxlan(s, 0);
     case 4790:
         return peel_vxlan(s, 1);
@@ -240,14 +240,15 @@ static int peel_gre(struct peel *s)
                     (version == 1 && flags & ACK ? 4u : 0);
     if (!peel_skip(s, header))
         return QT_FRAME_CUT;
-    if (version == 1 && s->len == 0) /* PPTP: an acknowledgement */
+    if (version == 1 && s->len == 0) /* PPTP acknowledgement without payload */
         return QT_FRAME_NOT_TCP;
     if (s->type == 0x88BE || s->type == 0x22EB)
         return peel_erspan(s, s->type == 0x22EB, (flags & SEQUENCE) != 0);
     return peel_to(s, 0, LAYER_TYPE);
 }
 
-/* Labels; behind the last IP, or Ethernet with or without a control word, whose first four bits are 0. */
+/* Removes the MPLS labels. The last label is followed by IP, or by Ethernet with or without a control word. The first
+ * four bits of a control word are 0. */
 static int peel_mpls(struct peel *s)
 {
     for (int labels = 0, last = 0; !last; labels++) {
@@ -264,7 +265,8 @@ static int peel_mpls(struct peel *s)
     return first == 4 || first == 6 ? peel_to(s, 0, LAYER_VERSION) : peel_to(s, first == 0 ? 4 : 0, LAYER_ETHERNET);
 }
 
-/* Address and control may be left out, and the first byte of the protocol where it is 0. */
+/* Removes a PPP header. The sender may omit the address and control bytes, and the first byte of the protocol if that
+ * byte is 0. */
 static int peel_ppp(struct peel *s)
 {
     if (s->len >= 2 && s->p[0] == 0xFF && s->p[1] == 3)
@@ -304,7 +306,7 @@ static int peel_tcp(struct peel *s)
     return QT_FRAME_TCP;
 }
 
-/* Takes what follows the IP packet (padding of short frames) away. */
+/* Removes the bytes after the IP packet, such as the padding of short frames. */
 static int cut_to(struct peel *s, size_t total)
 {
     if (total > s->sent)
@@ -338,12 +340,12 @@ static int peel_ip4(struct peel *s)
     memcpy(out->to.ip + 12, p + 16, 4);
     s->type = p[9];
     s->next = LAYER_PROTOCOL;
-    if (total != 0 && (total < header || !cut_to(s, total))) /* 0: segmentation offload writes no length */
+    if (total != 0 && (total < header || !cut_to(s, total))) /* 0: segmentation offload leaves the IP length empty */
         return QT_FRAME_BAD;
     if (!peel_skip(s, header))
         return QT_FRAME_CUT;
     uint32_t bits = get_be16(p + 6);
-    if (bits & 0x3FFF) /* more fragments, or an offset */
+    if (bits & 0x3FFF) /* more fragments follow, or the offset is not 0 */
         return fragment(s, get_be16(p + 4), (size_t)(bits & 0x1FFF) * 8, (bits & 0x2000) != 0);
     return PEEL_ON;
 }
@@ -360,13 +362,13 @@ static int peel_ip6(struct peel *s)
     memcpy(out->from.ip, s->p + 8, 16);
     memcpy(out->to.ip, s->p + 24, 16);
     peel_skip(s, 40);
-    if (payload != 0 && !cut_to(s, payload)) /* 0: jumbo or offload */
+    if (payload != 0 && !cut_to(s, payload)) /* 0: jumbogram or segmentation offload */
         return QT_FRAME_BAD;
     s->next = LAYER_EXTENSIONS;
     return PEEL_ON;
 }
 
-/* Those of IPv6, up to what it carries. */
+/* Removes the IPv6 extension headers. */
 static int peel_extensions(struct peel *s)
 {
     for (int n = 0; n < 16; n++) {
@@ -384,7 +386,7 @@ static int peel_extensions(struct peel *s)
         s->type = p[0];
         if (!peel_skip(s, length))
             return QT_FRAME_CUT;
-        if (next == IP6_FRAGMENT && bits & 0xFFF9) /* neither: the packet is whole in this one */
+        if (next == IP6_FRAGMENT && bits & 0xFFF9) /* otherwise, a single fragment contains the whole packet */
             return fragment(s, get_be32(p + 4), (size_t)(bits & 0xFFF8), bits & 1);
     }
     return QT_FRAME_BAD;
@@ -414,8 +416,9 @@ static enum qt_frame_kind peel_all(struct peel *s)
     return QT_FRAME_BAD;
 }
 
-/* Link layers: bytes of their header, and what follows. `type_at`: where an ether type is, -1 = nowhere. The address
- * family of NULL and LOOP says nothing that the IP version does not: 2, 24, 28, 30 in either byte order. */
+/* Link layers: the length of their header and the next layer. `type_at` is the offset of the ether type, -1 = none.
+ * NULL and LOOP headers contain an address family (2, 24, 28, 30 in either byte order). It is ignored, because the IP
+ * version contains the same information. */
 static const struct link {
     int number;
     size_t header;
@@ -424,7 +427,7 @@ static const struct link {
 } links[] = {
     {DLT_EN10MB, 0, -1, LAYER_ETHERNET}, {DLT_LINUX_SLL, 16, 14, LAYER_TYPE}, {DLT_LINUX_SLL2, 20, 0, LAYER_TYPE},
     {DLT_NULL, 4, -1, LAYER_VERSION},    {DLT_LOOP, 4, -1, LAYER_VERSION},    {DLT_RAW, 0, -1, LAYER_VERSION},
-    {14, 0, -1, LAYER_VERSION}, /* other systems number DLT_RAW so; 101 is LINKTYPE_RAW */
+    {14, 0, -1, LAYER_VERSION}, /* DLT_RAW of other systems; 101 is LINKTYPE_RAW */
     {101, 0, -1, LAYER_VERSION},         {DLT_IPV4, 0, -1, LAYER_VERSION},    {DLT_IPV6, 0, -1, LAYER_VERSION},
     {DLT_PPP, 0, -1, LAYER_PPP},         {DLT_PPP_SERIAL, 0, -1, LAYER_PPP},  {DLT_PPP_ETHER, 6, -1, LAYER_PPP},
     {DLT_C_HDLC, 4, 2, LAYER_TYPE},      {DLT_MPLS, 0, -1, LAYER_MPLS},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One captured frame down to its TCP segment, through any stack of link layers, tags and tunnels. Reads nothing behind
- * `captured`; copies nothing. */
+/* Parses one captured frame down to its TCP segment, through any stack of link layers, tags and tunnels. Reads no bytes
+ * beyond `captured` and copies nothing. */
 #ifndef QT_FRAME_H
 #define QT_FRAME_H
 
@@ -11,10 +11,10 @@ enum qt_frame_kind {
     QT_FRAME_TCP = 0,
     QT_FRAME_NOT_IP, /* ARP, unknown ether types, ... */
     QT_FRAME_NOT_TCP,
-    QT_FRAME_FRAGMENT, /* a piece of an IP packet, for fragments.h */
-    QT_FRAME_CUT,      /* the capture's snapshot length ends inside the headers */
-    QT_FRAME_BAD,      /* lengths that contradict each other */
-    QT_FRAME_LINK      /* a link layer that is not known */
+    QT_FRAME_FRAGMENT, /* a fragment of an IP packet, for fragments.h */
+    QT_FRAME_CUT,      /* the frame was truncated inside its headers */
+    QT_FRAME_BAD,      /* contradictory lengths */
+    QT_FRAME_LINK      /* unknown link layer */
 };
 
 struct qt_endpoint {
@@ -29,20 +29,20 @@ struct qt_segment {
     uint32_t seq, ack;
     uint8_t flags;
     const uint8_t *payload;
-    size_t len;      /* captured */
-    size_t sent_len; /* more than len where the snapshot length cut it */
+    size_t len;      /* captured length */
+    size_t sent_len; /* greater than `len` if the capture truncated the payload */
 };
 
-struct qt_fragment { /* its ends are the segment's */
+struct qt_fragment { /* its addresses are in the struct qt_segment */
     uint8_t protocol;
-    int more; /* others follow */
+    int more; /* more fragments follow */
     uint32_t id;
-    size_t offset; /* bytes before it */
+    size_t offset; /* bytes of the packet before this fragment */
     const uint8_t *p;
     size_t len, sent_len;
 };
 
-/* What a frame went through. The last three cannot be looked into. */
+/* Tunnels around a frame. The contents of the last three cannot be read. */
 enum qt_tunnel {
     QT_TUNNEL_VXLAN,
     QT_TUNNEL_GENEVE,
@@ -58,14 +58,15 @@ enum qt_tunnel {
 };
 
 struct qt_frame {
-    struct qt_segment segment;   /* where the kind is QT_FRAME_TCP; its ends also for QT_FRAME_FRAGMENT */
-    struct qt_fragment fragment; /* QT_FRAME_FRAGMENT */
-    uint32_t tunnels;            /* a bit for each enum qt_tunnel */
+    struct qt_segment segment;   /* for QT_FRAME_TCP; its addresses also for QT_FRAME_FRAGMENT */
+    struct qt_fragment fragment; /* for QT_FRAME_FRAGMENT */
+    uint32_t tunnels;            /* bit set of enum qt_tunnel */
 };
 
-/* `link`: libpcap's DLT_ number; `sent`: the frame's length as sent. */
+/* Parses a frame. `link` is libpcap's DLT_ number, and `sent` is the frame's length as sent. */
 enum qt_frame_kind qt_frame_parse(int link, const uint8_t *p, size_t captured, size_t sent, struct qt_frame *out);
-/* The same of what an IP packet of this protocol carries; the ends of out->segment are the packet's. */
+/* Parses the payload of an IP packet that has this protocol. The caller sets the addresses of `out->segment` to those
+ * of the packet. */
 enum qt_frame_kind qt_frame_parse_payload(uint8_t protocol, const uint8_t *p, size_t captured, size_t sent,
                                           struct qt_frame *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each statement of a text has one result, in their order; a statement that fails is the last. So the n-th result is
- * the n-th statement's, where there are as many. */
+/* The statements of a text return one result each, in order. A failing statement is the last one. Result n therefore
+ * belongs to statement n if both counts match. */
 #include "packets/insert_ids.h"
 
 #include <inttypes.h>
@@ -12,7 +12,8 @@
 #include "sql/lexer.h"
 #include "sql/split.h"
 
-/* Such a statement answers with the id of a row that was there before. */
+/* Returns whether the statement's id belongs to an existing row: an INSERT ... ON DUPLICATE KEY UPDATE that found every
+ * row. */
 static int found_all(const struct qt_split *s, size_t i, struct qt_span text, uint64_t id)
 {
     size_t from = s->inserts[2 * i + 1], end = i + 1 < s->n_inserts ? s->inserts[2 * i + 3] : text.len;
@@ -65,7 +66,7 @@ int qt_is_upsert(struct qt_span s)
 {
     static const char word[] = "duplicate";
     if (s.len > 0 && (*s.p == 'r' || *s.p == 'R'))
-        return 0; /* REPLACE */
+        return 0; /* a REPLACE has no such clause */
     for (size_t i = 0; i + sizeof word - 1 <= s.len; i++)
         if (strncasecmp(s.p + i, word, sizeof word - 1) == 0)
             return 1;
@@ -78,7 +79,7 @@ static int begins_with(struct qt_span s, const char *word)
     return s.len > n && strncasecmp(s.p, word, n) == 0 && strchr(" \t\r\n`(/", s.p[n]) != NULL;
 }
 
-/* What a statement between quotes is; what it may begin with besides is not told apart. */
+/* Returns the kind of a statement inside a string literal. Unlisted first words give QT_NAMED_UNKNOWN. */
 static enum qt_named_kind kind_of(const struct qt_token *t)
 {
     static const char *const others[] = {"update", "select", "delete", "call", "do", "show", "truncate"};
@@ -95,7 +96,7 @@ static enum qt_named_kind kind_of(const struct qt_token *t)
     return QT_NAMED_UNKNOWN;
 }
 
-/* Names are the same in any case, and with back quotes around them. */
+/* Hashes a name without its back quotes, ignoring case. */
 static uint64_t hash_name(const struct qt_token *t)
 {
     size_t quoted = t->kind == QT_T_QUOTED && t->len > 1;
@@ -128,7 +129,8 @@ static enum qt_named_kind find(const struct qt_named_statements *named, uint64_t
     return QT_NAMED_UNKNOWN;
 }
 
-/* EXECUTE: a name, or IMMEDIATE and a text. The lexer is behind the word. */
+/* Returns the kind of the statement that an EXECUTE runs. A name or IMMEDIATE with a text follows EXECUTE, which the
+ * lexer has already read. */
 static enum qt_named_kind executed(const struct qt_named_statements *named, struct qt_lexer *lexer)
 {
     struct qt_token t;
@@ -143,7 +145,7 @@ static void prepared(struct qt_named_statements *named, struct qt_lexer *lexer)
 {
     struct qt_token name, t;
     qt_lex(lexer, &name);
-    qt_lex(lexer, &t); /* FROM */
+    qt_lex(lexer, &t); /* skips FROM */
     if (t.kind != QT_T_WORD || t.len != 4 || strncasecmp(t.p, "from", 4) != 0)
         return;
     qt_lex(lexer, &t);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   kernel's buffer --pcap_dispatch--> [ record | record | ... ] ring --> the parser
- *        the capture's thread              one writes `head`, the other `tail`
+/* Data flow of a live capture:
  *
- * A record is a header and the packet's bytes, whole: what does not fit before the ring's end begins at its start.
- */
+ *   kernel's buffer --pcap_dispatch--> [ record | record | ... ] ring --> the parser
+ *         capture thread: writes `head`            parser thread: writes `tail`
+ *
+ * A record is a header and the packet's bytes, in one piece. A record that does not fit before the ring's end begins at
+ * the ring's start. */
 #include "packets/live.h"
 
 #include <errno.h>
@@ -25,36 +26,37 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* ---- the kernel's filter: the servers' TCP, and all that frame.c and fragments.c may find it in ----
+/* ---- the kernel's filter: the servers' TCP traffic in all encapsulations that frame.c and fragments.c read ----
  *
  *   ports or fragments or tunnels or (vlan and (ports or fragments or tunnels or (vlan and (... or vlan))))
  *
- * The filter passes more than the servers' packets and never less. It costs a few comparisons for a packet of others:
- * a fragment has no ports, so all fragments pass; a tunnel passes by its ether type, IP protocol or UDP port. VXLAN
- * has headers of fixed sizes: what it carries for others is dropped if the inner packet is plain TCP or UDP in IPv4.
+ * The filter may pass packets of other hosts, but it never drops packets of the servers. An unrelated packet costs a
+ * few comparisons. All fragments pass, because a fragment has no ports.
+ *
+ * A tunnel passes by its ether type, IP protocol or UDP port. VXLAN headers have fixed sizes. The filter can therefore
+ * drop VXLAN packets whose content is unrelated plain TCP or UDP in IPv4.
  *
  * pcap-filter(7): `vlan` moves all offsets that come after it, so it is the last term. `mpls` and `pppoes` would also
- * move them, so the filter matches their ether types. The numbers are those of frame.c.
- */
+ * move them, so the filter matches their ether types. The numbers are those of frame.c. */
 
 #define TUNNEL_PORTS(at) \
     at " 4789 or " at " 8472 or " at " 4790 or " at " 6081 or " at " 4754 or " at " 6635 or " at " 4500 or " at " 170" \
        "1"
-/* Of VXLAN in IPv4, counted from the UDP header: 16 = inner Ethernet, 30 = inner IPv4, 50 = its ports. */
+/* Offsets of VXLAN in IPv4, counted from the UDP header: 16 = inner Ethernet, 30 = inner IPv4, 50 = inner ports. */
 #define INNER_IS_PLAIN_IP4 "udp[28:2] = 0x800 and udp[30] = 0x45 and udp[36:2] & 0x3fff = 0"
 
 static const char *const terms[] = {
-    "ip[6:2] & 0x3fff != 0", /* more fragments, or an offset */
-    /* Fragments of IPv6, and other extensions: what comes after them is not looked for. */
+    "ip[6:2] & 0x3fff != 0", /* more fragments follow, or the offset is not 0 */
+    /* IPv6 fragments and other IPv6 extension headers. The filter does not parse the headers that follow them. */
     "ip6[6] = 44 or ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60 or ip6[6] = 51",
     "ip[9] = 47 or ip[9] = 4 or ip[9] = 41 or ip[9] = 97 or ip[9] = 137 or ip[9] = 50 or ip[9] = 115",
     "ip6[6] = 47 or ip6[6] = 4 or ip6[6] = 41 or ip6[6] = 97 or ip6[6] = 137 or ip6[6] = 50 or ip6[6] = 115",
     "udp dst port 4790 or udp dst port 6081 or udp dst port 4754 or udp dst port 6635",
-    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP: not read, but counted by name */
+    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP: only counted by name */
     "ether proto 0x8847 or ether proto 0x8848", /* MPLS */
     "ether proto 0x8864",                       /* PPPoE */
     "ether proto 0x8926 or ether proto 0x88e7 or ether proto 0x9200 or ether proto 0x880b or ether proto 0x6558",
-    "ether proto 0x88e5", /* MACsec: not read, but counted by name */
+    "ether proto 0x88e5", /* MACsec: only counted by name */
     "ether proto 0xaa",   /* SNAP */
 };
 
@@ -69,7 +71,7 @@ static int compiles(pcap_t *pcap, const char *text)
 
 static int add(struct qt_bytes *out, const char *text) { return qt_bytes_add(out, text, strlen(text)); }
 
-/* One term of each port, such as "tcp port 3306": `form` has a %d. */
+/* Adds one term for each port, such as "tcp port 3306". `form` contains a %d. */
 static int add_ports(struct qt_bytes *out, const char *form, const int32_t *ports, int32_t n_ports)
 {
     char one[64];
@@ -89,7 +91,7 @@ static int add_vxlan(struct qt_bytes *out, const int32_t *ports, int32_t n_ports
            add(out, ")) or (udp[39] = 17 and not (" TUNNEL_PORTS("udp[52:2] =") ")))))") != 0;
 }
 
-/* All that passes without a VLAN tag. */
+/* Adds the terms for all frames without a VLAN tag. */
 static int add_untagged(pcap_t *pcap, const int32_t *ports, int32_t n_ports, struct qt_bytes *out)
 {
     int failed = add_ports(out, "tcp port %d", ports, n_ports) || add_vxlan(out, ports, n_ports);
@@ -99,8 +101,11 @@ static int add_untagged(pcap_t *pcap, const int32_t *ports, int32_t n_ports, str
     return failed;
 }
 
-/* The filter looks inside of up to two VLAN tags; frames with more tags pass. A cooked link gives the kernel's tag
- * apart from the bytes, and libpcap has no `vlan` for it: frames with a second tag pass. */
+/* Adds the terms for frames with VLAN tags. The filter checks the contents of frames with up to two tags. All frames
+ * with more tags pass.
+ *
+ * A cooked link delivers the first tag outside the frame's bytes, and libpcap cannot match it with `vlan`. On such a
+ * link, all frames with a second tag pass. */
 static int add_tagged(pcap_t *pcap, struct qt_bytes *out)
 {
     static const char cooked[] = "ether proto 0x8100 or ether proto 0x88a8 or ether proto 0x9100";
@@ -116,8 +121,8 @@ static int add_tagged(pcap_t *pcap, struct qt_bytes *out)
     return failed;
 }
 
-/* Adds the filter's text, ended by 0: as much of it as this link layer knows. *ports_only: libpcap takes no more of it
- * than the ports. QT_EINVALID if it takes not even them. */
+/* Adds the filter's text, terminated by a 0 byte, with all terms that this link layer supports. Sets `*ports_only` if
+ * libpcap accepts only the port terms. Returns QT_EINVALID if libpcap rejects the port terms as well. */
 static int make_filter(pcap_t *pcap, const int32_t *ports, int32_t n_ports, struct qt_bytes *out, int32_t *ports_only,
                        struct qt_error *error)
 {
@@ -151,7 +156,7 @@ static int set_filter(pcap_t *pcap, const int32_t *ports, int32_t n_ports, int32
     return bad ? qt_fail(error, QT_EIO, "cannot set the packet filter: %s", pcap_geterr(pcap)) : QT_OK;
 }
 
-/* ---- the thread that captures, and its ring ---- */
+/* ---- the capture thread and its ring ---- */
 
 enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
 #define KERNEL_BYTES (64 << 20)
@@ -160,17 +165,17 @@ enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
 
 struct record {
     int64_t when_ns;
-    uint32_t captured, sent; /* captured == WRAP: the next record is at the ring's start */
+    uint32_t captured, sent; /* `captured` WRAP: the next record is at the ring's start */
 };
 
 struct qt_live {
     pcap_t *pcap;
     int link;
-    int32_t filters_ports_only; /* packets in tunnels and fragments do not pass */
+    int32_t filters_ports_only; /* packets in tunnels and fragments do not pass the filter */
     char *ring;
     size_t size;
-    _Atomic uint64_t head, tail; /* bytes since the start */
-    uint64_t taken;              /* where the record that the parser has ends */
+    _Atomic uint64_t head, tail; /* total bytes added and removed */
+    uint64_t taken;              /* end of the record that the parser is using, counted like `head` */
     pthread_t thread;
     int has_thread;
     _Atomic int stopped, ended;
@@ -187,7 +192,7 @@ static void on_packet(u_char *self, const struct pcap_pkthdr *h, const u_char *b
     uint64_t tail = atomic_load_explicit(&l->tail, memory_order_acquire);
     size_t at = head % l->size, need = ALIGN(sizeof(struct record) + h->caplen), pad = 0;
     if (l->size - at < need)
-        pad = l->size - at; /* always at least a record's header: all is aligned to 16 */
+        pad = l->size - at; /* large enough for a record's header, because sizes are multiples of 16 */
     if (head + pad + need - tail > l->size) {
         atomic_fetch_add_explicit(&l->ring_dropped, 1, memory_order_relaxed);
         return;
@@ -212,15 +217,15 @@ static void note_drops(struct qt_live *l)
     atomic_store(&l->interface_dropped, s.ps_ifdrop);
 }
 
-/* What the kernel has already when the capture is stopped: it hands a block over when that is full, or after
- * TIMEOUT_MS. */
+/* Reads the packets that the kernel still holds when the capture stops. The kernel delivers a block when the block is
+ * full or after TIMEOUT_MS. */
 static void drain_kernel(struct qt_live *l)
 {
     char said[PCAP_ERRBUF_SIZE];
     int64_t until = qt_now() + 3 * TIMEOUT_MS * INT64_C(1000000);
     if (pcap_setnonblock(l->pcap, 1, said) != 0)
         return;
-    for (int is_last = 0; !is_last;) { /* once more behind the time: this thread may have slept until then */
+    for (int is_last = 0; !is_last;) { /* one more read after the deadline, in case this thread slept until then */
         is_last = qt_now() >= until;
         if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) <= 0 && !is_last)
             nanosleep(&(struct timespec){0, QUIET_MS * 1000000L}, NULL);
@@ -362,7 +367,7 @@ void qt_live_close(struct qt_live *l)
     free(l);
 }
 
-/* Drops root: to another account where one is known, else to root without its capabilities. */
+/* Changes the process from root to this account. */
 static int become(uid_t uid, gid_t gid, struct qt_error *error)
 {
     if (setgroups(1, &gid) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)

@@ -10,7 +10,8 @@
 
 enum { NOTHING, MYSQL, X_PROTOCOL };
 
-/* What a segment's bytes are for a sender who listens on the port, or for one who was asked. */
+/* looks_of_server and looks_of_client return the protocol that a segment looks like: MYSQL, X_PROTOCOL or NOTHING. They
+ * assume that the server or the client sent the segment. */
 static int looks_of_server(const uint8_t *p, size_t n)
 {
     if (qt_x_is_hello(p, n))
@@ -35,7 +36,7 @@ static int find(const struct qt_other_ports *o, uint16_t port)
     return i;
 }
 
-/* One that looks like MySQL takes the place of one that does not. */
+/* Counts a segment for its port. In a full table, a port that looks like MySQL replaces a port that does not. */
 static void add(struct qt_other_ports *o, uint16_t port, int looks)
 {
     int i = find(o, port);
@@ -64,7 +65,7 @@ void qt_other_ports_take(struct qt_other_ports *o, const struct qt_segment *s)
         add(o, s->from.port, server);
     else if (client != NOTHING)
         add(o, s->to.port, client);
-    else /* who listens has mostly the lower number */
+    else /* the server usually has the lower port number */
         add(o, s->from.port < s->to.port ? s->from.port : s->to.port, NOTHING);
 }
 

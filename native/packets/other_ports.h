@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TCP that is skipped: which ports, and which of them look like MySQL. */
+/* Counts skipped TCP segments per port, and finds ports that look like MySQL. */
 #ifndef QT_OTHER_PORTS_H
 #define QT_OTHER_PORTS_H
 
@@ -8,12 +8,12 @@
 
 enum { QT_OTHER_PORTS = 16 };
 
-struct qt_other_ports { /* zero at first */
+struct qt_other_ports { /* must be zeroed at first */
     struct {
         uint16_t port;
-        uint8_t looks; /* enum in other_ports.c */
+        uint8_t looks; /* detected protocol, an enum in other_ports.c */
         uint64_t segments;
-    } ports[QT_OTHER_PORTS]; /* those beyond it only count */
+    } ports[QT_OTHER_PORTS]; /* if the array is full, further ports are not listed */
     int n;
     uint64_t segments;
 };

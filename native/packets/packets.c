@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Data flow of the packet reader:
+ *
  *   files -> capture_file.c -> frames (frame.c, fragments.c) -> tcp.c
  *         -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
- * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a
- * part holds events of long statements that began in an earlier part's time.
- */
+ * Each connection becomes a session, which is numbered at its first event. An event is added when its reply is
+ * complete. A part therefore also contains long statements that began during an earlier part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,13 @@
 #include "base/error.h"
 #include "packets/packets_events.h"
 
-enum { MOST_NESTED = 4 }; /* packets in fragments in packets in fragments */
+enum { MOST_NESTED = 4 }; /* fragmented packets inside fragmented packets */
 
 static const char *const frame_kinds[QT_FRAME_KINDS] = {
     "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
 
-/* What a problem of a file says, once a kind, with the number of the first packet; the count is in `describe`. */
+/* Reports each kind of unread frame once, with the number of its first packet. `describe` reports how many there
+ * were. */
 static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
 {
     s->frames[kind]++;
@@ -30,7 +31,7 @@ static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const str
                     p->captured < 32 ? p->captured : 32);
 }
 
-/* May an IP packet, of which there are these first bytes, be of a connection that is followed? */
+/* Returns whether an IP packet may belong to a followed connection. Only the first bytes of the packet are known. */
 static int may_be_ours(const struct qt_packets *s, const struct qt_datagram *d)
 {
     struct qt_frame frame = {.tunnels = 0};
@@ -41,7 +42,7 @@ static int may_be_ours(const struct qt_packets *s, const struct qt_datagram *d)
                : kind == QT_FRAME_FRAGMENT || (kind == QT_FRAME_CUT && (d->protocol != 17 || d->len > 0));
 }
 
-/* Names the packets whose fragments did not all come. */
+/* Reports the IP packets with missing fragments. */
 static void note_incomplete(struct qt_packets *s, int64_t now_ns)
 {
     struct qt_datagram lost;
@@ -54,7 +55,7 @@ static void note_incomplete(struct qt_packets *s, int64_t now_ns)
     }
 }
 
-/* Puts fragments together, until there is something else or more have to come. */
+/* Reassembles fragments until the result is not a fragment or further fragments must arrive. */
 static int join(struct qt_packets *s, const struct qt_packet *p, struct qt_frame *frame, enum qt_frame_kind *kind)
 {
     note_incomplete(s, p->when_ns);
@@ -70,7 +71,7 @@ static int join(struct qt_packets *s, const struct qt_packet *p, struct qt_frame
     return 0;
 }
 
-/* Takes one packet of a capture. QT_OK, QT_ENOMEM or what the sink returned. */
+/* Takes one packet of a capture. Returns QT_OK, QT_ENOMEM or the sink's error code. */
 static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct qt_error *error)
 {
     struct qt_frame frame;
@@ -97,7 +98,7 @@ static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct q
     return code == QT_ENOMEM ? qt_fail(error, code, "out of memory for a connection") : code;
 }
 
-/* The end of the capture: names what is not whole. */
+/* Reports the incomplete IP packets at the end of the capture. */
 static void end_frames(struct qt_packets *s) { note_incomplete(s, INT64_MAX); }
 
 static void describe_frames(const struct qt_packets *s, struct qt_json *json)
@@ -120,7 +121,7 @@ static void describe_frames(const struct qt_packets *s, struct qt_json *json)
     qt_other_ports_describe(&s->others, json);
 }
 
-#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
+#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet is at most 1 GiB */
 
 static int open_next(struct qt_packets *s, struct qt_error *error)
 {
@@ -132,7 +133,7 @@ static int open_next(struct qt_packets *s, struct qt_error *error)
         s->open = qt_capture_file_open(s->inputs.paths[s->file], opened, s->keys, error);
         if (s->open == NULL)
             return error != NULL ? error->code : QT_EIO;
-        if (qt_capture_file_is_stream(s->open)) /* it cannot be looked ahead in */
+        if (qt_capture_file_is_stream(s->open)) /* the file cannot be searched for later key logs */
             qt_tls_log_set_grows(s->keys);
     }
     return QT_OK;
@@ -145,7 +146,7 @@ static void close_file(struct qt_packets *s)
     s->open = NULL;
 }
 
-/* One packet of the files in their order: 1, 0 at the end, -1. */
+/* Reads the next packet from the files, in their order. Returns 1, 0 at the end, -1 on failure. */
 static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_error *error)
 {
     for (;;) {
@@ -164,13 +165,14 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
             qt_fail(error, said.code, "%s", said.message);
             return -1;
         }
-        if (more < 0) /* a file that is cut off: what came before stays */
+        if (more < 0) /* truncated file: its earlier packets remain valid */
             qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "damaged_capture", said.message, NULL, 0);
         close_file(s);
     }
 }
 
-/* Each second in which packets were lost is a problem with its numbers, and so is what was lost behind the last. */
+/* Reports lost packets as a problem once per second, with their number. The last call reports the losses after the last
+ * full second. */
 static void note_losses(struct qt_packets *s)
 {
     uint64_t kernel, interface, ring;
@@ -191,7 +193,7 @@ static void note_losses(struct qt_packets *s)
     qt_problems_add(&s->reader.problems, 0, 0, s->packet, "packets_dropped", text, NULL, 0);
 }
 
-/* Once a second: have secrets come that connections wait for? */
+/* Checks once per second whether the key log now has secrets that connections wait for. */
 static int look_for_keys(struct qt_packets *s)
 {
     int64_t now = qt_now();
@@ -201,7 +203,7 @@ static int look_for_keys(struct qt_packets *s)
     return qt_tcp_check_secrets(s->tcp, now);
 }
 
-/* A secret is missing: it may be in a block of a pcapng file that comes behind the packets. */
+/* Reads the key logs in the rest of the pcapng files, because a missing secret may follow its packets. */
 static void look_ahead(void *self)
 {
     struct qt_packets *s = self;
@@ -242,7 +244,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             (s->live != NULL && n % 256 == 0 && reader->batch.rows > 0 && qt_live_is_part_due(s->live)))
             break;
     }
-    if (atomic_load(&reader->stopped) && s->live == NULL) /* live: when the ring is empty */
+    if (atomic_load(&reader->stopped) && s->live == NULL) /* a live capture ends when its ring is empty */
         s->ended = 1;
     if (code == QT_OK && s->ended && !s->told_end) {
         s->told_end = 1;
@@ -257,7 +259,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
     return code;
 }
 
-/* Read while the parser may still count, as the numbers of describe are. */
+/* Adds the TLS counters. The parser may still be counting at this time, as in `describe`. */
 static void describe_tls(const struct qt_packets *s, struct qt_json *json)
 {
     static const char *const ends[] = {
@@ -288,7 +290,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_packets *s = (struct qt_packets *)reader;
     struct qt_tcp_counts tcp;
-    qt_tcp_count(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
+    qt_tcp_count(s->tcp, &tcp); /* the parser may still be counting: each number is correct, but not their sum */
     qt_reader_describe_version(reader, json);
     qt_json_text(json, "ports", s->ports, strlen(s->ports));
     qt_json_int(json, "connections", (int64_t)tcp.connections);

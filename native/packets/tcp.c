@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   segment -> which connection (hash of both ends) -> SYN, FIN, RST -> tcp_reassembly.c -> the connection's decoder
- */
+/* Way of a segment:
+ *
+ *   segment -> find the connection (hash of both ends) -> SYN, FIN, RST -> tcp_reassembly.c -> its decoder */
 #include "packets/tcp.h"
 
 #include <arpa/inet.h>
@@ -78,8 +78,8 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
     t->newest = c;
 }
 
-/* Tells the decoder, and forgets what is held. The entry stays, so that late segments find it ended. One whose secrets
- * have not come goes on waiting. */
+/* Ends the decoder of a connection and frees its held segments. The entry stays, so late segments find an ended
+ * connection. A decoder that still lacks TLS secrets is parked instead. */
 static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = c->decoder != NULL ? qt_tcp_reassembly_flush(t, c) : QT_OK;
@@ -154,7 +154,7 @@ static struct qt_tcp_connection *begin(struct qt_tcp *t, uint64_t hash, const st
     return c;
 }
 
-/* Makes the decoder of a connection, or of the next one with the same addresses. */
+/* Creates the decoder of a connection, or of a later connection with the same addresses. */
 static int open_decoder(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
 {
     c->owner = (struct qt_tcp_owner){0};
@@ -182,13 +182,13 @@ static int evict(struct qt_tcp *t, const struct qt_tcp_connection *but)
     return code;
 }
 
-/* A SYN: the first of a new connection, or one seen twice. */
+/* Handles a SYN: the start of a new connection, or a copy of an earlier SYN. */
 static int on_syn(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s)
 {
     struct qt_tcp_way *w = &c->way[way];
     int code = QT_OK;
     if (way == QT_WAY_CLIENT && !(c->decoder != NULL && w->known && w->next == s->seq + 1)) {
-        if (c->decoder != NULL && w->known) /* a retransmitted SYN has the old number; any other is a new connection */
+        if (c->decoder != NULL && w->known) /* a SYN with a different number starts a new connection */
             code = finish(t, c);
         if (code == QT_OK && c->decoder == NULL)
             code = open_decoder(t, c, 0);
@@ -211,7 +211,7 @@ static int on_end(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way
     }
     for (int i = 0; i < 2; i++)
         if (!c->way[i].has_fin || (c->way[i].known && (int32_t)(c->way[i].fin - c->way[i].next) > 0))
-            return QT_OK; /* not both, or bytes before it are still due */
+            return QT_OK; /* one side is still open, or bytes before its FIN are missing */
     return finish(t, c);
 }
 
@@ -220,7 +220,7 @@ int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, i
     int to_server = qt_tcp_is_server(t, s->to.port), from_server = qt_tcp_is_server(t, s->from.port);
     if (!to_server && !from_server)
         return QT_OK;
-    if (to_server && from_server) /* both ends look like servers: who opened it is the client */
+    if (to_server && from_server) /* both ports are server ports: the side that sent the SYN is the client */
         to_server = s->flags & QT_TCP_SYN ? !(s->flags & QT_TCP_ACK)
                                           : find(t, hash_of(&s->to, &s->from), &s->to, &s->from) == NULL;
     enum qt_way way = to_server ? QT_WAY_CLIENT : QT_WAY_SERVER;
@@ -230,7 +230,7 @@ int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, i
     int code = QT_OK;
     if (c == NULL) {
         if (s->sent_len == 0 && !(s->flags & QT_TCP_SYN))
-            return QT_OK; /* nothing is known of it, and nothing is said */
+            return QT_OK; /* a segment of an unknown connection without payload */
         c = begin(t, hash, client, server);
         if (c == NULL || (code = open_decoder(t, c, !(s->flags & QT_TCP_SYN))) != QT_OK)
             return QT_ENOMEM;
@@ -288,7 +288,8 @@ void qt_tcp_free(struct qt_tcp *t)
     free(t);
 }
 
-/* What they hold is bounded by the key log's bound on all that waits; how many there are is bounded here. */
+/* Connections that wait for their TLS secrets. The key log limits their memory. The constant MOST limits their
+ * number. */
 
 enum { MOST = 1 << 14 };
 #define LONGEST_NS (60 * INT64_C(1000000000))

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders the segments of one way: sequence numbers are compared by their difference, so they may wrap.
+/* Puts the segments of one direction in order. Sequence numbers are compared by their difference, because they wrap
+ * around.
  *
  *      next (due)                held, in order of seq
  *        |  hole  [ segment ] [ segment ]   [ segment ]
  *
- * What is due goes to the decoder at once, and with it what is held and has no hole before it any more. A segment that
- * acknowledges bytes of the other way that are not there yet was sent behind them: it waits for them, so that an answer
- * never comes before its command, and a command that was lost has no other's answer.
- */
+ * Due bytes go to the decoder at once, followed by the held segments that are now contiguous.
+ *
+ * A segment may acknowledge bytes of the other direction that have not arrived. It was sent after those bytes and
+ * therefore waits for them. A reply thus never precedes its command, and no lost command gets another command's
+ * reply. */
 #include "packets/tcp_reassembly.h"
 
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 #include "base/error.h"
 
 #define MAX_HELD_A_WAY ((size_t)4 << 20)
-#define WAIT_SEGMENTS 64 /* of both ways; a capture reorders by a few packets */
+#define WAIT_SEGMENTS 64 /* segments of both directions; captures reorder only a few packets */
 #define WAIT_NS INT64_C(3000000000)
 
 static int32_t distance(uint32_t from, uint32_t to) { return (int32_t)(to - from); }
@@ -47,7 +49,7 @@ void qt_tcp_reassembly_drop(struct qt_tcp *t, struct qt_tcp_connection *c)
             forget(t, &c->way[i]);
 }
 
-/* Behind how many bytes of the other way, which are not there yet, was this sent? */
+/* Returns how many bytes of the other direction are missing that were sent before this segment. */
 static int32_t count_missing(const struct qt_tcp_connection *c, enum qt_way way, int acks, uint32_t ack)
 {
     const struct qt_tcp_way *other = &c->way[!way];
@@ -83,7 +85,7 @@ static int deliver_held(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_w
     return code;
 }
 
-/* Hands on what is held and due now: of both ways in the order in which they were sent, as acknowledgements say. */
+/* Delivers the held segments that are due. The acknowledgements determine the order between the two directions. */
 static int drain(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = QT_OK;
@@ -95,7 +97,7 @@ static int drain(struct qt_tcp *t, struct qt_tcp_connection *c)
     return code;
 }
 
-/* Which way has to wait for bytes of this one? -1 = none. */
+/* Returns the direction that waits for bytes of this direction, or -1. */
 static int find_waiting(const struct qt_tcp_connection *c, enum qt_way way)
 {
     if (c->way[way].held != NULL && !is_due(c, way))
@@ -103,7 +105,7 @@ static int find_waiting(const struct qt_tcp_connection *c, enum qt_way way)
     return is_due(c, (enum qt_way) !way) && is_blocked(c, (enum qt_way) !way) ? !way : -1;
 }
 
-/* The hole in this way that holds `waiting` up will not be filled. */
+/* Gives up the missing bytes of this direction, so that `waiting` can continue. */
 static int give_up(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, enum qt_way waiting)
 {
     struct qt_tcp_way *w = &c->way[way];
@@ -154,7 +156,7 @@ static int hold(struct qt_tcp *t, struct qt_tcp_way *w, const struct qt_segment 
     return QT_OK;
 }
 
-/* Is it certain enough that the bytes that `w` waits for were never captured? */
+/* Returns whether the bytes that `w` waits for were most likely never captured. */
 static int is_hole_final(const struct qt_tcp *t, const struct qt_tcp_way *w, int64_t when_ns)
 {
     int seen_by_peer = w->acked && distance(w->held->seq, w->acked_to) >= 0;
@@ -163,19 +165,19 @@ static int is_hole_final(const struct qt_tcp *t, const struct qt_tcp_way *w, int
            t->held_bytes > t->options.max_held;
 }
 
-/* A segment with bytes. */
+/* Takes a segment with payload. */
 static int take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s,
                 int64_t when_ns, int64_t packet)
 {
     struct qt_tcp_way *w = &c->way[way];
-    if (!w->known) { /* joined midway */
+    if (!w->known) { /* the connection was joined in mid-stream */
         w->known = 1;
         w->next = s->seq;
     }
     t->counts.cut += s->sent_len > s->len;
     int32_t ahead = distance(w->next, s->seq);
     if (ahead <= 0 && (size_t)-(int64_t)ahead >= s->sent_len) {
-        t->counts.duplicates++; /* a keep-alive probe, too */
+        t->counts.duplicates++; /* also counts keep-alive probes */
         return QT_OK;
     }
     if (ahead > 0 || count_missing(c, way, (s->flags & QT_TCP_ACK) != 0, s->ack) > 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the connections, between tcp.c (which connection) and tcp_reassembly.c (bytes in order), and of what the
- * users of tcp.h hand in and get back. */
+/* Types shared by tcp.c (connections), tcp_reassembly.c (bytes in order) and the users of tcp.h. */
 #ifndef QT_TCP_STATE_H
 #define QT_TCP_STATE_H
 
@@ -14,66 +13,67 @@
 
 struct qt_tcp_counts {
     uint64_t connections, midway, open_now, evicted;
-    uint64_t duplicates, early, gaps, lost_bytes, cut; /* segments; the last: shortened by the snapshot length */
+    uint64_t duplicates, early, gaps, lost_bytes, cut; /* segments (`lost_bytes`: bytes); `cut`: truncated in capture */
 };
 
 struct qt_tcp_options {
-    const uint16_t *ports; /* of servers; copied */
+    const uint16_t *ports; /* server ports; copied */
     int n_ports;
-    size_t max_connections;           /* the longest idle one is given up beyond it */
-    size_t max_held;                  /* bytes of early segments, all connections together */
-    size_t largest_kept;              /* handed to the decoders */
-    struct qt_tls_log *keys;          /* handed to the decoders; NULL = TLS is not read */
-    struct qt_parameter_types *types; /* the same; may be NULL */
+    size_t max_connections;           /* beyond this number, the longest idle connection is given up */
+    size_t max_held;                  /* bytes of early segments in all connections */
+    size_t largest_kept;              /* bytes kept per command; passed to the decoders */
+    struct qt_tls_log *keys;          /* passed to the decoders; NULL = no TLS decryption */
+    struct qt_parameter_types *types; /* passed to the decoders; may be NULL */
 };
 
-/* The sink's functions get a `struct qt_tcp_owner *` as their connection: the caller may keep its own in it. */
+/* The sink's functions receive a `struct qt_tcp_owner *` as their connection. The caller may store its own state in
+ * it. */
 struct qt_tcp_owner {
-    int64_t session, seq; /* 0 when the connection is new */
+    int64_t session, seq; /* 0 for a new connection */
     void *mine;
     int tls_counted;
-    const struct qt_open_session *open; /* what its server says of it; NULL = nothing */
+    const struct qt_open_session *open; /* session state reported by the server; NULL = none */
     int open_told;
     struct qt_session_mode mode;
     struct qt_named_statements named;
 };
 
 struct qt_early_segment {
-    struct qt_early_segment *next; /* in order of seq */
+    struct qt_early_segment *next; /* next segment in order of `seq` */
     uint32_t seq, ack;
-    int acks; /* `ack` holds */
+    int acks; /* `ack` is valid */
     size_t len, sent_len;
     int64_t when_ns, packet;
     char bytes[];
 };
 
 struct qt_tcp_way {
-    int known;     /* `next` is */
-    uint32_t next; /* sequence number of the byte that is due */
+    int known;     /* `next` is valid */
+    uint32_t next; /* sequence number of the next expected byte */
     int has_fin;
-    uint32_t fin; /* its sequence number */
-    int acked;    /* the other side has acknowledged up to `acked_to` */
+    uint32_t fin; /* sequence number of the FIN */
+    int acked;    /* the other side has acknowledged all bytes up to `acked_to` */
     uint32_t acked_to;
-    struct qt_early_segment *held; /* early, or sent after what is not there yet of the other way */
+    struct qt_early_segment *held; /* early segments, and segments that wait for missing bytes of the other direction */
     size_t held_bytes;
-    int waited; /* segments seen since something is held */
+    int waited; /* segments seen while `held` is not empty */
     int64_t waiting_since_ns;
 };
 
 struct qt_tcp_connection {
     struct qt_tcp_connection *same_hash;
-    struct qt_tcp_connection *older, *newer; /* by last use */
+    struct qt_tcp_connection *older, *newer; /* neighbours in order of last use */
     uint64_t hash;
     struct qt_endpoint client, server;
     struct qt_tcp_way way[2];
-    struct qt_decoder *decoder; /* owned; NULL: ended */
+    struct qt_decoder *decoder; /* owned; NULL = the connection has ended */
     struct qt_tcp_owner owner;
 };
 
-struct qt_tcp_parked { /* a connection that has ended and waits for the secrets of its TLS */
+struct qt_tcp_parked { /* an ended connection that waits for its TLS secrets */
     struct qt_tcp_parked *next;
     struct qt_decoder *decoder;
-    int64_t since_ns; /* of the clock; 0 = not looked at yet */
+    int64_t since_ns; /* start of the wait, wall clock; 0 = not checked yet */
     struct qt_tcp_owner owner;
 };
 
@@ -85,7 +85,7 @@ struct qt_tcp {
     size_t buckets, n;
     struct qt_tcp_connection *oldest, *newest;
     size_t held_bytes;
-    struct qt_tcp_parked *parked, **parked_last; /* the oldest first; where the next one is put */
+    struct qt_tcp_parked *parked, **parked_last; /* queue, oldest first; position for the next entry */
     size_t n_parked;
     struct qt_tcp_counts counts;
 };

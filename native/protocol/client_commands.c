@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes what the client asks: each packet is a new command, a further part of the last one, or a file that LOCAL INFILE
- * sends. Of a command at most options.largest_kept bytes are kept. */
+/* Takes the client's packets. Each packet is a new command, a continuation of the last command, or part of a LOCAL
+ * INFILE file. At most options.largest_kept bytes of each command are kept. */
 #include "protocol/client_commands.h"
 
 #include "base/reading.h"
 #include "protocol/pending.h"
 #include "protocol/prepared_statements.h"
 
-/* Adds to what is kept of a command, up to the bound. */
+/* Appends bytes of a command, up to options.largest_kept bytes per command. */
 static int keep(struct qt_decoder *d, struct qt_pending_command *c, struct qt_bytes *to, const void *p, size_t n)
 {
     size_t most = d->options.largest_kept, have = c->text.len + c->payload.len + c->file.len;
@@ -19,7 +19,7 @@ static int keep(struct qt_decoder *d, struct qt_pending_command *c, struct qt_by
     return qt_bytes_add(to, p, n);
 }
 
-/* The SQL of a COM_QUERY follows its attributes, where both sides know of those. */
+/* Returns the SQL of a COM_QUERY. The query attributes precede the SQL if both sides support them. */
 static struct qt_span sql_of(struct qt_decoder *d, struct qt_pending_command *c, const uint8_t *p, size_t n)
 {
     struct qt_span whole = {(const char *)p, n};
@@ -78,7 +78,7 @@ static int fill(struct qt_decoder *d, struct qt_pending_command *c, const uint8_
     }
 }
 
-/* A command that no answer comes to is told when all before it are. */
+/* If the first pending command gets no reply and is complete, reports its event. */
 static int tell_silent(struct qt_decoder *d)
 {
     struct qt_pending_command *c = qt_first_pending(d);
@@ -107,7 +107,7 @@ int qt_commands_take(struct qt_decoder *d, const struct qt_piece *piece)
         return keep(d, c, to, piece->p, piece->n) == 0 ? tell_silent(d) : QT_ENOMEM;
     }
     if (piece->seq != 0 && d->n_pending > 0 && qt_last_pending(d)->type == COM_CHANGE_USER)
-        return QT_OK; /* its authentication */
+        return QT_OK; /* authentication data of COM_CHANGE_USER */
     if (piece->seq != 0 || piece->n == 0 || d->n_pending >= MAX_PENDING) {
         qt_decoder_packet_problem(d, piece, "not_a_command", "expected a command packet with sequence number 0");
         return qt_pending_lose(d);
@@ -115,7 +115,7 @@ int qt_commands_take(struct qt_decoder *d, const struct qt_piece *piece)
     struct qt_pending_command *c = qt_pending_push(d, piece->p[0], piece);
     if (c == NULL || fill(d, c, piece->p + 1, piece->n - 1) != 0)
         return QT_ENOMEM;
-    if (c->type == COM_BINLOG_DUMP || c->type == COM_BINLOG_DUMP_GTID) { /* from here on a stream of events */
+    if (c->type == COM_BINLOG_DUMP || c->type == COM_BINLOG_DUMP_GTID) { /* binary log events follow */
         c->whole = 1;
         while (d->n_pending > 0) {
             int code = qt_pending_finish(d);

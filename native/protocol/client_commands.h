@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's packets once the login is over: commands, in the order of asking. */
+/* Takes the client's packets after the login: the commands, in the order of sending. */
 #ifndef QT_CLIENT_COMMANDS_H
 #define QT_CLIENT_COMMANDS_H
 
 #include "protocol/protocol_state.h"
 
-/* Takes one packet of the client. QT_OK, QT_ENOMEM or what the sink returned. */
+/* Takes one packet of the client. Returns QT_OK, QT_ENOMEM or the sink's error code. */
 int qt_commands_take(struct qt_decoder *, const struct qt_piece *);
 
 #endif

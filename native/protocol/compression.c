@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressed frames: 3 bytes of length, a sequence, 3 bytes of the length before compression (0 = stored as it is).
- * They join and split packets as they like, so what comes out goes through the same gathering as bytes that never were
- * packed. A frame that is whole in the bytes at hand is unpacked from there; only one that goes beyond them is
- * gathered. A frame unpacks to at most 16 MiB. */
+/* Decompresses frames. A frame begins with 3 bytes of length, a sequence number and 3 bytes of uncompressed length (0 =
+ * stored uncompressed). A frame uncompresses to at most 16 MiB.
+ *
+ * Frame borders are independent of packet borders. The content therefore goes through the same packet assembly as
+ * uncompressed bytes. A frame that is complete in the current bytes is decompressed in place. Only incomplete frames
+ * are copied. */
 #include "protocol/compression.h"
 
 #include <zlib.h>
@@ -36,7 +38,7 @@ static int unpack(struct qt_decoder *d, const char *p, size_t n, size_t claimed)
     return QT_OK;
 }
 
-/* A whole frame at p: 1 or -1, as qt_compression_next_frame. */
+/* Unpacks the complete frame at `p`. Returns 1 or -1, like qt_compression_next_frame. */
 static int open_frame(struct qt_decoder *d, const char *p, int64_t packet, struct qt_span *content, int *code)
 {
     size_t stored = qt_get_le24(p), claimed = qt_get_le24(p + 4);
@@ -61,7 +63,7 @@ int qt_compression_next_frame(struct qt_decoder *d, enum qt_way way, struct qt_s
 {
     struct qt_stream *s = &d->way[way];
     if (!s->aligned && s->frame.len == 0 && (bytes->len < FRAME_HEADER || bytes->p[3] != 1)) {
-        use(bytes, bytes->len); /* the rest of an answer from before the gap */
+        use(bytes, bytes->len); /* rest of a reply from before the missing bytes */
         return 0;
     }
     if (s->frame.len == 0 && bytes->len >= FRAME_HEADER && bytes->len >= qt_get_le24(bytes->p) + FRAME_HEADER) {
@@ -78,7 +80,7 @@ int qt_compression_next_frame(struct qt_decoder *d, enum qt_way way, struct qt_s
         }
         use(bytes, more);
         if (s->frame.len >= FRAME_HEADER && s->frame.len == qt_get_le24(s->frame.p) + FRAME_HEADER) {
-            s->frame.len = 0; /* its bytes stay until the next is gathered */
+            s->frame.len = 0; /* the bytes stay valid until the next frame is collected */
             return open_frame(d, s->frame.p, packet, content, code);
         }
     }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   bytes of one way -> [compression.c] -> packets -> login.c | client_commands.c | server_replies.c
+/* Data flow of the decoder:
  *
- * A packet that is whole in the bytes at hand is read there; only one that goes beyond them is gathered. After a gap,
- * or without the connection's begin, nothing is believed until a client's segment begins with what can only be a
- * command; the server's next packet with sequence 1 is then its answer. Only where the bytes that are missing are those
- * of one command, which its length tells, is all behind it where it has to be.
- */
+ *   bytes of one direction -> [compression.c] -> packets -> login.c | client_commands.c | server_replies.c
+ *
+ * A packet that is complete in the current bytes is parsed in place. Only incomplete packets are copied.
+ *
+ * Missing bytes usually stop the decoder, as does a connection joined in mid-stream. It resumes at a client segment
+ * whose first bytes can only be a command. The server's next packet with sequence 1 is then the reply.
+ *
+ * One case needs no restart: all missing bytes belong to one command, as its packet length shows. The packets after
+ * that command are then still at known positions. */
 #include "protocol/decoder.h"
 
 #include <stdio.h>
@@ -25,7 +28,7 @@
 
 enum { PACKET_HEADER = 4 };
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 struct qt_decoder *qt_decoder_new(const struct qt_decoder_options *options, const struct qt_decoder_sink *sink)
 {
@@ -69,7 +72,7 @@ void qt_decoder_free(struct qt_decoder *d)
     free(d);
 }
 
-/* ---- what somebody else knows ---- */
+/* ---- state from other sources ---- */
 
 int qt_decoder_set_account(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
 {
@@ -90,13 +93,14 @@ int qt_decoder_add_statement(struct qt_decoder *d, uint32_t id, struct qt_span t
     s->answered = 1;
     s->params = params;
     int bad = qt_bytes_set(&s->text, text);
-    qt_stmt_drop(s); /* ours of its three owners */
+    qt_stmt_drop(s); /* releases one of three references */
     return bad ? QT_ENOMEM : QT_OK;
 }
 
-/* ---- finding back ---- */
+/* ---- resynchronization ---- */
 
-/* While the connection is lost: does the client speak a command here? Then both ways are read again from here on. */
+/* Checks whether a client segment begins with a command after the decoder lost its position. If so, both directions are
+ * decoded again from here on. */
 static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n)
 {
     if (way != QT_WAY_CLIENT || qt_opening_is_x_midway(d))
@@ -131,7 +135,8 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
 
 static int is_readable(const struct qt_decoder *d) { return d->phase != PHASE_DONE && d->phase != PHASE_LOST; }
 
-/* When bytes at hand came: of a TLS record, whose bytes are known only when it is whole, from its first to its last. */
+/* Capture times of the current bytes. The bytes of a TLS record are only known when the record is complete, so it has a
+ * first and a last time. */
 struct moment {
     int64_t first_ns, last_ns, packet;
 };
@@ -150,7 +155,8 @@ static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, 
     return way == QT_WAY_CLIENT ? qt_commands_take(d, &piece) : qt_replies_take(d, &piece);
 }
 
-/* Gathers a packet that goes beyond these bytes; takes it when it is whole. Returns how many bytes were used. */
+/* Collects a packet that does not end in these bytes, and processes it when complete. Returns the number of bytes
+ * used. */
 static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n, const struct moment *m,
                      int *code)
 {
@@ -170,7 +176,7 @@ static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, si
         used += more;
         if (s->part.len >= PACKET_HEADER && s->part.len == qt_get_le24(s->part.p) + PACKET_HEADER) {
             struct moment since = {s->first_ns, m->last_ns, s->packet};
-            struct qt_bytes whole = s->part; /* the handler may lose the connection and clear what is gathered */
+            struct qt_bytes whole = s->part; /* the handler may resynchronize and clear `s->part` */
             s->part = (struct qt_bytes){NULL, 0, 0};
             *code = take_packet(d, way, (uint8_t *)whole.p, whole.len - PACKET_HEADER, &since);
             qt_bytes_clear(&whole, KEEP_BYTES);
@@ -184,8 +190,8 @@ static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, si
     return used;
 }
 
-/* Takes packets that are not, or no longer, compressed. Returns how many bytes were used: all, or those up to where
- * compression or TLS begins or nothing more can be read. */
+/* Takes uncompressed or decompressed packets. Stops where compression or TLS begins or the rest is unreadable. Returns
+ * the number of bytes used. */
 static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m,
                            int *code)
 {
@@ -199,7 +205,7 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
             p += skip;
             continue;
         }
-        if (!s->aligned) { /* only the server: an answer's first packet has sequence 1 */
+        if (!s->aligned) { /* server only: the first packet of a reply has sequence 1 */
             if (left < 5 || p[3] != 1 || s->part.len > 0)
                 return bytes.len;
             s->aligned = 1;
@@ -215,7 +221,7 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
     return bytes.len - (size_t)(end - p);
 }
 
-/* Takes the next compressed frame, or the part of it that is there. Returns how many bytes were used. */
+/* Takes the next compressed frame, or the available part of it. Returns the number of bytes used. */
 static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, int *code)
 {
     struct qt_span rest = bytes, content;
@@ -228,7 +234,7 @@ static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span b
     return bytes.len - rest.len;
 }
 
-/* Takes bytes as they were before any encryption: all of them, or those up to where TLS begins, as *used says. */
+/* Takes unencrypted or decrypted bytes, up to the beginning of TLS. Sets `*used` to the number of bytes used. */
 static int take_bytes(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, size_t *used)
 {
     struct qt_span rest = bytes;
@@ -267,7 +273,8 @@ static int on_gap(void *self, int way, uint64_t lost, int64_t when_ns, int64_t p
     return skip_bytes(self, (enum qt_way)way, lost, when_ns, packet);
 }
 
-/* Records of a connection whose handshake was not captured: no key fits them. */
+/* Returns whether the connection uses TLS and its handshake was not captured. No key can be assigned to such a
+ * connection. */
 static int is_encrypted_midway(const struct qt_decoder *d, enum qt_way way, const char *bytes, size_t n)
 {
     return d->phase == PHASE_LOST && d->options.joined_midway && !d->midway_said && way == QT_WAY_CLIENT &&
@@ -296,8 +303,8 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
                : code;
 }
 
-/* What there is of a command of which bytes are missing. Where those are bytes of this one packet alone, as its length
- * says, the connection is not lost: the rest of it is skipped, and its answer comes. */
+/* Takes the captured part of a command with missing bytes. If all missing bytes belong to this packet, as its length
+ * shows, decoding continues. The rest of the packet is skipped, and the reply is assigned to this command. */
 static int take_damaged_command(struct qt_decoder *d, uint64_t lost, int64_t when_ns)
 {
     struct qt_stream *s = &d->way[QT_WAY_CLIENT];
@@ -325,7 +332,7 @@ static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
     snprintf(text, sizeof text, "%llu %s from the %s %s missing", (unsigned long long)lost,
              lost == 1 ? "byte" : "bytes", way == QT_WAY_CLIENT ? "client" : "server", lost == 1 ? "is" : "are");
     qt_decoder_problem(d, packet, "lost_packets", text, NULL, 0);
-    if (lost <= s->skip) { /* of what is skipped anyway */
+    if (lost <= s->skip) { /* the missing bytes are part of the skipped bytes */
         s->skip -= (size_t)lost;
         return QT_OK;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing that is said here shows a byte of what was encrypted, or of a key. */
+/* The messages of this file never contain encrypted data or keys. */
 #include "protocol/encrypted.h"
 
 #include "protocol/pending.h"
@@ -37,7 +37,7 @@ static void name_end(const struct qt_decoder *d, int64_t packet)
     qt_decoder_problem(d, packet, ends[d->tls_end].kind, ends[d->tls_end].message, agreed, strlen(agreed));
 }
 
-/* Where nothing more can be read: what waits is told, and the keys are let go. */
+/* Ends decoding if the rest of the TLS connection is unreadable: reports the pending commands and frees the keys. */
 static int conclude(struct qt_decoder *d, int64_t packet)
 {
     d->tls_end = qt_tls_end_of(d->tls);
@@ -87,7 +87,7 @@ int qt_encrypted_looks_like(const uint8_t *p, size_t n)
         if (len < TLS_SMALLEST || len > TLS_LARGEST)
             return 0;
         if (TLS_HEADER + len > n - at)
-            return p[at + 3] != 0; /* it goes on in the next segment; a MySQL packet with these bytes has sequence 0 */
+            return p[at + 3] != 0; /* its rest is in the next segment; a MySQL packet has sequence 0 in this byte */
         at += TLS_HEADER + len;
     }
     return n > 0;

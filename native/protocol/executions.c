@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are sent with the first execution and left out later, so they are put back in: what is on the tape needs
- * nothing else. Where the first execution came before the capture, types that others sent with the same text are taken
- * if the values fit them to the last byte; where all values are NULL, none are needed.
+/* Clients send parameter types with the first execution and may omit them later. The tape contains the types for each
+ * execution, so that each one is complete.
  *
- * Servers read what the statement needs and pass over what follows it: Connector/J before 8.0.22 sends one more zero.
- * So does this reader, except where the bytes themselves must show which form they have.
- */
+ * If the first execution came before the capture, types from other connections with the same text are used. The values
+ * must fit these types to the last byte. If all values are NULL, no types are needed.
+ *
+ * Servers ignore bytes after the statement's values: Connector/J before 8.0.22 sends an extra zero. This reader ignores
+ * them as well, unless the length must decide the form of the packet. */
 #include "protocol/executions.h"
 
 #include "base/reading.h"
 #include "protocol/parameter_types.h"
 
-/* What an EXECUTE sends behind the statement's id. */
+/* Fields of an EXECUTE after the statement's id. */
 struct execution {
-    uint64_t flags, iterations, n; /* n: parameters, with attributes */
-    const uint8_t *nulls;          /* (n + 7) / 8 bytes */
-    int has_types;                 /* it brings its types: they are in `types` and `names`, owned */
+    uint64_t flags, iterations, n; /* `n`: number of parameters, including query attributes */
+    const uint8_t *nulls;          /* NULL bitmap of (n + 7) / 8 bytes */
+    int has_types;                 /* the packet contains types; `types` and `names` are owned */
     struct qt_bytes types, names;
     struct qt_reading values;
-    const uint8_t *stopped; /* behind the last field that fits */
+    const uint8_t *stopped; /* end of the last field that matches the statement */
 };
 
 static void free_execution(struct execution *x)
@@ -27,7 +28,7 @@ static void free_execution(struct execution *x)
     qt_bytes_free(&x->names);
 }
 
-/* Two bytes for each parameter; where clients send query attributes, with a name behind each. */
+/* Reads the parameter types, 2 bytes each. If the client sends query attributes, a name follows each type. */
 static int read_types(struct execution *x, struct qt_reading *r, int named)
 {
     int bad = 0;
@@ -41,8 +42,8 @@ static int read_types(struct execution *x, struct qt_reading *r, int named)
     return bad ? -1 : 0;
 }
 
-/* Do the values fit the types, which end where the values do? Those that came as long data are absent. `to_the_end`:
- * nothing may follow them. On failure x->stopped is where they stopped to fit. */
+/* Returns 0 if the values fit their types, and sets the end of the values. Parameters sent as long data have no value
+ * here. `to_the_end`: no bytes may follow the values. On failure, `x->stopped` is the first byte that does not fit. */
 static int check_values(const struct qt_stmt *s, struct execution *x, int to_the_end)
 {
     const struct qt_bytes *types = x->has_types ? &x->types : &s->types;
@@ -73,7 +74,7 @@ static int are_null(const struct execution *x)
     return x->n > 0;
 }
 
-/* The first execution came before the capture: types that are known otherwise. */
+/* Uses types from other connections if the first execution came before the capture. */
 static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, struct execution *x)
 {
     struct qt_span found = {NULL, 0}, text = {s->text.p, s->text.len};
@@ -83,7 +84,7 @@ static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, struct exec
         found = qt_parameter_types_find(d->options.types, text, (size_t)x->n * 2);
     int bad = found.p != NULL ? qt_bytes_set(&s->types, found) : 0;
     for (uint64_t i = 0; found.p == NULL && are_null(x) && i < x->n; i++)
-        bad |= qt_bytes_add(&s->types, "\6", 2); /* MYSQL_TYPE_NULL, behind it a zero */
+        bad |= qt_bytes_add(&s->types, "\6", 2); /* MYSQL_TYPE_NULL, followed by a zero */
     s->of_others = s->types.len > 0;
     return bad || check_values(s, x, 1) != 0 ? -1 : 0;
 }
@@ -94,7 +95,7 @@ static void forget_other_types(struct qt_stmt *s)
     s->of_others = 0;
 }
 
-/* The fields before the values. */
+/* Reads the fields before the values. */
 static int read_head(const struct qt_stmt *s, struct qt_reading *r, int named, struct execution *x)
 {
     x->flags = qt_take_int(r, 1);
@@ -107,14 +108,15 @@ static int read_head(const struct qt_stmt *s, struct qt_reading *r, int named, s
     if (x->n == 0)
         return 0;
     x->nulls = qt_take(r, (x->n + 7) / 8);
-    if (!r->bad && qt_left(r) == 0 && are_null(x)) /* MariaDB's server needs no more */
+    if (!r->bad && qt_left(r) == 0 && are_null(x)) /* MariaDB's server accepts this short form */
         return 0;
     x->has_types = qt_take_int(r, 1) != 0;
     return r->bad || (x->has_types && read_types(x, r, named) != 0) ? -1 : 0;
 }
 
-/* Reads one form of the packet: `named` = client and server have agreed on query attributes, so a statement with
- * parameters, or with the flag, has a count before them, and names. 0 = the packet has this form. */
+/* Parses the packet in one of its two forms. Returns 0 if the packet has this form. `named`: client and server have
+ * negotiated query attributes. A statement with parameters or with the EXECUTE_HAS_COUNT flag then has a parameter
+ * count and names. */
 static int read_form(struct qt_decoder *d, const struct qt_pending_command *c, int named, int to_the_end,
                      struct execution *x)
 {
@@ -130,8 +132,8 @@ static int read_form(struct qt_decoder *d, const struct qt_pending_command *c, i
                                                           : check_values(s, x, to_the_end);
 }
 
-/* What was agreed is not known where the login was not seen: the flag decides, or else the form that fits, best to its
- * last byte. */
+/* Tries the possible forms of the packet. Without a captured login, the negotiated form is unknown. The form that the
+ * flag indicates is tried first. A form that fits to the last byte is preferred. */
 static int find_form(struct qt_decoder *d, struct qt_pending_command *c, struct execution *x)
 {
     struct qt_stmt *s = c->stmt;
@@ -155,11 +157,11 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
 {
     struct qt_stmt *s = c->stmt;
     if (s->of_others)
-        forget_other_types(s); /* they are asked for again each time: there may be others by now, or doubt */
+        forget_other_types(s); /* look them up again: by now they may have been added or become ambiguous */
     int code = find_form(d, c, x);
     if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
         qt_parameter_types_used(d->options.types);
-    if (code == 0 && x->has_types) { /* the next execution may omit them */
+    if (code == 0 && x->has_types) { /* keep the types, because the next execution may omit them */
         struct qt_bytes types = s->types, names = s->names;
         s->types = x->types;
         s->names = x->names;
@@ -173,14 +175,15 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
     return code;
 }
 
-/* The byte of the packet at which it stopped to fit, from 1; 0 where its types were sent before the capture. */
+/* Returns the first byte of the packet that does not fit, counted from 1. Returns 0 if the types were sent before the
+ * capture. */
 static size_t misfit_of(const struct qt_pending_command *c, const struct execution *x)
 {
     int untyped = c->stmt->types.len == 0 && !x->has_types && x->n > 0 && x->nulls != NULL;
-    return untyped ? 0 : (size_t)((const char *)x->stopped - c->payload.p) + 2; /* its first is the command */
+    return untyped ? 0 : (size_t)((const char *)x->stopped - c->payload.p) + 2; /* + 2: the command byte is byte 1 */
 }
 
-/* Which parameters came as long data: a bitmap of (n + 7) / 8 bytes. */
+/* Writes a bitmap of the parameters sent as long data, (n + 7) / 8 bytes. */
 static int add_absent(const struct qt_stmt *s, uint64_t n, struct qt_bytes *out)
 {
     int bad = 0;
@@ -193,15 +196,16 @@ static int add_absent(const struct qt_stmt *s, uint64_t n, struct qt_bytes *out)
     return bad;
 }
 
-/* 'E', with long data 'D', with attributes 'N': count, 'D' and 'N': bitmap of long data, flags, iterations, NULL
- * bitmap, 1, types, values; 'N': names. */
+/* Writes an execution for the tape. The letter is 'N' with query attributes, 'D' with long data, or 'E'. The fields
+ * that follow: count, bitmap of long data ('D' and 'N' only), flags, iterations, NULL bitmap, 1, types, values, names
+ * ('N' only). */
 int qt_execution_write(struct qt_decoder *d, struct qt_pending_command *c)
 {
     struct qt_stmt *s = c->stmt;
     struct qt_bytes *out = &d->params;
     struct execution x;
     int code = read_execution(d, c, &x);
-    free_execution(&x); /* the types are the statement's by now */
+    free_execution(&x); /* the statement has taken over the types */
     if (code != 0) {
         d->misfit = misfit_of(c, &x);
         return -1;
@@ -220,7 +224,7 @@ int qt_execution_write(struct qt_decoder *d, struct qt_pending_command *c)
     return bad ? -1 : 0;
 }
 
-/* 'B', count, flags with BULK_SEND_TYPES set, types, rows. */
+/* Writes a bulk execution for the tape: 'B', count, flags with BULK_SEND_TYPES set, types, rows. */
 int qt_bulk_write(struct qt_decoder *d, struct qt_pending_command *c)
 {
     struct qt_stmt *s = c->stmt;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions of prepared statements, written as schemas/params.md says. */
+/* Writes executions of prepared statements in the format of schemas/params.md. */
 #ifndef QT_EXECUTIONS_H
 #define QT_EXECUTIONS_H
 
 #include "protocol/protocol_state.h"
 
-/* Fill d->params for a whole EXECUTE or BULK_EXECUTE of a known statement. 0; -1 = the packet does not fit its
- * statement, as d->misfit says, or out of memory. */
+/* Both functions fill `d->params` for a complete EXECUTE or BULK_EXECUTE of a known statement. They return 0, or -1 if
+ * out of memory or if the packet does not fit its statement. `d->misfit` is then the first byte that does not fit. */
 int qt_execution_write(struct qt_decoder *, struct qt_pending_command *);
 int qt_bulk_write(struct qt_decoder *, struct qt_pending_command *);
 

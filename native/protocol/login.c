@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   server: greeting            thread id, version, capabilities (MariaDB's upper ones, too)
- *   client: [SSLRequest]        TLS begins, and all that follows is in it
- *   client: HandshakeResponse   what is agreed; account, schema, attributes
- *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: whatever the two say is skipped ...
- *   server: OK | ERR            the `connect` event
- */
+/* Packets of a login:
+ *
+ *   server: greeting            thread id, version, capabilities, including MariaDB's upper 32 bits
+ *   client: [SSLRequest]        TLS begins here
+ *   client: HandshakeResponse   negotiated capabilities; account, schema, attributes
+ *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: all skipped ...
+ *   server: OK | ERR            the `connect` event */
 #include "protocol/login.h"
 
 #include "protocol/login_packets.h"
@@ -13,7 +13,7 @@
 #include "protocol/pending.h"
 #include "protocol/server_replies.h"
 
-/* Too many connections, host blocked: refused before any login. */
+/* Handles an error instead of a greeting, such as too many connections or a blocked host. */
 static int take_refusal(struct qt_decoder *d, const struct qt_piece *piece)
 {
     struct qt_pending_command *c = qt_pending_push(d, -1, piece);
@@ -38,7 +38,7 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
         if (qt_opening_is_x(d, QT_WAY_SERVER, piece))
             return QT_OK;
         qt_decoder_packet_problem(d, piece, "bad_greeting", "expected a server greeting of protocol version 10");
-        d->phase = PHASE_DONE; /* what follows only looks like commands */
+        d->phase = PHASE_DONE; /* later bytes may only resemble commands */
         return QT_OK;
     }
     d->server_caps = greeting.caps;
@@ -47,7 +47,7 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
     return qt_bytes_set(&d->version, greeting.version) == 0 ? QT_OK : QT_ENOMEM;
 }
 
-/* Account, schema and attributes of the login. */
+/* Stores the account, schema and attributes of the login. */
 static int keep_login(struct qt_decoder *d, const struct qt_login_response *login)
 {
     int bad = qt_bytes_set(&d->user, login->user) | qt_bytes_set(&d->login_user, login->user);
@@ -97,7 +97,7 @@ static int take_answer(struct qt_decoder *d, const struct qt_piece *piece)
     c->reply_last_ns = piece->last_ns;
     c->reply_bytes += piece->n + 4;
     if (piece->n == 0 || (piece->p[0] != REPLY_OK && piece->p[0] != REPLY_ERR))
-        return QT_OK; /* the dialogue goes on */
+        return QT_OK; /* the authentication continues */
     c->whole = 1;
     if (piece->p[0] == REPLY_ERR) {
         qt_reply_read_err(c, piece->p, piece->n);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Packet layouts:
+ *
  *   greeting              10, version NUL, thread id, scramble, 0, capabilities (lower), charset, status, capabilities
  *                         (upper), ..., MariaDB's further capabilities, ...
  *   HandshakeResponse41   capabilities, largest packet, charset, 19 zeros, MariaDB's further capabilities, account NUL,
  *                         authentication, [schema NUL], [plugin NUL], [attributes]   | SSLRequest: its first 32 bytes
  *   CHANGE_USER           account NUL, authentication with its length, schema NUL, charset, plugin, attributes
- *   PROXY header          `PROXY TCP4 client server client-port server-port` CR LF, at most 107 bytes; or binary
- */
+ *   PROXY header          `PROXY TCP4 client server client-port server-port` CR LF, at most 107 bytes; or binary */
 #include "protocol/login_packets.h"
 
 #include <arpa/inet.h>
@@ -24,9 +24,9 @@ int qt_parse_greeting(const uint8_t *p, size_t n, struct qt_greeting *out)
     uint64_t version = qt_take_int(&r, 1);
     out->version = qt_take_nul(&r);
     out->thread_id = (int64_t)qt_take_int(&r, 4);
-    qt_take(&r, 9); /* first part of the scramble, a filler */
+    qt_take(&r, 9); /* first part of the scramble, and a filler byte */
     uint64_t caps = qt_take_int(&r, 2);
-    qt_take(&r, 3); /* collation, status */
+    qt_take(&r, 3); /* skips collation and status */
     caps |= qt_take_int(&r, 2) << 16;
     qt_take(&r, 7);
     uint64_t upper = qt_take_int(&r, 4);
@@ -34,7 +34,7 @@ int qt_parse_greeting(const uint8_t *p, size_t n, struct qt_greeting *out)
     return version == GREETING_VERSION && !r.bad ? 0 : -1;
 }
 
-/* What comes behind the account name. */
+/* Parses the fields after the account name. */
 static void parse_login_tail(struct qt_reading *r, struct qt_login_response *out)
 {
     if (out->caps & CLIENT_PLUGIN_AUTH_LENENC)
@@ -133,7 +133,7 @@ static int parse_binary_header(const uint8_t *p, size_t n, struct qt_proxy_heade
         return -1;
     out->used = 16 + len;
     int is4 = p[13] >> 4 == 1 && len >= 12, is6 = p[13] >> 4 == 2 && len >= 36;
-    if ((p[12] & 15) != 1 || !(is4 || is6)) /* LOCAL: the proxy's own check */
+    if ((p[12] & 15) != 1 || !(is4 || is6)) /* LOCAL: a health check by the proxy */
         return 1;
     inet_ntop(is4 ? AF_INET : AF_INET6, p + 16, out->host, sizeof out->host);
     const uint8_t *port = p + 16 + (is4 ? 8 : 32);

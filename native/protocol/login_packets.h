@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the packets of a login. Keeps nothing: spans point into the packet. */
+/* Parses the packets of a login. Copies nothing: spans point into the packet. */
 #ifndef QT_PROTOCOL_LOGIN_PACKETS_H
 #define QT_PROTOCOL_LOGIN_PACKETS_H
 
@@ -8,38 +8,40 @@
 struct qt_greeting {
     struct qt_span version;
     int64_t thread_id;
-    uint64_t caps; /* MariaDB's own in the upper 32 bits */
+    uint64_t caps; /* MariaDB's own capabilities are in the upper 32 bits */
 };
 
 struct qt_login_response {
-    int has_caps;  /* caps and charset were read; also where the rest is damaged */
-    uint64_t caps; /* what the client offers */
+    int has_caps;  /* `caps` and `charset` are valid, even if the rest is damaged */
+    uint64_t caps; /* capabilities that the client offers */
     int charset;
-    int wants_tls; /* an SSLRequest: the rest comes encrypted */
+    int wants_tls; /* an SSLRequest: the login follows encrypted */
     struct qt_span user;
-    int has_db; /* the schema is known; db.p NULL = none */
+    int has_db; /* the schema is known; `db.p` NULL = no schema */
     struct qt_span db;
-    struct qt_span attributes; /* names and values as sent; p NULL = none */
+    struct qt_span attributes; /* connection attributes as sent; p NULL = none */
 };
 
 struct qt_proxy_header {
-    size_t used;   /* bytes of the header */
-    char host[64]; /* the client; "" where the header names none */
+    size_t used;   /* length of the header in bytes */
+    char host[64]; /* client's address; "" = not in the header */
     int port;
 };
 
-/* The server's greeting of protocol 10. 0, or -1 where it is another or damaged. */
+/* Parses a server greeting of protocol 10. Returns 0, or -1 if it is damaged or of another protocol. */
 int qt_parse_greeting(const uint8_t *p, size_t n, struct qt_greeting *out);
-/* HandshakeResponse41 or SSLRequest. 0, or -1 where it is neither or damaged. */
+/* Parses a HandshakeResponse41 or SSLRequest. Returns 0, or -1 for another or a damaged packet. */
 int qt_parse_login_response(const uint8_t *p, size_t n, uint64_t server_caps, struct qt_login_response *out);
-/* Connection attributes as a JSON object; what is damaged ends it. 0, or -1 when out of memory. */
+/* Writes connection attributes as a JSON object. Stops at the first damaged attribute. Returns 0, or -1 when out of
+ * memory. */
 int qt_write_attributes(struct qt_span attributes, struct qt_bytes *out);
-/* The account and schema that a CHANGE_USER asks for. 0, or -1 where it is damaged. */
-/* `collation`: -1 where it has none, as those of the oldest clients. */
+/* Parses account, schema and collation of a CHANGE_USER. Returns 0, or -1 if it is damaged. */
+/* `*collation` is -1 if the packet has none, as from the oldest clients. */
 int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db, int *collation);
-/* Of what CHANGE_USER asks for alone its collation: the rest are names, and a scrambled password. 1 = it has none. */
+/* Writes only the collation of a CHANGE_USER, because the other fields are names and a scrambled password. Returns 1 if
+ * the packet has no collation. */
 int qt_write_collation(struct qt_span payload, struct qt_bytes *out);
-/* A PROXY header, as text or binary: 1 = one, 0 = none, -1 = more bytes are needed. */
+/* Parses a PROXY header in text or binary format. Returns 1 if there is one, 0 if not, -1 if more bytes are needed. */
 int qt_parse_proxy_header(const char *p, size_t n, struct qt_proxy_header *out);
 
 #endif

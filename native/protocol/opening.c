@@ -4,9 +4,9 @@
 #include "protocol/login_packets.h"
 #include "protocol/protocol.h"
 
-enum { LEAST = 5 }; /* probes that keep a connection alive have a byte */
+enum { LEAST = 5 }; /* keep-alive probes carry 1 byte */
 
-/* The client is who a PROXY header says. */
+/* Sets the client's address from a PROXY header. */
 static int set_client(struct qt_decoder *d, const char *host, int port)
 {
     char *copy = strdup(host);
@@ -38,7 +38,7 @@ int qt_opening_take_proxy_header(struct qt_decoder *d, struct qt_span *rest, str
     *rest = (struct qt_span){rest->p + header.used, rest->len - header.used};
     if (is == 0)
         return QT_OK;
-    d->opening[QT_WAY_CLIENT].bytes = rest->len; /* a proxy's check of the server has nothing behind it */
+    d->opening[QT_WAY_CLIENT].bytes = rest->len; /* a health check by the proxy has no bytes after the header */
     return header.host[0] != '\0' ? set_client(d, header.host, header.port) : QT_OK;
 }
 
@@ -64,8 +64,8 @@ void qt_opening_report_silent(struct qt_decoder *d)
 {
     char message[192], client[40], server[40];
     const struct qt_opening *o = d->opening;
-    int greeted = d->phase == PHASE_LOGIN && o[QT_WAY_CLIENT].bytes == 0;     /* a check whether the server is there */
-    int answers = d->options.joined_midway && o[QT_WAY_CLIENT].bytes < LEAST; /* of what was asked before */
+    int greeted = d->phase == PHASE_LOGIN && o[QT_WAY_CLIENT].bytes == 0;     /* a reachability check */
+    int answers = d->options.joined_midway && o[QT_WAY_CLIENT].bytes < LEAST; /* end of a reply to an old command */
     if (d->x_protocol || greeted || answers || o[QT_WAY_CLIENT].bytes + o[QT_WAY_SERVER].bytes < LEAST)
         return;
     write_hex(client, &o[QT_WAY_CLIENT]);

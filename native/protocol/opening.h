@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first bytes of a connection: a PROXY header, and what they show where no event comes. */
+/* The first bytes of a connection: detects PROXY headers, the X Protocol and connections without events. */
 #ifndef QT_PROTOCOL_OPENING_H
 #define QT_PROTOCOL_OPENING_H
 
 #include "protocol/protocol_state.h"
 
-/* Before the greeting: takes a PROXY header off the client's bytes, also one in pieces. What was held back and is none
- * goes into `gathered`, of which `rest` is then a part; the caller frees it. QT_OK or QT_ENOMEM. */
+/* Removes a PROXY header from the client's bytes before the greeting. The header may arrive in pieces. Held bytes are
+ * put before the new bytes in `gathered`; `rest` then points into `gathered`, and the caller frees it. Returns QT_OK or
+ * QT_ENOMEM. */
 int qt_opening_take_proxy_header(struct qt_decoder *, struct qt_span *rest, struct qt_bytes *gathered);
-/* Keeps the first bytes of each way. */
+/* Stores the first bytes of each direction. */
 void qt_opening_note(struct qt_decoder *, enum qt_way, struct qt_span bytes, int64_t packet);
-/* At the end of a connection without an event: was it one that should have some? */
+/* Reports a connection that ended without an event, unless that is normal. */
 void qt_opening_report_silent(struct qt_decoder *);
-/* The first packet of a way that cannot be MySQL's: 1 = it is the X protocol's, as is told; nothing more is read. */
+/* Checks the first packet of a direction if it is not a MySQL packet. Returns 1 for the X Protocol, which is reported
+ * and not decoded further. */
 int qt_opening_is_x(struct qt_decoder *, enum qt_way, const struct qt_piece *);
-/* The same of a connection whose begin was not seen: by its port. */
+/* Detects the X Protocol by its port, for a connection joined in mid-stream. */
 int qt_opening_is_x_midway(struct qt_decoder *);
 
 #endif

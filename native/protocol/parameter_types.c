@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing; a text is its 128-bit hash, so nothing of it is kept. */
+/* Hash table with open addressing. The key is the 128-bit hash of a text, and the text itself is not stored. */
 #include "protocol/parameter_types.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@ enum { SLOTS = 1 << 14, MOST = SLOTS / 4 * 3, LONGEST = 2 * 512 };
 
 struct slot {
     XXH128_hash_t text;
-    size_t n;    /* 0 = free */
-    char *types; /* NULL: they differ */
+    size_t n;    /* length of `types` in bytes; 0 = free */
+    char *types; /* NULL = conflicting types */
 };
 
 struct qt_parameter_types {
-    struct slot *slots; /* NULL: nothing was added yet */
+    struct slot *slots; /* NULL until the first entry is added */
     size_t n;
     uint64_t used;
 };
@@ -31,7 +31,7 @@ void qt_parameter_types_free(struct qt_parameter_types *t)
     free(t);
 }
 
-/* The slot of a text, or the free one where it would be. */
+/* Returns the slot of a text, or the free slot for it. */
 static size_t place(const struct qt_parameter_types *t, XXH128_hash_t text)
 {
     size_t at = text.low64 & (SLOTS - 1);

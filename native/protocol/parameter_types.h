@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of parameters by the text of their statement, as connections send them: for connections that sent theirs before
- * the capture began. A text that was sent with different types has none. One thread at a time. */
+/* Parameter types by statement text. They are collected from all connections, for connections that sent theirs before
+ * the capture. A text with conflicting types yields no types. Only one thread may use the table at a time. */
 #ifndef QT_PROTOCOL_PARAMETER_TYPES_H
 #define QT_PROTOCOL_PARAMETER_TYPES_H
 
@@ -10,14 +10,15 @@
 
 struct qt_parameter_types;
 
-/* NULL when out of memory. */
+/* Returns NULL when out of memory. */
 struct qt_parameter_types *qt_parameter_types_new(void);
 void qt_parameter_types_free(struct qt_parameter_types *);
-/* Two bytes a parameter; beyond a bound of texts nothing is kept. */
+/* Adds the types of a text, 2 bytes per parameter. If the table is full, the types are ignored. */
 void qt_parameter_types_add(struct qt_parameter_types *, struct qt_span text, struct qt_span types);
-/* The types of `n` bytes that go with a text; p NULL: none. The table's own until the next call. */
+/* Returns the `n` bytes of types of a text, or p NULL if there are none. The table owns them; they are valid until the
+ * next call. */
 struct qt_span qt_parameter_types_find(const struct qt_parameter_types *, struct qt_span text, size_t n);
-/* Executions that were read with them: counted by who reads them. */
+/* Counts an execution that was decoded with types from this table. */
 void qt_parameter_types_used(struct qt_parameter_types *);
 uint64_t qt_parameter_types_count(const struct qt_parameter_types *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Queue of pending commands:
+ *
  *   push -> [ first | ... | last ]     a ring that grows
  *              |
- *            finish: session (once) -> event -> what it changes in the session: schema, account, statements
- */
+ *            finish: report session (once) -> report event -> update the session: schema, account, statements */
 #include "protocol/pending.h"
 
 #include <ctype.h>
@@ -101,9 +101,10 @@ struct qt_pending_command *qt_pending_push(struct qt_decoder *d, int type, const
     return c;
 }
 
-/* ---- what a command that succeeded changes in the session ---- */
+/* ---- effects of a successful command on the session ---- */
 
-/* `USE name` as a statement: MySQL's server changes the schema, and tells only clients that track it. */
+/* Returns whether the text is `USE name`. It changes the schema, but MySQL reports that only to clients that track
+ * session state. */
 static int is_use(const struct qt_bytes *text, struct qt_span *name)
 {
     const char *p = text->p, *end = text->p + text->len;
@@ -137,7 +138,7 @@ static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
         d->quit_seen = 1;
     if (!c->whole || c->errno_ != 0)
         return QT_OK;
-    if (c->cut) { /* what it says is not known */
+    if (c->cut) { /* the schema name may be truncated */
         int uses = c->type == COM_INIT_DB || (c->type == COM_QUERY && c->text.p != NULL && is_use(&c->text, &name));
         d->has_db = d->has_db && !uses;
     } else if (c->type == COM_INIT_DB) {
@@ -156,7 +157,7 @@ static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
     return bad ? QT_ENOMEM : QT_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 int qt_pending_report_session(struct qt_decoder *d)
 {
@@ -186,7 +187,7 @@ int qt_pending_report_session(struct qt_decoder *d)
     return d->sink.session(d->sink.self, d->options.connection, &s);
 }
 
-/* The text of the event: a query's own, or what was prepared. */
+/* Returns the statement text of the event: the text of a query or prepare, or the prepared text of an execution. */
 static struct qt_span statement_of(const struct qt_pending_command *c)
 {
     if (c->type == COM_QUERY || c->type == COM_STMT_PREPARE)
@@ -248,7 +249,7 @@ static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)
     if (d->has_user)
         e.user = qt_bytes_span(&d->user);
     if (c->type == COM_INIT_DB)
-        e.db = qt_bytes_span(&c->payload); /* the schema that is asked for: a replay asks for the same */
+        e.db = qt_bytes_span(&c->payload); /* the requested schema, because a replay must request it as well */
     else if (d->has_db)
         e.db = qt_bytes_span(&d->db);
     if (c->whole && c->ids.len > 8)
@@ -261,7 +262,7 @@ static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)
     return d->sink.event(d->sink.self, d->options.connection, &e);
 }
 
-/* ---- the end of a command ---- */
+/* ---- end of a command ---- */
 
 int qt_pending_finish(struct qt_decoder *d)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepared statements: which one an id means, which parameters came as long data, and what else a command carries, as
- * schemas/params.md keeps it. All this is done when the command's answer is whole, so a PREPARE that was pipelined
- * before it is known by then.
- */
+/* Tracks prepared statements: their ids, their long data, and the other parameters of a command as in
+ * schemas/params.md.
+ *
+ * All this happens when the command's reply is complete. A PREPARE that was pipelined before the command is then
+ * known. */
 #include "protocol/prepared_statements.h"
 
 #include "base/reading.h"
 #include "protocol/executions.h"
 #include "protocol/login_packets.h"
 
-#define LAST_PREPARED UINT32_MAX /* MariaDB: the statement of the PREPARE just before */
+#define LAST_PREPARED UINT32_MAX /* MariaDB: the statement of the preceding PREPARE */
 
 struct qt_stmt *qt_stmt_new(struct qt_decoder *d)
 {
     struct qt_stmt *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
-    s->owners = 3; /* the list, last_stmt, and the command */
+    s->owners = 3; /* references: the list, `last_stmt` and the command */
     s->number = ++d->n_stmts;
     s->next = d->stmts;
     d->stmts = s;
@@ -44,7 +45,7 @@ struct qt_stmt *qt_stmt_find(struct qt_decoder *d, uint32_t id)
     } else {
         for (; s != NULL && !(s->answered && !s->failed && !s->closed && s->id == id); s = s->next)
             before = s;
-        if (s != NULL && before != NULL) { /* the one in use comes first */
+        if (s != NULL && before != NULL) { /* move the statement to the front of the list */
             before->next = s->next;
             s->next = d->stmts;
             d->stmts = s;
@@ -92,7 +93,7 @@ static void reset_long_data(struct qt_stmt *s)
         memset(s->has_long_data, 0, s->params);
 }
 
-/* A letter and the packet as it was, behind the statement's id where that is known to us by number. */
+/* Writes a letter and the unchanged packet from offset `from`. For a known statement, that is the part after its id. */
 static int as_it_was(struct qt_decoder *d, const struct qt_pending_command *c, char letter, size_t from)
 {
     d->params.len = 0;
@@ -104,7 +105,7 @@ static int as_it_was(struct qt_decoder *d, const struct qt_pending_command *c, c
 static int of_stmt(struct qt_decoder *d, struct qt_pending_command *c)
 {
     int bad = 0;
-    if (c->stmt == NULL || c->stmt->failed || c->payload.len < 4) { /* prepared before the capture began, or never */
+    if (c->stmt == NULL || c->stmt->failed || c->payload.len < 4) { /* the PREPARE came before the capture, or failed */
         if (c->type == COM_STMT_CLOSE || c->type == COM_STMT_RESET)
             return as_it_was(d, c, 'R', 0) == 0 ? QT_OK : -1;
         return as_it_was(d, c, 'R', 0) == 0 && c->stmt != NULL ? QT_OK : -1;
@@ -135,7 +136,7 @@ static int of_stmt(struct qt_decoder *d, struct qt_pending_command *c)
     }
 }
 
-/* What a statement carries but for files. */
+/* Writes the parameters of a command, without files. */
 static int write_own(struct qt_decoder *d, struct qt_pending_command *c)
 {
     switch (c->type) {
@@ -161,8 +162,8 @@ static int write_own(struct qt_decoder *d, struct qt_pending_command *c)
     }
 }
 
-/* The files that LOCAL INFILE sent, before them what else there is: 'I' = one file and nothing else, or 'S': lenenc
- * length of the rest and the rest; of each file its lenenc length and its bytes. */
+/* Writes the files of LOCAL INFILE. 'I': one file and no other parameters. 'S': the other parameters with a lenenc
+ * length, then each file with a lenenc length. */
 static int write_files(struct qt_decoder *d, const struct qt_pending_command *c)
 {
     struct qt_bytes *out = &d->params;

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepared statements of one connection. Each is owned by those who hold it: the list, last_stmt, and each waiting
- * command that names it; the last qt_stmt_drop frees it. */
+/* Prepared statements of one connection. Statements are reference-counted. The references are held by the list,
+ * `last_stmt` and each pending command that uses the statement. The last qt_stmt_drop frees it. */
 #ifndef QT_PREPARED_STATEMENTS_H
 #define QT_PREPARED_STATEMENTS_H
 
 #include "protocol/protocol_state.h"
 
-/* A statement to be prepared, held by the list, last_stmt and the caller. NULL when out of memory. */
+/* Creates a statement for a PREPARE. The list, `last_stmt` and the caller get a reference each. Returns NULL when out
+ * of memory. */
 struct qt_stmt *qt_stmt_new(struct qt_decoder *);
-/* One owner less; NULL is fine. */
+/* Releases one reference. `s` may be NULL. */
 void qt_stmt_drop(struct qt_stmt *);
-/* The statement that a client means by `id`, with one owner more for the caller. NULL = its PREPARE was never seen. */
+/* Returns the statement with the client's `id`, with a new reference for the caller. Returns NULL if its PREPARE was
+ * not captured. */
 struct qt_stmt *qt_stmt_find(struct qt_decoder *, uint32_t id);
-/* The client has closed it: the list lets it go. */
+/* Removes a closed statement from the list. */
 void qt_stmt_close(struct qt_decoder *, struct qt_stmt *);
-/* The list lets all go. */
+/* Removes all statements from the list. */
 void qt_stmt_forget_all(struct qt_decoder *);
-/* Fills d->params for a command that has some, as schemas/params.md says; 0, 1 = none, -1 = not understood (raw ones
- * are given). */
+/* Fills `d->params` for a command, in the format of schemas/params.md. Returns 0, or 1 if the command has no
+ * parameters. Returns -1 if they could not be decoded; `d->params` then contains the raw bytes. */
 int qt_stmt_write_params(struct qt_decoder *, struct qt_pending_command *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the MySQL client/server protocol, as its documentation and MariaDB's name them. */
+/* Constants of the MySQL client/server protocol, with the names of MySQL's and MariaDB's documentation. */
 #ifndef QT_PROTOCOL_H
 #define QT_PROTOCOL_H
 
@@ -50,7 +50,7 @@ enum {
 #define CLIENT_OPTIONAL_METADATA UINT64_C(0x2000000)
 #define CLIENT_ZSTD UINT64_C(0x4000000)
 #define CLIENT_QUERY_ATTRIBUTES UINT64_C(0x8000000)
-#define CLIENT_LONG_PASSWORD UINT64_C(0x1) /* clear: MariaDB's own capabilities are in the upper 32 bits */
+#define CLIENT_LONG_PASSWORD UINT64_C(0x1) /* clear: the upper 32 bits are MariaDB's capabilities */
 #define MARIADB_CACHE_METADATA (UINT64_C(1) << 36)
 
 enum {
@@ -69,19 +69,20 @@ enum { MAX_PACKET = 0xFFFFFF, ER_PROGRESS = 0xFFFF };
 
 enum { EXECUTE_HAS_COUNT = 0x08, BULK_SEND_TYPES = 128, TYPE_UNSIGNED = 0x8000 };
 
-/* The X protocol (port 33060): is recognised, and not read. Its frames look like MySQL's packets: 4 bytes of length,
- * little-endian, then a byte that says what it is ("X Protocol", Mysqlx.ClientMessages and ServerMessages). */
+/* The X Protocol (port 33060) is detected but not decoded. Its frames resemble MySQL packets: 4 bytes of little-endian
+ * length, then a message type ("X Protocol", Mysqlx.ClientMessages and ServerMessages). */
 
 enum { QT_X_PORT = 33060 };
 
-/* The server's first frame since 8.0.14: a notice, 5 = hello. */
+/* Returns whether this is the first frame of a server since 8.0.14: a notice of type 5 (hello). */
 static inline int qt_x_is_hello(const uint8_t *p, size_t n)
 {
     return n >= 9 && memcmp(p, "\5\0\0\0\13\10\5\32\0", 9) == 0;
 }
 
-/* May a connection begin so? `type`: the byte behind the length; sequence 0 is the length's upper byte. A server of the
- * MySQL protocol begins with a greeting (10) or an error (255), its client with sequence 1. */
+/* Returns whether a connection may begin with this X Protocol frame. `type` is the byte after the length. `seq` is the
+ * length's upper byte. In the MySQL protocol, a server begins with a greeting (10) or an error (255), and its client
+ * with sequence 1. */
 static inline int qt_x_may_begin(int is_client, uint8_t seq, uint8_t type)
 {
     if (seq != 0)

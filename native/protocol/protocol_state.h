@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types that the parts of the decoder share; and who includes whom, from the bottom:
+/* Types shared by the parts of the decoder. The parts, each including only parts above it:
  *
- *   state.h                these types
- *   executions.c           executions of them, read and written for the tape
- *   prepared_statements.c  prepared statements, what else their commands carry
+ *   protocol_state.h       these types
+ *   executions.c           executions of prepared statements, read and written for the tape
+ *   prepared_statements.c  prepared statements, and the other parameters of commands
  *   login_packets.c        packets of a login, parsed: greeting, response, CHANGE_USER, PROXY header
- *   pending.c              commands that wait for their answers (a queue: they may be pipelined): push, finish, lose
- *   server_replies.c       server packets -> the answer of the first command that waits
- *   client_commands.c      client packets -> commands that wait
- *   opening.c              first bytes: PROXY header, the X protocol, connections without an event
- *   resync.c            what can only be a command
+ *   pending.c              queue of commands that wait for replies: push, finish, lose
+ *   server_replies.c       server packets -> the reply of the first pending command
+ *   client_commands.c      client packets -> pending commands
+ *   opening.c              first bytes: PROXY header, the X Protocol, connections without an event
+ *   resync.c               recognizes commands after a loss of synchronization
  *   login.c                greeting, login, authentication
  *   compression.c          compressed frames -> bytes
  *   encrypted.c            TLS -> bytes
- *   decoder.c              life; bytes -> frames -> MySQL packets -> login, commands, replies; gaps and finding back
- */
+ *   decoder.c              creation; bytes -> frames -> MySQL packets -> login, commands, replies; missing bytes */
 #ifndef QT_PROTOCOL_STATE_H
 #define QT_PROTOCOL_STATE_H
 
@@ -29,117 +28,117 @@
 enum { MAX_PENDING = 1024, KEEP_BYTES = 64 << 10 };
 
 enum qt_phase {
-    PHASE_GREETING, /* nothing was said yet, but for a PROXY header */
-    PHASE_LOGIN,    /* the client's turn */
-    PHASE_AUTH,     /* to and fro, until the server says OK or ERR */
+    PHASE_GREETING, /* no bytes yet, except a PROXY header */
+    PHASE_LOGIN,    /* waiting for the client's login */
+    PHASE_AUTH,     /* authentication, until the server sends OK or ERR */
     PHASE_COMMAND,
-    PHASE_LOST, /* joined midway or after a gap: waits for a client packet that can only be a command */
-    PHASE_DONE  /* encrypted without keys, a binary log stream, or ended: nothing more can be read */
+    PHASE_LOST, /* joined in mid-stream or bytes missing: waits for a recognizable command */
+    PHASE_DONE  /* the rest is unreadable (TLS without keys, binary log stream) or the connection ended */
 };
 
 enum qt_reply {
-    REPLY_FIRST,   /* the first packet of a result */
-    REPLY_COLUMNS, /* column definitions, `left` of them */
+    REPLY_FIRST,   /* waiting for the first packet of a result */
+    REPLY_COLUMNS, /* column definitions; `left` of them still follow */
     REPLY_COLUMNS_EOF,
     REPLY_ROWS,
-    REPLY_PARAMS, /* of a PREPARE: parameter definitions, then columns' */
+    REPLY_PARAMS, /* PREPARE: parameter definitions, then column definitions */
     REPLY_PARAMS_EOF,
-    REPLY_FILE /* LOCAL INFILE: the client sends the file; then comes OK */
+    REPLY_FILE /* LOCAL INFILE: the client sends the file, then OK follows */
 };
 
 struct qt_stmt {
     struct qt_stmt *next;
-    uint32_t id; /* the server's; known when the PREPARE was answered */
+    uint32_t id; /* server's id, known after the PREPARE was answered */
     int answered, failed, closed;
-    int owners;     /* the list, and each waiting command that names it */
-    int64_t number; /* in the session, from 1 */
+    int owners;     /* reference count: the list, `last_stmt` and each pending command that uses the statement */
+    int64_t number; /* number of the statement in its session, from 1 */
     uint16_t params, columns;
     struct qt_bytes text;
-    struct qt_bytes types, names; /* as last sent: two bytes a parameter; length-encoded names, where they were sent */
-    int of_others;                /* `types` are those that other connections sent with this text */
-    uint8_t *has_long_data;       /* a byte a parameter; NULL before the first */
+    struct qt_bytes types, names; /* as last sent: 2 bytes per parameter; length-encoded names, if any */
+    int of_others;                /* `types` come from other connections with the same text */
+    uint8_t *has_long_data;       /* 1 byte per parameter; NULL before the first long data */
 };
 
 struct qt_pending_command {
-    int type; /* COM_..., or -1 = login */
+    int type; /* COM_..., or -1 for the login */
     const char *name;
     int no_reply;
-    struct qt_bytes text;      /* what the event's statement is */
-    struct qt_bytes payload;   /* of the packet behind the command byte, where the text isn't all of it */
-    struct qt_bytes file;      /* LOCAL INFILE: the files that the server asked for, one behind the other */
-    struct qt_bytes file_ends; /* of each file that came to its end: where it ends in `file`, 8 bytes */
+    struct qt_bytes text;      /* statement text of the event */
+    struct qt_bytes payload;   /* bytes after the command byte, unless `text` contains them all */
+    struct qt_bytes file;      /* LOCAL INFILE: contents of all requested files, concatenated */
+    struct qt_bytes file_ends; /* offset in `file` of each finished file's end, 8 bytes each */
     struct qt_stmt *stmt;
-    uint64_t bytes; /* of the whole command, also what was not kept */
-    int cut;        /* text, payload or file is not whole */
+    uint64_t bytes; /* length of the whole command, including bytes that were not kept */
+    int cut;        /* `text`, `payload` or `file` is incomplete */
     int64_t first_ns, last_ns, packet;
     int64_t reply_first_ns, reply_last_ns;
     enum qt_reply state;
-    uint64_t left;         /* definitions that are still due */
-    uint64_t columns_left; /* of a PREPARE, behind the parameters */
-    int binary;            /* rows in the binary protocol */
-    int whole;             /* the answer was read to its end */
+    uint64_t left;         /* definitions that are still expected */
+    uint64_t columns_left; /* PREPARE: column definitions after the parameters */
+    int binary;            /* the rows use the binary protocol */
+    int whole;             /* the reply is complete */
     int64_t rows, affected, warnings, insert_id, errno_;
-    int status; /* of the server, as last seen in this answer; -1 = none was */
+    int status; /* last server status in this reply; -1 = none */
     uint64_t reply_bytes;
-    struct qt_bytes error, schema; /* schema: that the server tells it has changed to */
-    struct qt_bytes ids; /* of a query's results so far: 8 bytes each, the id that it says was generated or 0 */
+    struct qt_bytes error, schema; /* `schema`: the new default schema that the server reported */
+    struct qt_bytes ids;           /* generated ids of a query's results so far, 8 bytes each: id or 0 */
     int has_schema;
-    int only_found; /* the last OK says that each row of several was there before */
+    int only_found; /* the last OK reports that each of several rows already existed */
     struct qt_checksum checksum;
 };
 
-struct qt_stream {            /* one way */
-    struct qt_bytes part;     /* a packet whose end has not come yet, header included */
-    struct qt_bytes frame;    /* the same, of a compressed frame */
-    int64_t first_ns, packet; /* of the first byte of `part` */
-    int goes_on;              /* the packet before had the largest length: this one continues it */
-    int aligned;              /* the next byte is a packet's first */
-    size_t skip;              /* bytes of a packet that was told, which are skipped */
+struct qt_stream {            /* one direction */
+    struct qt_bytes part;     /* an incomplete packet, header included */
+    struct qt_bytes frame;    /* an incomplete compressed frame, header included */
+    int64_t first_ns, packet; /* time and packet number of the first byte of `part` */
+    int goes_on;              /* the last packet had the maximum length: the next one continues it */
+    int aligned;              /* the next byte begins a packet */
+    size_t skip;              /* bytes to skip: the rest of a packet that was already reported */
     uint8_t seq;
 };
 
 struct qt_decoder {
     struct qt_decoder_options options;
     struct qt_decoder_sink sink;
-    char *host; /* the client's address, or what the PROXY header says */
+    char *host; /* client's address, from the PROXY header if there is one */
     int32_t port;
     enum qt_phase phase;
     int midway_said, session_told, ended;
     struct qt_stream way[2];
-    uint64_t server_caps, caps; /* caps: as agreed; has_caps */
+    uint64_t server_caps, caps; /* `caps`: negotiated, valid if `has_caps` */
     int has_caps;
-    int deprecate_eof;        /* 1, 0, -1 = not known yet */
-    int compressed;           /* 0, 1 = zlib, 2 = zstd */
-    void *zstd;               /* ZSTD_DCtx; NULL before the first frame */
-    struct qt_bytes inflated; /* the frame being read */
+    int deprecate_eof;        /* 1 = yes, 0 = no, -1 = unknown so far */
+    int compressed;           /* 0 = no, 1 = zlib, 2 = zstd */
+    void *zstd;               /* a ZSTD_DCtx; NULL before the first frame */
+    struct qt_bytes inflated; /* content of the current frame */
     int64_t thread_id;
     struct qt_bytes user, login_user, db, login_db, attributes, version;
     int has_user, has_db, has_attributes;
     int charset;
     int connect_seen, quit_seen, encrypted, decrypted;
-    struct qt_tls *tls; /* owned; NULL before the client asks for it, and when nothing more of it can be read */
+    struct qt_tls *tls; /* owned; NULL before the client requests TLS, and after the readable part */
     enum qt_tls_end tls_end;
-    struct qt_pending_command *pending; /* a ring of pending_room: [first_pending, first_pending + n_pending) */
+    struct qt_pending_command *pending; /* ring of `pending_room`: [first_pending, first_pending + n_pending) */
     size_t pending_room, first_pending, n_pending;
     struct qt_stmt *stmts, *last_stmt;
     int64_t n_stmts;
-    struct qt_bytes params; /* of the event being told */
+    struct qt_bytes params; /* parameters of the event being reported */
     struct qt_opening {
         uint8_t first[12];
         int n;
-        uint64_t bytes; /* of the way in all, without a PROXY header */
+        uint64_t bytes; /* total bytes of this direction, without a PROXY header */
     } opening[2];
-    int64_t opening_packet; /* where the connection begins */
+    int64_t opening_packet; /* packet number of the connection's beginning */
     int x_protocol;
-    size_t misfit; /* of an execution that is not understood: the byte at which it stopped to fit; 0 = none */
+    size_t misfit; /* first byte of an undecodable execution that does not fit; 0 = none */
 };
 
-struct qt_piece { /* one MySQL packet, or a part of a split one */
+struct qt_piece { /* one MySQL packet, or one part of a split packet */
     const uint8_t *p;
     size_t n;
     uint8_t seq;
-    int continued; /* it continues the one before */
-    int more;      /* the next one continues it */
+    int continued; /* continues the previous part */
+    int more;      /* another part follows */
     int64_t first_ns, last_ns, packet;
 };
 
@@ -148,8 +147,8 @@ static inline struct qt_pending_command *qt_first_pending(const struct qt_decode
     return &d->pending[d->first_pending];
 }
 
-/* Tells a problem with the client and the command it came with. `found`: a text; NULL = `len` bytes, whose content is
- * somebody's data and is not shown. */
+/* Reports a problem together with the client and the current command. `found` is a text of `len` bytes. If `found` is
+ * NULL, only the number `len` is shown, because the bytes are user data. */
 static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet, const char *kind, const char *message,
                                       const char *found, size_t len)
 {
@@ -167,7 +166,7 @@ static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet
                         (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* The packet is a problem. */
+/* Reports a problem with this packet. */
 static inline void qt_decoder_packet_problem(const struct qt_decoder *d, const struct qt_piece *piece, const char *kind,
                                              const char *message)
 {
@@ -179,14 +178,14 @@ static inline struct qt_pending_command *qt_last_pending(const struct qt_decoder
     return &d->pending[(d->first_pending + d->n_pending - 1) % d->pending_room];
 }
 
-/* Replaces the content of `b`. 0, or -1 when out of memory. */
+/* Replaces the content of `b`. Returns 0, or -1 when out of memory. */
 static inline int qt_bytes_set(struct qt_bytes *b, struct qt_span text)
 {
     b->len = 0;
     return text.p != NULL ? qt_bytes_add(b, text.p, text.len) : 0;
 }
 
-/* Never with p NULL. */
+/* Returns the content of `b`. The span's `p` is never NULL. */
 static inline struct qt_span qt_bytes_span(const struct qt_bytes *b)
 {
     return (struct qt_span){b->p != NULL ? b->p : "", b->len};

@@ -8,11 +8,11 @@
 
 static int is_command(uint8_t byte) { return byte <= COM_LAST || byte == COM_STMT_BULK_EXECUTE; }
 
-/* Commands without content, and those whose content has one length. */
+/* Returns whether the command may have this length. Many commands have a fixed or minimum length. */
 static int has_length(uint8_t command, size_t len)
 {
     switch (command) {
-    case COM_QUERY: /* an empty one is nothing to begin with: the X protocol's CLOSE looks so */
+    case COM_QUERY: /* an empty query is not accepted, because the X Protocol's CLOSE looks the same */
         return len > 1;
     case COM_QUIT:
     case COM_STATISTICS:
@@ -51,9 +51,9 @@ int qt_begins_command(const uint8_t *p, size_t n)
         return 0;
     if (len + 4 == n)
         return 1;
-    if (len + 4 > n) /* goes on in the next segment: only what can be long */
+    if (len + 4 > n) /* continues in the next segment: only possible for long commands */
         return text || p[4] == COM_STMT_EXECUTE || p[4] == COM_STMT_SEND_LONG_DATA || p[4] == COM_STMT_BULK_EXECUTE;
-    return n - len - 4 >= 5 ? qt_begins_command(p + len + 4, n - len - 4) : 0; /* pipelined ones */
+    return n - len - 4 >= 5 ? qt_begins_command(p + len + 4, n - len - 4) : 0; /* pipelined commands */
 }
 
 int qt_begins_frame(const uint8_t *p, size_t n)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a connection is lost: what of its bytes can only be a command. */
+/* Recognizes commands in the bytes of a connection that lost synchronization. */
 #ifndef QT_PROTOCOL_RESYNC_H
 #define QT_PROTOCOL_RESYNC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Can these bytes, the first of a segment, be a command and nothing else? */
+/* Returns whether these bytes, the first of a segment, can only be a command. */
 int qt_begins_command(const uint8_t *p, size_t n);
-/* 1 = a zlib frame, 2 = a zstd one, 0 = neither, 3 = one that is stored as it is. */
+/* Returns the kind of compressed frame: 1 = zlib, 2 = zstd, 3 = stored uncompressed, 0 = not a frame. */
 int qt_begins_frame(const uint8_t *p, size_t n);
 
 #endif

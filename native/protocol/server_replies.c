@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes what the server answers, packet by packet, to the first command that waits.
+/* Takes the server's packets as the reply to the first pending command.
  *
  *   OK | ERR | EOF                                                          done, or the next result
  *   columns n -> n definitions -> [EOF] -> rows -> EOF or OK or ERR          a result set
  *   LOCAL INFILE -> the client's file -> OK                                 (client_commands.c keeps it)
  *   PREPARE: OK -> [parameters] [EOF] [columns] [EOF]
  *
- * Rows are counted and hashed where they are. With more results to come (multi-statements, CALL) the next one is added
- * to the same event: rows and affected rows are summed, warnings are the last result's, the first error counts.
- */
+ * Rows are counted and hashed in place. All results of a command (multi-statements, CALL) form one event. Row counts
+ * and affected rows are added up. The event has the warnings of the last result and the first error. */
 #include "protocol/server_replies.h"
 
 #include "base/reading.h"
 #include "protocol/pending.h"
 
-#define MAX_RESULTS 100001 /* QT_MAX_SPLIT of sql/split.h, and one more */
+#define MAX_RESULTS 100001 /* QT_MAX_SPLIT of sql/split.h, plus one */
 
 static int64_t plus(int64_t sum, uint64_t more)
 {
@@ -37,8 +36,11 @@ static void track_schema(struct qt_pending_command *c, struct qt_reading *r)
     }
 }
 
-/* "Records: 2  Duplicates: 2  Warnings: 0", in the server's language; of one row there is none. An update of a row
- * counts as two, or as one where it changed nothing and the client counts rows found. */
+/* Returns whether an upsert found every row. The server's info text is in its own language, and empty for a single row:
+ *
+ *   Records: 2  Duplicates: 2  Warnings: 0
+ *
+ * An updated row counts as 2 affected rows. An unchanged row counts as 1 if the client counts found rows. */
 static int is_only_found(const struct qt_decoder *d, struct qt_span info, uint64_t affected)
 {
     uint64_t numbers[2] = {0, 0};
@@ -68,7 +70,7 @@ int qt_reply_read_ok(const struct qt_decoder *d, struct qt_pending_command *c, c
         return -1;
     c->status = (int)*status;
     struct qt_span info = d->caps & CLIENT_SESSION_TRACK ? qt_take_string(&r) : qt_take_rest(&r);
-    if (p[0] == REPLY_OK) { /* the OK behind rows says 0 */
+    if (p[0] == REPLY_OK) { /* an OK after rows contains 0 */
         c->affected = plus(c->affected, affected);
         c->only_found = is_only_found(d, info, affected);
         if (c->ids.len >= 8)
@@ -104,7 +106,7 @@ static int finish(struct qt_decoder *d, struct qt_pending_command *c)
     return qt_pending_finish(d);
 }
 
-/* After an OK or EOF with this status: another result, or the end. */
+/* Handles the server status of an OK or EOF: another result follows, or the reply is complete. */
 static int go_on_or_finish(struct qt_decoder *d, struct qt_pending_command *c, unsigned status)
 {
     if (status & SERVER_MORE_RESULTS_EXISTS) {
@@ -124,7 +126,7 @@ static int is_eof(const struct qt_piece *piece) { return piece->n == 5 && piece-
 
 static unsigned eof_status(const struct qt_piece *piece) { return (unsigned)(piece->p[3] | piece->p[4] << 8); }
 
-/* The EOF that ends rows, or the definitions of a cursor. */
+/* Takes the EOF that ends the rows, or the definitions of a cursor. */
 static int take_eof(struct qt_decoder *d, struct qt_pending_command *c, const struct qt_piece *piece)
 {
     c->errno_ = c->errno_ > 0 ? c->errno_ : 0;
@@ -136,7 +138,7 @@ static int take_eof(struct qt_decoder *d, struct qt_pending_command *c, const st
 static int take_err(struct qt_decoder *d, struct qt_pending_command *c, const struct qt_piece *piece)
 {
     if (piece->n >= 3 && piece->p[1] == 0xFF && piece->p[2] == 0xFF)
-        return QT_OK; /* MariaDB's progress report */
+        return QT_OK; /* progress report of MariaDB */
     qt_reply_read_err(c, piece->p, piece->n);
     return finish(d, c);
 }
@@ -190,7 +192,7 @@ static int take_prepared(struct qt_decoder *d, struct qt_pending_command *c, con
     return c->left == 0 ? finish(d, c) : QT_OK;
 }
 
-/* An EOF follows each list of definitions, unless both sides do without. */
+/* Counts one definition. An EOF follows each list of definitions, unless CLIENT_DEPRECATE_EOF was negotiated. */
 static int take_definition(struct qt_decoder *d, struct qt_pending_command *c)
 {
     if (--c->left > 0)
@@ -232,7 +234,7 @@ static int take_row(struct qt_decoder *d, struct qt_pending_command *c, const st
             return take_ok(d, c, piece);
     }
     if (c->type == COM_FIELD_LIST)
-        return QT_OK; /* definitions, not rows */
+        return QT_OK; /* definitions are not rows */
     if (piece->continued || piece->more)
         qt_checksum_part(&c->checksum, piece->p, piece->n, piece->more);
     else
@@ -241,7 +243,7 @@ static int take_row(struct qt_decoder *d, struct qt_pending_command *c, const st
     return QT_OK;
 }
 
-/* A query has a result for each of its statements. */
+/* Begins a result. A query has one result per statement. */
 static int begin_result(struct qt_pending_command *c)
 {
     return c->type == COM_QUERY && c->ids.len < MAX_RESULTS * 8 ? qt_bytes_add_int(&c->ids, 0, 8) : 0;
@@ -262,7 +264,7 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
         return take_err(d, c, piece);
     }
     if (c->type == COM_CHANGE_USER)
-        return byte == REPLY_OK ? take_ok(d, c, piece) : QT_OK; /* else the dialogue goes on */
+        return byte == REPLY_OK ? take_ok(d, c, piece) : QT_OK; /* other packets continue the authentication */
     if (c->type == COM_STMT_PREPARE && byte == REPLY_OK)
         return take_prepared(d, c, piece);
     if (c->type == COM_STMT_FETCH || c->type == COM_FIELD_LIST) {
@@ -279,7 +281,7 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
         c->status = (int)eof_status(piece);
         return go_on_or_finish(d, c, eof_status(piece));
     }
-    if (byte == REPLY_EOF && d->deprecate_eof != 0 && piece->n >= 7) /* the OK that stands for an EOF: SET_OPTION */
+    if (byte == REPLY_EOF && d->deprecate_eof != 0 && piece->n >= 7) /* an OK in place of an EOF, as for SET_OPTION */
         return take_ok(d, c, piece);
     if (byte == REPLY_INFILE && (c->type == COM_QUERY || c->type == COM_STMT_EXECUTE)) {
         c->state = REPLY_FILE;
@@ -290,7 +292,8 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
     return has_rows ? take_column_count(d, c, piece) : report_confusion(d, piece);
 }
 
-/* Behind the definitions. Without knowing the capabilities: an EOF here says that the two use EOFs. */
+/* Takes the first packet after the definitions. If the capabilities are unknown, an EOF here shows that the connection
+ * uses EOF packets. */
 static int take_after_columns(struct qt_decoder *d, struct qt_pending_command *c, const struct qt_piece *piece)
 {
     c->state = REPLY_ROWS;
@@ -321,14 +324,14 @@ static int take_answer(struct qt_decoder *d, struct qt_pending_command *c, const
         return take_definition(d, c);
     case REPLY_PARAMS_EOF:
         return begin_next_list(d, c);
-    default: /* a file is being sent: only an error may come before its end */
+    default: /* during LOCAL INFILE, the server may only send an error */
         return piece->n > 0 && piece->p[0] == REPLY_ERR ? take_err(d, c, piece) : report_confusion(d, piece);
     }
 }
 
 int qt_replies_take(struct qt_decoder *d, const struct qt_piece *piece)
 {
-    if (d->n_pending == 0) { /* nothing was asked: a server that says goodbye, or the rest of an answer */
+    if (d->n_pending == 0) { /* no pending command: a server's closing message, or the rest of a reply */
         if (piece->n > 0 && piece->p[0] == REPLY_ERR)
             return QT_OK;
         return report_confusion(d, piece);

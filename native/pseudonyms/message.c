@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server quotes with ' what it was given; names too, which then change with the rest. A value that holds a quote ends
- * too early, and what a SIGNAL says has none: so outside of quotes only words stay that servers themselves use, and
- * numbers of rows and lines. */
+/* A server puts ' around the values and names in its messages. All quoted text is replaced.
+ *
+ * A value that contains a quote ends too early, and a SIGNAL message may have no quotes. So the text outside quotes
+ * keeps only the words that servers use, and the row and line numbers. */
 #include "pseudonyms/message.h"
 
 #include <string.h>
@@ -68,10 +69,10 @@ static int is_in(const char *list, const char *p, size_t n)
 static int is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static int is_word(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c & 0x80 || c == '_'; }
 
-/* What is not in quotes: word by word. */
+/* Replaces text outside quotes, word by word. */
 static int outside(struct qt_pseudonyms *s, char *p, size_t n)
 {
-    const char *last = p; /* the word before */
+    const char *last = p; /* the previous word */
     size_t last_n = 0;
     for (size_t at = 0; at < n;) {
         size_t from = at, letters = 0;
@@ -93,7 +94,7 @@ static int outside(struct qt_pseudonyms *s, char *p, size_t n)
     return 0;
 }
 
-/* The apostrophe of doesn't and can't. */
+/* Returns 1 for the apostrophe in doesn't and can't. */
 static int is_apostrophe(const char *p, const char *at, const char *end)
 {
     return at > p && is_letter(at[-1]) && end - at > 1 && at[1] == 't' && (end - at == 2 || !is_word(at[2]));

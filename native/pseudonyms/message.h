@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces the values inside a server's message by their pseudonyms. In place, any bytes at all. */
+/* Replaces the values in a server's message by their pseudonyms. Works in place on any bytes. */
 #ifndef QT_PSEUDONYMS_MESSAGE_H
 #define QT_PSEUDONYMS_MESSAGE_H
 
@@ -7,7 +7,7 @@
 
 struct qt_pseudonyms;
 
-/* 0, or -1 when out of memory: then the bytes must not be used. */
+/* Returns 0, or -1 when out of memory. After -1 the bytes must not be used. */
 int qt_pseudonyms_message(struct qt_pseudonyms *, char *p, size_t n);
 
 #endif

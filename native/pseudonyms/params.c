@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the values in parameters, long data and files: they get the same pseudonyms that the values have as text in a
- * statement. */
+/* Finds the values in parameters, long data and files. The same value gets the same pseudonym in parameters and in
+ * statement texts. */
 #include "pseudonyms/params.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/reading.h"
 #include "pseudonyms/value.h"
 
-/* A number of `size` bytes by way of its decimal text. */
+/* Replaces an integer of `size` bytes by way of its decimal text. */
 static int integer(struct qt_pseudonyms *s, uint8_t *p, int size, int is_unsigned)
 {
     char text[32];
@@ -40,7 +40,7 @@ static int real(struct qt_pseudonyms *s, uint8_t *p, int size)
     else
         memcpy(&d, p, 8);
     int len = snprintf(text, sizeof text, size == 4 ? "%.9g" : "%.17g", size == 4 ? (double)f : d);
-    if (memchr(text, 'n', (size_t)len) != NULL) /* nan, inf */
+    if (memchr(text, 'n', (size_t)len) != NULL) /* nan or inf */
         return 0;
     int bad = qt_pseudonyms_value(s, text, (size_t)len);
     d = strtod(text, NULL);
@@ -52,7 +52,8 @@ static int real(struct qt_pseudonyms *s, uint8_t *p, int size)
     return bad;
 }
 
-/* DATE, DATETIME, TIMESTAMP: year 2, month, day [hour, minute, second [microseconds 4]]. TIME: sign, days 4, ... */
+/* Sizes in bytes. DATE, DATETIME, TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]]. TIME: sign
+ * 1, days 4, hour, ... */
 static int date_or_time(struct qt_pseudonyms *s, uint8_t *p, size_t n, int is_time)
 {
     char text[40];
@@ -125,7 +126,7 @@ static int value(struct qt_pseudonyms *s, struct qt_reading *r, unsigned type)
     }
 }
 
-/* E, D, N: see schemas/params.md. */
+/* Handles params of kind E, D and N. See schemas/params.md. */
 static int execution(struct qt_pseudonyms *s, struct qt_reading r, char letter)
 {
     uint64_t n = qt_take_lenenc(&r);
@@ -159,7 +160,7 @@ static int bulk(struct qt_pseudonyms *s, struct qt_reading r)
     return bad ? -1 : 0;
 }
 
-/* Query attributes: count, sets, NULL bitmap, 1, (type, name) each, values. */
+/* Query attributes: count, number of sets, NULL bitmap, the byte 1, (type, name) for each, values. */
 static int attributes(struct qt_pseudonyms *s, struct qt_reading r)
 {
     uint64_t n = qt_take_lenenc(&r);
@@ -181,7 +182,7 @@ static int attributes(struct qt_pseudonyms *s, struct qt_reading r)
     return bad ? -1 : 0;
 }
 
-/* A file's fields by themselves: between commas, tabs, semicolons, bars, quotes and line ends. */
+/* Replaces each field of a file. Commas, tabs, semicolons, bars, quotes and line ends separate fields. */
 static int file(struct qt_pseudonyms *s, char *p, size_t n)
 {
     int bad = 0;
@@ -197,7 +198,7 @@ static int file(struct qt_pseudonyms *s, char *p, size_t n)
 
 static int own_params(struct qt_pseudonyms *, char *p, size_t n);
 
-/* Other params, then files. */
+/* Handles nested params that are followed by files. */
 static int several(struct qt_pseudonyms *s, struct qt_reading r)
 {
     struct qt_span own = qt_take_string(&r);
@@ -235,7 +236,7 @@ static int own_params(struct qt_pseudonyms *s, char *p, size_t n)
     case 'F':
     case 'C':
         return 0;
-    default: /* not known what it is: nothing of it may stay */
+    default: /* unknown kind: no byte may stay */
         memset(p + 1, 0, n - 1);
         return 0;
     }

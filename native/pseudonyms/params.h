@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces the values of a prepared statement's parameters by their pseudonyms. In place, any bytes at all. 0, or -1
- * when out of memory: then the bytes must not be used. */
+/* Replaces the values of a prepared statement's parameters by their pseudonyms. Works in place on any bytes. Returns 0,
+ * or -1 when out of memory. After -1 the bytes must not be used. */
 #ifndef QT_PSEUDONYMS_PARAMS_H
 #define QT_PSEUDONYMS_PARAMS_H
 
@@ -8,7 +8,8 @@
 
 struct qt_pseudonyms;
 
-/* Parameters as schemas/params.md has them. Also -1 where they are not what they say they are. */
+/* Replaces the values in parameters in the format of schemas/params.md. Also returns -1 if the bytes do not have this
+ * format. */
 int qt_pseudonyms_params(struct qt_pseudonyms *, char *p, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of the pseudonyms: the key, in the cipher. */
+/* Creates and frees the pseudonyms. The key is kept in the cipher. */
 #include "pseudonyms/pseudonyms_state.h"
 
 #include <stdlib.h>

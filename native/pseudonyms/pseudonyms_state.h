@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pseudonyms: values of the same shape and length that tell nothing of the originals but their shape.
+/* Pseudonyms: replacement values that keep only the shape and length of the originals.
  *
- * Under one key a value always has the same pseudonym, and two different values never have one: joins still join, what
- * was unique stays unique. Letters become letters (upper and lower stay), digits digits; all else stays. Numbers keep
- * sign, length, first digit, and fit the same integer types; dates keep their year and stay dates. Numbers of one digit
- * stay.
+ * Under one key a value always gets the same pseudonym, and two values never share a pseudonym. So joins and unique
+ * keys still work. Letters become letters of the same case, and digits become digits. All other characters stay.
  *
- * How: a Feistel network over a value's characters, each with its own radix, its round function AES-CBC-MAC, after FF1
- * (NIST SP 800-38G). Values outside the wanted set are sent round again (cycle walking), so the set maps onto itself.
+ * Numbers keep their sign, length, first digit and integer type. Dates keep their year and stay valid dates. One-digit
+ * numbers stay.
  *
- * From the bottom:
+ * Method: a Feistel network over the characters of a value, each with its own radix. Its round function is AES-CBC-MAC,
+ * after FF1 (NIST SP 800-38G). Results outside the wanted set are encrypted again (cycle walking), so the set maps onto
+ * itself.
  *
- *   state.h         these types
- *   symbols.c       Feistel network, cycle walking: symbols to symbols
- *   value.c         a value -> symbols: which characters change, and among what
- *   ranges.c        which parts of a statement are values, in one way to read it
- *   sql.c           all ways to read it
- *   message.c       which parts of a server's message are values
- *   params.c        which bytes of parameters are values
- *   stream.c        columns of an Arrow stream
- *   pseudonyms.c    life: the key
- */
+ * Files, from the lowest layer up:
+ *
+ *   pseudonyms_state.h  these types
+ *   symbols.c           Feistel network, cycle walking: symbols to symbols
+ *   value.c             a value -> symbols: the characters that change and their alphabets
+ *   ranges.c            the parts of a statement that are values, in one reading
+ *   sql.c               all readings of a statement
+ *   message.c           the parts of a server's message that are values
+ *   params.c            the bytes of parameters that are values
+ *   stream.c            columns of an Arrow stream
+ *   pseudonyms.c        creation, release, key */
 #ifndef QT_PSEUDONYMS_STATE_H
 #define QT_PSEUDONYMS_STATE_H
 
@@ -31,9 +32,9 @@
 #include "sql/keywords.h"
 
 enum qt_symbol_kind {
-    QT_SYMBOL_BYTE, /* base + value */
-    QT_SYMBOL_PAIR, /* two decimal digits of base + value */
-    QT_SYMBOL_HEX   /* base: 'a' or 'A' */
+    QT_SYMBOL_BYTE, /* the byte `base` + value */
+    QT_SYMBOL_PAIR, /* two decimal digits of `base` + value */
+    QT_SYMBOL_HEX   /* hex digit; `base` is 'a' or 'A' */
 };
 
 struct qt_symbol {
@@ -46,14 +47,14 @@ struct qt_pseudonyms {
     EVP_CIPHER_CTX *cipher;
     struct qt_symbol *symbol;
     size_t n, room;
-    char *before; /* a value as it was */
+    char *before; /* the original value */
     size_t before_room;
     int failed;
-    struct qt_ranges ranges; /* of the statement that is being replaced */
-    int64_t ambiguous;       /* statements that could be read in several ways, with other values in each */
+    struct qt_ranges ranges; /* values of the statement that is being replaced */
+    int64_t ambiguous;       /* statements with several possible readings that have different values */
 };
 
-#define QT_WAYS 96 /* to read a statement */
+#define QT_WAYS 96 /* most readings of one statement */
 
 static inline void qt_symbol_add(struct qt_pseudonyms *s, size_t at, unsigned value, unsigned radix, unsigned base,
                                  int kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A statement's literals, comments and the hosts of its accounts are values; its structure is not: behind LIMIT, OFFSET
- * and INTERVAL, in hints and in DDL numbers stay, and a SET that touches no user variable stays as it is. */
+/* Literals, comments and account hosts of a statement are values; its structure is not. Numbers stay after LIMIT,
+ * OFFSET and INTERVAL, in hints and in DDL. A SET without user variables stays unchanged. */
 #include "pseudonyms/ranges.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 struct pass {
     struct qt_ranges *out;
     const char *sql;
-    struct qt_token before; /* the token before */
-    int keeps_numbers;      /* DDL, up to a statement inside it */
-    int counts;             /* behind LIMIT, OFFSET, INTERVAL */
+    struct qt_token before; /* the previous token */
+    int keeps_numbers;      /* DDL, until a statement inside begins */
+    int counts;             /* after LIMIT, OFFSET or INTERVAL */
     int hint, other_way, failed;
 };
 
@@ -36,8 +36,8 @@ static void add(struct pass *a, const char *p, size_t len, int radix)
     r->range[r->n++] = (struct qt_range){(uint32_t)(p - a->sql), (uint32_t)len, (uint8_t)radix};
 }
 
-/* Between two tokens there are blanks and comments; those of optimizer hints are tokens. What a comment that only some
- * servers execute hides is seen where it is taken for code. */
+/* Handles the blanks and comments between two tokens. Optimizer hints are tokens. An executable comment is handled
+ * where it is read as code. */
 static void gap(struct pass *a, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static void gap(struct pass *a, const char *p, size_t n)
         }
 }
 
-/* 'text', "text", N'text', x'4D', b'01': what is between the quotes, which may lack its end. */
+/* 'text', "text", N'text', x'4D', b'01': adds the bytes between the quotes. The closing quote may be missing. */
 static void string(struct pass *a, const char *p, size_t n)
 {
     size_t from = 0;
@@ -67,7 +67,7 @@ static void string(struct pass *a, const char *p, size_t n)
     add(a, p + from, len, prefix == 'x' ? 16 : prefix == 'b' ? 2 : 10);
 }
 
-/* A number of one digit says nothing. */
+/* Adds a number as a value. One-digit numbers reveal nothing and stay. */
 static void number(struct pass *a, const char *p, size_t n)
 {
     if (n > 2 && p[0] == '0' && (qt_lower(p[1]) == 'x' || qt_lower(p[1]) == 'b'))
@@ -76,7 +76,8 @@ static void number(struct pass *a, const char *p, size_t n)
         add(a, p, n, 10);
 }
 
-/* 'bob'@'10.0.0.1', bob@localhost: nothing is between the user and the at sign. A variable stands by itself. */
+/* Returns 1 if the token is the host of an account, as in 'bob'@'10.0.0.1' or bob@localhost. A host directly follows
+ * the user name; a variable does not. */
 static int is_host(const struct pass *a, const struct qt_token *t)
 {
     int name = a->before.kind == QT_T_STRING || a->before.kind == QT_T_QUOTED ||
@@ -92,7 +93,7 @@ static void host(struct pass *a, const struct qt_token *t)
         add(a, t->p + 1, t->len - 1, 10);
 }
 
-/* Words of DDL behind which a statement begins; ON UPDATE is none. */
+/* Returns 1 for a word of DDL that begins an inner statement. The UPDATE of ON UPDATE does not count. */
 static int begins_statement(const struct pass *a, const struct qt_token *t)
 {
     static const char *const WORDS[] = {"select", "insert", "replace", "update", "delete", "begin", "call", NULL};
@@ -133,8 +134,10 @@ static void begin(struct qt_lexer *lexer, const struct qt_keywords *keywords, co
     lexer->comments = way.comments;
 }
 
-/* SET without a user variable, and no second statement. What is set for the server is often an address, a path or a
- * statement: its texts are values. */
+/* Returns 1 for a SET without user variables and without a second statement.
+ *
+ * Server-wide settings (GLOBAL, PERSIST) are excluded, because they often contain an address, a path or a statement.
+ * Their strings are values, but their numbers stay (`keeps_numbers`). */
 static int keeps_all(const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way, int *keeps_numbers)
 {
     static const char *const SERVER_WIDE[] = {"global", "persist", "persist_only", NULL};
@@ -158,7 +161,7 @@ int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, cons
     struct pass a = {.out = r, .sql = p, .other_way = way.comments != 0};
     struct qt_lexer lexer;
     struct qt_token t;
-    const char *behind = p; /* the end of the token before */
+    const char *behind = p; /* end of the previous token */
     int server_wide = 0, keeps = keeps_all(keywords, p, n, way, &server_wide);
     if (n > UINT32_MAX)
         return -1;

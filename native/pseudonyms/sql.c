@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   statement ─► values by default ─► nothing in it that others read differently: replaced
- *                                  └► values in each other way that is possible: replaced, too
+/* statement ─► values of the default reading ─► no ambiguous bytes: replace them
+ *                                             └► values of each other possible reading: replace them as well
  *
- * A way is impossible where it has a backslash outside of quotes, or a literal that never ends. What is a value in only
- * one of several possible ways is replaced all the same, and the statement counted: it may not run as before.
- */
+ * A reading is impossible if it has a backslash outside quotes or a literal that never ends.
+ *
+ * Bytes that are a value in only one of several possible readings are also replaced. Such a statement is counted as
+ * ambiguous, because it may no longer run as before. */
 #include "pseudonyms/sql.h"
 
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static void mark(const struct qt_ranges *r, char *marks)
         memset(marks + r->range[i].at, 1, r->range[i].len);
 }
 
-/* Replaces what no way before had for a value, piece by piece, and marks it. Returns -1 on failure, else how many. */
+/* Replaces and marks the bytes that are values only in this reading. Returns -1 on failure, 1 if any byte was replaced,
+ * else 0. */
 static int replace_more(struct qt_pseudonyms *s, const struct qt_ranges *r, char *p, char *marks)
 {
     int found = 0;
@@ -57,7 +58,7 @@ static int replace_more(struct qt_pseudonyms *s, const struct qt_ranges *r, char
     return found;
 }
 
-/* A byte above 127 before a backslash or back quote, wherever it is. */
+/* Returns 1 if the text has a byte above 127 before a backslash or back quote. */
 static int holds_wide(const char *p, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -66,7 +67,7 @@ static int holds_wide(const char *p, size_t n)
     return 0;
 }
 
-/* The ways that may differ from the default one, which saw what it saw; the default is the first. Returns how many. */
+/* Lists the readings that may differ from the default reading `r`. The default comes first. Returns their number. */
 static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt_way way[QT_WAYS])
 {
     int ends = r->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE), backslash = ends && memchr(p, '\\', n) != NULL;
@@ -85,14 +86,15 @@ static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt
     return count;
 }
 
-/* Whether a session may read it so. A literal that never ends is an error, unless a log cut the statement: then it
- * never ends in the default way either. */
+/* Returns 1 if a session may read the statement this way. A literal that never ends makes a reading impossible, unless
+ * a log truncated the statement. A truncated literal never ends in the default reading either. */
 static int is_possible(const struct qt_ranges *r, int is_default, int default_ends)
 {
     return r->sound && (is_default || r->ends || !default_ends);
 }
 
-/* `as_was`: the statement, which its ways are read from; the first is the default. */
+/* Replaces the values of every possible reading. `as_was` is the original statement, which the readings are made from.
+ * The first reading is the default. */
 static int each_way(struct qt_pseudonyms *s, const char *as_was, char *p, size_t n, const struct qt_way *way,
                     size_t count, char *marks)
 {

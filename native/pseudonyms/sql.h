@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces the values inside a statement by their pseudonyms. In place, any bytes at all. 0, or -1
- * when out of memory: then the bytes must not be used. */
+/* Replaces the values in a statement by their pseudonyms. Works in place on any bytes. Returns 0, or -1 when out of
+ * memory. After -1 the bytes must not be used. */
 #ifndef QT_PSEUDONYMS_SQL_H
 #define QT_PSEUDONYMS_SQL_H
 
@@ -8,7 +8,7 @@
 
 struct qt_pseudonyms;
 
-/* Its literals and comments, in each way in which a session may read it. */
+/* Replaces the literals and comments of a statement, in every reading that a session may use. */
 int qt_pseudonyms_statement(struct qt_pseudonyms *, char *p, size_t n);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   stream in -> batch -> each cell: copied, changed in place by the kind of its column -> batch -> stream out
+/* stream in -> batch -> each cell: copied, and changed in place according to its column -> batch -> stream out
  *
- * Kinds of columns: l = a number, as it is; s = statement, p = parameters, m = message, t = text. A stream keeps the
- * memory of its largest cell. Runs in the thread that pulls.
- */
+ * Kinds of columns: l = a number that stays, s = statement, p = parameters, m = message, t = text. A stream keeps a
+ * buffer of the size of its largest cell. The code runs in the thread that pulls the stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +23,7 @@ struct replaced {
     struct qt_column_spec specs[MAX_COLUMNS];
     char what[MAX_COLUMNS + 1], formats[MAX_COLUMNS + 1];
     int opened;
-    char *work; /* the value being changed */
+    char *work; /* value being changed */
     size_t room;
 };
 
@@ -39,7 +37,7 @@ static int change(struct replaced *r, char what, char *p, size_t n)
     case 't':
         return qt_pseudonyms_value(r->pseudonyms, p, n);
     default:
-        if (qt_pseudonyms_params(r->pseudonyms, p, n) != 0) { /* not what it says it is: nothing of it may stay */
+        if (qt_pseudonyms_params(r->pseudonyms, p, n) != 0) { /* invalid format: no byte may stay */
             memset(p, 0, n);
             *p = 'R';
         }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   symbols:  [ a . . . . | b . . . . ]      a Feistel network: each round adds to one half what the other half and
- *                 \_ MAC _/^                 the key give (AES-CBC-MAC), each symbol in its own radix
+/* symbols:  [ a . . . . | b . . . . ]      a Feistel network: each round adds to one half a value made from
+ *                 \_ MAC _/^                 the other half and the key (AES-CBC-MAC), each symbol in its own radix
  *
- * Values outside the wanted set are sent round again (cycle walking), so the set maps onto itself.
- */
+ * Results outside the wanted set are encrypted again (cycle walking), so the set maps onto itself. */
 #include "pseudonyms/symbols.h"
 
 #include <stdlib.h>
@@ -19,7 +17,7 @@ static void encrypt(struct qt_pseudonyms *s, const uint8_t in[16], uint8_t out[1
         s->failed = 1;
 }
 
-/* The round function: offsets for `m` symbols from the `n` symbols at `from`. */
+/* The round function. Computes offsets for `m` symbols from the `n` symbols at `from`. */
 static void add_offsets(struct qt_pseudonyms *s, unsigned round, const struct qt_symbol *from, size_t n,
                         struct qt_symbol *to, size_t m)
 {

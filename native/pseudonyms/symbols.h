@@ -5,10 +5,10 @@
 
 #include "pseudonyms/pseudonyms_state.h"
 
-/* No symbols are there, and room for n; the object owns it. 0, or -1 when out of memory. */
+/* Removes all symbols and makes room for n. The object owns the memory. Returns 0, or -1 when out of memory. */
 int qt_symbols_reset(struct qt_pseudonyms *, size_t n);
-/* Permutes the symbols and writes them to p (n bytes), again and again until `wanted` says that what they make belongs
- * to the set of the original; NULL = any does. 0, or -1 when out of memory. */
+/* Permutes the symbols and writes them to p (n bytes). Repeats this until `wanted` accepts the result as a member of
+ * the original's set. With `wanted` NULL, any result is accepted. Returns 0, or -1 when out of memory. */
 int qt_symbols_walk(struct qt_pseudonyms *, char *p, size_t n,
                     int (*wanted)(const char *was, const char *now, size_t n));
 

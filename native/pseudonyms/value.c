@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns a value into symbols: what it looks like decides which of its characters change, and among what. Each look is
- * kept by the change, so a value and its pseudonym look alike and the change is one to one.
+/* Turns a value into symbols. The shape of a value decides which of its characters change, and the alphabet for each
+ * change. A pseudonym keeps the shape, so the mapping is one to one.
  *
- *   number        sign, leading zeros, first digit and exponent stay; it fits the integer types it fitted
- *   date, time    year stays; month, day (1 to 28, 29 to 31), hour, minute, second each among their own
- *   hexadecimal   16 digits and more, with or without dashes: UUIDs, hashes
- *   text          letters among letters, digits among digits; numbers in it do not begin with a new zero; in JSON true,
- *                 false and
- *                 null stay; $.paths and '%Y-%m-%d' are not values
- */
+ *   number        sign, leading zeros, first digit and exponent stay; it still fits the same integer types
+ *   date, time    year stays; month, day (1 to 28, 29 to 31), hour, minute and second each change in their range
+ *   hexadecimal   at least 16 digits, with or without dashes: UUIDs, hashes
+ *   text          letters become letters, digits become digits; numbers in it get no new leading zero; true,
+ *                 false and null stay in JSON; $.paths and '%Y-%m-%d' are not values */
 #include "pseudonyms/value.h"
 
 #include <stdlib.h>
@@ -34,7 +32,7 @@ static size_t digits(const char *p, size_t n)
     return i;
 }
 
-/* The largest values of the integer types; which of them a number exceeds stays as it is. */
+/* Counts the integer-type limits that the number exceeds. A pseudonym exceeds the same limits. */
 static int type_of(const char *p, size_t n)
 {
     static const char *const LARGEST[] = {"127",
@@ -69,7 +67,7 @@ static int same_type(const char *was, const char *now, size_t n)
     return len > 20 || type_of(was + from, len) == type_of(now + from, len);
 }
 
-/* [sign] digits [. digits] [e [sign] digits], all of it. Adds its symbols. */
+/* Matches [sign] digits [. digits] [e [sign] digits] on the whole text and adds its symbols. */
 static int is_number(struct qt_pseudonyms *s, const char *p, size_t n)
 {
     size_t at = n > 0 && (*p == '-' || *p == '+'), whole = digits(p + at, n - at), end = at + whole, fraction = 0;
@@ -102,7 +100,7 @@ static void add_pair(struct qt_pseudonyms *s, const char *p, size_t at, unsigned
     qt_symbol_add(s, at, (unsigned)pair(p + at) - base, radix, base, QT_SYMBOL_PAIR);
 }
 
-/* HH:MM:SS[.digits] to the end. */
+/* Matches HH:MM:SS[.digits] up to the end of the text. */
 static int add_time(struct qt_pseudonyms *s, const char *p, size_t at, size_t n)
 {
     if (n - at < 8 || p[at + 2] != ':' || p[at + 5] != ':' || pair(p + at) > 23 || pair(p + at + 3) > 59 ||
@@ -119,7 +117,7 @@ static int add_time(struct qt_pseudonyms *s, const char *p, size_t at, size_t n)
     return 1;
 }
 
-/* At least 1; 0 for a month that is none. */
+/* Returns the days of a month, or 0 for an invalid month. */
 static int days_of(const char *date)
 {
     static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -148,7 +146,7 @@ static int is_moment(struct qt_pseudonyms *s, const char *p, size_t n)
         add_pair(s, p, 5, 12, 1);
         add_pair(s, p, 8, 28, 1);
     } else if (day <= days_of(p)) {
-        add_pair(s, p, 5, 12, 1); /* those that are no date are sent round again */
+        add_pair(s, p, 5, 12, 1); /* invalid dates are encrypted again */
         add_pair(s, p, 8, 3, 29);
     }
     if (n == 10)
@@ -176,7 +174,7 @@ static int is_hexadecimal(struct qt_pseudonyms *s, const char *p, size_t n)
     return 1;
 }
 
-/* A JSON path, or a format of DATE_FORMAT and STR_TO_DATE: each letter follows a %. */
+/* Returns 1 for a JSON path or a format of DATE_FORMAT or STR_TO_DATE, in which each letter follows a %. */
 static int is_no_value(const char *p, size_t n)
 {
     int formats = 0;
@@ -191,7 +189,7 @@ static int is_no_value(const char *p, size_t n)
     return formats > 1 || (formats == 1 && n == 2);
 }
 
-/* The bytes of one UTF-8 character above ASCII; 1 for a byte that begins none. */
+/* Returns the number of bytes of a UTF-8 character above ASCII, or 1 for a byte that begins no such character. */
 static size_t character(const char *p, size_t n)
 {
     unsigned char c = (unsigned char)*p;
@@ -215,7 +213,7 @@ static size_t json_word(const char *p, size_t n)
     return 0;
 }
 
-/* A run of digits: leading zeros stay, and no other digit becomes one. */
+/* Adds a run of digits. Leading zeros stay, and no other digit becomes a leading zero. */
 static size_t add_run(struct qt_pseudonyms *s, const char *p, size_t at, size_t n)
 {
     size_t end = at + digits(p + at, n - at);
@@ -235,9 +233,9 @@ static void add_text(struct qt_pseudonyms *s, const char *p, size_t n)
     for (size_t i = 0; i < n;) {
         size_t kept = json && (i == 0 || !is_letter(p[i - 1])) ? json_word(p + i, n - i) : 0;
         if (p[i] == '\\')
-            kept = 2; /* an escape sequence */
+            kept = 2; /* escape sequence */
         else if (json && i > 0 && is_digit(p[i - 1]) && (p[i] | 0x20) == 'e')
-            kept = 1; /* of a number */
+            kept = 1; /* exponent letter of a JSON number */
         if (kept > 0) {
             i += kept;
         } else if (is_digit(p[i])) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   stream -> batch -> who reads it
- *                   -> what tape.json says of its rows: which columns hold anything, from when to when
- */
+/* Collects properties of the rows that pass through a stream:
+ *
+ *   stream -> batch -> reader of the stream
+ *                   -> properties for tape.json: which columns have values, first and last time */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@ enum { START, DURATION, PRECISION, N_PLACES };
 static const char *const NAMES[N_PLACES] = {"start_ns", "duration_ns", "precision_ns"};
 
 struct qt_counted_stream {
-    struct ArrowArrayStream inner; /* its own */
-    struct ArrowArray ahead;       /* the first batch, until it is read; release == NULL = there is none */
-    int64_t places[N_PLACES];      /* of these columns; -1 = there is none */
+    struct ArrowArrayStream inner; /* owned */
+    struct ArrowArray ahead;       /* the first batch, read ahead; release == NULL = none */
+    int64_t places[N_PLACES];      /* indexes of the columns in NAMES; -1 = missing */
     struct qt_part_facts facts;
 };
 
@@ -33,7 +33,7 @@ static int find_places(struct qt_counted_stream *w)
             if (strcmp(schema.children[c]->name, NAMES[i]) == 0 && strcmp(schema.children[c]->format, "l") == 0)
                 w->places[i] = c;
     }
-    failed = schema.n_children > 64 ? EINVAL : 0; /* `known` has a bit for each */
+    failed = schema.n_children > 64 ? EINVAL : 0; /* `known` has one bit per column */
     schema.release(&schema);
     return failed;
 }

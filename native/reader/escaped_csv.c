@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each value is decoded, then written between quotes, with its quotes doubled; NULL as nothing at all.
+/* Each value is decoded, then written between double quotes, with its quotes doubled. NULL is written as an empty
+ * field.
  *
- *   as it was:   2026-01-05<tab>SELECT "a",\n b<tab>\N
- *   written:     "2026-01-05","SELECT ""a"",<newline> b",
- */
+ *   input:       2026-01-05<tab>SELECT "a",\n b<tab>\N
+ *   output:      "2026-01-05","SELECT ""a"",<newline> b", */
 #include "base/error.h"
 #include "reader/input.h"
 
@@ -18,9 +17,9 @@ struct rewriting {
     struct qt_input *in;
     FILE *out;
     char separator, quote;
-    enum { START, BARE, QUOTED, BEHIND } place; /* of a value: at its start, in it, in its quotes, behind them */
-    int escaped, raw_return;                    /* the byte before was a backslash; a \r without one */
-    char *value;                                /* decoded so far; owned */
+    enum { START, BARE, QUOTED, BEHIND } place; /* before a value, in an unquoted or quoted one, after its quotes */
+    int escaped, raw_return;                    /* the last byte was a backslash; was an unescaped \r */
+    char *value;                                /* decoded bytes of the current value; owned */
     size_t used, size, escapes;
     uint64_t line;
 };
@@ -39,8 +38,8 @@ static int add(struct rewriting *r, char c)
     return QT_OK;
 }
 
-/* What stands behind a backslash. Programs write `\0 \n \t \\`, in quotes `\r` as well, and a backslash in front of a
- * quote, a separator and a newline. None writes another escape: it is text, as 'it\'s' in a file without escapes is. */
+/* Adds the byte that follows a backslash. Programs escape `\0 \n \t \\`, the separator, the quote and newlines, and
+ * between quotes also `\r`. Any other backslash is ordinary text, like 'it\'s' in a file without escapes. */
 static int add_escaped(struct rewriting *r, char c)
 {
     int code = QT_OK;
@@ -75,7 +74,7 @@ static void end_value(struct rewriting *r, char behind)
     r->used = r->escapes = 0;
 }
 
-/* A byte of the file. */
+/* Processes one byte of the file. */
 static int take(struct rewriting *r, char c)
 {
     r->line += c == '\n';

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Data flow of event rows:
+ *
  *   a source's rows -> one column each -> times assigned -> order by start, session, seq -> one Arrow batch
  *
- * The columns and their order are those of schemas/tape.sql.
- */
+ * The columns and their order are those of schemas/tape.sql. */
 #include "reader/event_rows.h"
 
 #include "base/sort_order.h"
@@ -75,8 +75,8 @@ static int room_for_event_time(struct qt_event_batch *b)
     return 0;
 }
 
-/* An unknown value is left out: qt_column_pad makes the NULLs, many at once, before the next known one or at the
- * end. */
+/* Returns a column for appending a known value. Unknown values are not written. qt_column_pad later adds their NULLs in
+ * bulk, before the next known value or at the end. */
 static struct qt_column *at(struct qt_event_batch *b, int column)
 {
     struct qt_column *c = &b->columns.col[column];
@@ -163,7 +163,7 @@ int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event_row *e, c
     return 0;
 }
 
-/* A column's values; NULL when out of memory, which qt_columns_finish reports. */
+/* Returns a column's values. NULL when out of memory, which qt_columns_finish reports. */
 static int64_t *values(const struct qt_event_batch *b, int column)
 {
     const struct qt_column *c = &b->columns.col[column];
@@ -193,7 +193,7 @@ void qt_event_batch_find_range(struct qt_event_batch *b, int64_t *first_ns, int6
     *first_ns = INT64_MAX;
     *last_ns = INT64_MIN;
     for (size_t i = 0; start != NULL && duration != NULL && i < b->rows; i++) {
-        int64_t end = start[i] + duration[i]; /* an unknown duration is a zero under its NULL */
+        int64_t end = start[i] + duration[i]; /* an unknown duration is stored as 0 */
         *first_ns = start[i] < *first_ns ? start[i] : *first_ns;
         *last_ns = end > *last_ns ? end : *last_ns;
     }

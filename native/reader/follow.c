@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   NAME ──open──► fd: read at `at` ──end──► does the name mean another file, with bytes in it?
- *                   │                          yes: the old one once more to its end, then the new one from 0
- *                   │ shorter than `at`, or other bytes before it than those that were read: truncated
- *                   ▼
- *          a copy beside it (NAME.*, packed too) with the same bytes before `at`: the rest of that, then fd from 0
+/* Follows a log by its name:
  *
- * Who renames a log lets its writer go on with the old file until that opens the new one. So the new file's first byte
- * says that the old one has its last.
- */
+ *   NAME ──open──► fd: read at `at` ──end──► does the name mean another file, with bytes in it?
+ *                   │                          yes: read the old file again to its end, then the new file from 0
+ *                   │ shorter than `at`, or different bytes before `at`: truncated
+ *                   ▼
+ *          a copy next to it (NAME.*, possibly compressed) with the same bytes before `at`: its rest, then fd from 0
+ *
+ * After a log was renamed, its writer still uses the old file until it opens the new one. The first byte of the new
+ * file thus shows that the old file is complete. */
 #include "reader/follow.h"
 
 #include <dirent.h>
@@ -26,23 +26,23 @@
 #include "reader/input.h"
 
 #define LOOK_NS (QT_SECOND / 20)
-#define MARK 4096          /* bytes before `at` that tell whether a file is still the same */
-#define COPY_AGE (60 * 60) /* seconds: a copy that was written to longer ago is another one's */
+#define MARK 4096          /* bytes before `at` that identify a file */
+#define COPY_AGE (60 * 60) /* seconds; older copies belong to an earlier truncation */
 #define SKIPPED_AT_ONCE (1u << 16)
 #define MAX_NEXT 64
 #define MAX_CANDIDATES 256
 
 struct qt_follow {
     char *path;
-    int fd;             /* -1 = none */
-    int next[MAX_NEXT]; /* files that have got the name since, in their order */
+    int fd;             /* descriptor of the current file; -1 = none */
+    int next[MAX_NEXT]; /* later files with this name, in order */
     int n_next;
-    uint64_t at; /* of fd: everything before it was read */
+    uint64_t at; /* read position in `fd` */
     uint64_t bytes;
     char mark[MARK]; /* the last bytes before `at` */
     size_t mark_len;
     int copy_fd;
-    struct qt_input *copy; /* a packed one, at `at` */
+    struct qt_input *copy; /* a compressed copy, read up to `at` */
     _Atomic uint32_t ending;
     _Atomic uint64_t followed, rotations, truncations, without_copy, from_copies;
 };
@@ -148,9 +148,9 @@ static int was_truncated(const struct qt_follow *f)
     return (uint64_t)what.st_size < f->at || (f->mark_len > 0 && !has_mark(f, f->fd));
 }
 
-/* ---- the copy that was made before a log was truncated ---- */
+/* ---- the copy of a log that was truncated ---- */
 
-/* Unpacks up to `at`: is what comes before it what was read? */
+/* Decompresses the file up to `at`. Returns whether the bytes before `at` are those read from the log. */
 static int unpack_to_mark(const struct qt_follow *f, struct qt_input *in)
 {
     char *piece = malloc(SKIPPED_AT_ONCE + MARK);
@@ -194,7 +194,7 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Takes one file of the folder as the copy, where it is. */
+/* Opens the file if it is the copy of the log. Returns whether it is. */
 static int take_copy(struct qt_follow *f, const char *path)
 {
     if (is_packed(path)) {
@@ -212,7 +212,7 @@ static int take_copy(struct qt_follow *f, const char *path)
     return f->copy_fd >= 0;
 }
 
-/* A file beside the log that may be its copy: fills `out`, whose path the caller frees. */
+/* Returns whether a file in the log's folder may be its copy. Fills `out`, whose path the caller frees. */
 static int is_candidate(const struct qt_follow *f, const char *folder, const char *name, struct candidate *out)
 {
     const char *slash = strrchr(f->path, '/'), *own_name = slash != NULL ? slash + 1 : f->path;
@@ -230,7 +230,8 @@ static int is_candidate(const struct qt_follow *f, const char *folder, const cha
     return 0;
 }
 
-/* Looks through the log's folder for files whose names begin with the log's: the newest one that has what was read. */
+/* Searches the log's folder for files whose names begin with the log's name. Opens the newest one that contains the
+ * bytes read so far. */
 static int find_copy(struct qt_follow *f)
 {
     struct candidate candidates[MAX_CANDIDATES];
@@ -252,7 +253,7 @@ static int find_copy(struct qt_follow *f)
     return found;
 }
 
-/* The rest of the copy: 1 with bytes, 0 at its end. */
+/* Reads the rest of the copy. Returns 1 with bytes, 0 at its end. */
 static int read_copy(struct qt_follow *f, char *out, size_t size, size_t *got)
 {
     ssize_t n = f->copy_fd >= 0 ? read_at(f->copy_fd, out, size, f->at) : 0;
@@ -270,9 +271,9 @@ static void begin_again(struct qt_follow *f)
     atomic_store(&f->followed, 0);
 }
 
-/* ---- the file that has the name ---- */
+/* ---- the current file ---- */
 
-/* Opens what has the name now, where that is another file than those that are open. */
+/* Opens the file that has the log's name now, unless it is already open. */
 static void look_for_next(struct qt_follow *f)
 {
     struct stat named, last;
@@ -294,12 +295,12 @@ static int next_has_bytes(const struct qt_follow *f)
     return 0;
 }
 
-/* The file that has the name, or had it: what comes behind `at`. Whether it was truncated is asked behind the read: a
- * log may be truncated, and be longer than before, between any two calls. */
+/* Reads from `at` in the current or renamed file. The check for a truncation comes after the read. A log may be
+ * truncated and grow past its old size between any two calls. */
 static enum qt_follow_read read_file(struct qt_follow *f, char *out, size_t size, size_t *got, struct qt_error *error)
 {
     look_for_next(f);
-    int others = next_has_bytes(f); /* asked before the old file's end is: that has its last byte then */
+    int others = next_has_bytes(f); /* check before reading: if a new file has bytes, the old file is complete */
     ssize_t n = read_at(f->fd, out, size, f->at);
     if (n < 0) {
         qt_fail(error, QT_EIO, "%s: reading failed at byte %llu: %s", f->path, (unsigned long long)f->at,

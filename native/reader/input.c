@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Data flow of an input:
+ *
  *   file / stdin --read(2)--> packed[] --zlib | zstd | xz | nothing--> the caller's buffer
  *
- * The kind is known by the first six bytes. Gzip members, zstd frames and xz streams that follow one another are one
- * stream, as `cat a.gz b.gz` makes them. What qt_input_peek looked at is kept in head[], and read from there.
- */
+ * The first six bytes show the format. Consecutive gzip members, zstd frames or xz streams are one stream, as `cat a.gz
+ * b.gz` creates them. Bytes returned by qt_input_peek are kept in head[] and read from there. */
 #include "reader/input.h"
 
 #include <errno.h>
@@ -22,22 +22,22 @@
 #define PACKED_SIZE (1u << 18)
 #define MAGIC_BYTES 6
 
-#define XZ_MEMORY (UINT64_C(256) << 20) /* an archive that wants more is refused: xz -9 needs 65 MB */
+#define XZ_MEMORY (UINT64_C(256) << 20) /* archives that need more memory are rejected: xz -9 needs 65 MB */
 
 enum kind { PLAIN, GZIP, ZSTD, XZ };
 
 struct qt_input {
     int fd;
     enum kind kind;
-    uint64_t stored;   /* bytes read from fd */
-    size_t have, used; /* of packed[] */
+    uint64_t stored;   /* bytes read from `fd` */
+    size_t have, used; /* number of bytes in `packed`; number of used bytes */
     int at_end;        /* read(2) returned 0 */
-    int inside;        /* a gzip member, zstd frame or xz stream has begun and not ended */
+    int inside;        /* inside a gzip member, zstd frame or xz stream */
     z_stream zlib;
     ZSTD_DStream *zstd;
     lzma_stream xz;
-    int xz_done; /* all streams have ended */
-    char *head;  /* unpacked bytes that were looked at: [head_used, head_len) come first */
+    int xz_done; /* the last xz stream has ended */
+    char *head;  /* uncompressed bytes from qt_input_peek; [head_used, head_len) are read first */
     size_t head_len, head_used;
     char *path;
     unsigned char packed[PACKED_SIZE];
@@ -62,7 +62,8 @@ static int fill(struct qt_input *in, struct qt_error *error)
     }
 }
 
-/* The magic may come in single bytes through a pipe: read until it is there or the input ends. */
+/* Detects the compression format. A pipe may deliver the first bytes one by one, so this reads until they are complete
+ * or the input ends. */
 static int detect(struct qt_input *in, struct qt_error *error)
 {
     while (in->have < MAGIC_BYTES && !in->at_end) {
@@ -123,7 +124,7 @@ bad:
 
 static int read_plain(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
 {
-    if (in->used < in->have) { /* what detect() took */
+    if (in->used < in->have) { /* bytes read by detect() */
         *got = in->have - in->used < size ? in->have - in->used : size;
         memcpy(out, in->packed + in->used, *got);
         in->used += *got;
@@ -278,7 +279,7 @@ int qt_input_peek(struct qt_input *in, char *out, size_t room, size_t *got, stru
     return code == QT_EFORMAT && *got > 0 ? QT_OK : code;
 }
 
-/* The longest line or record so far, and the one being read. */
+/* The longest line or record so far, and the current one. */
 struct measure {
     uint64_t longest, now;
     char quote;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* Data flow of a log reader:
+ *
  *   files -> input.c -> buffer:  [ parsed | unread ............ | free ]
  *                                         begin                 end    room
  *
- * Lines are read from the unread bytes where they are; the buffer moves them to its front, or doubles, when more are
- * needed.
- */
+ * Lines are parsed in place. If more bytes are needed, the unread bytes move to the front of the buffer, or the buffer
+ * doubles. */
 #include "reader/log.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "reader/reader.h"
 
 #define PART_NS (5 * QT_SECOND)
-#define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the second of a log of whole seconds */
+#define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the last second of a log with whole seconds */
 
 static void let_end(struct qt_reader *reader) { qt_follow_end(((struct qt_log *)reader)->follow); }
 
@@ -26,7 +26,7 @@ static void describe_following(struct qt_reader *reader, struct qt_json *json)
     qt_follow_describe(((struct qt_log *)reader)->follow, json);
 }
 
-/* Opens the path to be followed, when the log comes to it. */
+/* Opens the path to be followed. */
 static int open_followed(struct qt_log *l, const char *path, const struct qt_log_options *options,
                          struct qt_error *error)
 {
@@ -39,7 +39,8 @@ static int open_followed(struct qt_log *l, const char *path, const struct qt_log
     return QT_OK;
 }
 
-/* Is it time to close the batch? A second of a log of whole seconds is not torn apart where it may go on. */
+/* Returns whether the batch must be closed. Events of one second stay in one batch if the log has whole seconds and the
+ * second may continue. */
 static int is_due(struct qt_log *l, int64_t now)
 {
     struct qt_reader *r = &l->reader;
@@ -52,13 +53,13 @@ static int is_due(struct qt_log *l, int64_t now)
     return r->due && (!seconds || now - l->heard_ns >= QUIET_NS);
 }
 
-/* Does what qt_log_fill does, for the file that is followed. A truncation without a copy ends the file and sets
+/* Fills the buffer from a followed file, like qt_log_fill. A truncation without a copy ends the file and sets
  * `was_truncated`. */
 static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
 {
     while (!l->at_end && l->end - l->begin < want && l->end < l->room && !atomic_load(&l->reader.stopped)) {
         size_t got = 0;
-        int ending = qt_follow_is_ending(l->follow); /* asked first: what comes later than this is not waited for */
+        int ending = qt_follow_is_ending(l->follow); /* check before reading: bytes written later are ignored */
         enum qt_follow_read what = qt_follow_read(l->follow, l->buffer + l->end, l->room - l->end, &got, error);
         int64_t now = qt_now();
         l->end += got;
@@ -83,10 +84,10 @@ static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
 }
 
 #define FIRST_BUFFER ((size_t)512 << 10)
-#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
-#define MIN_EVENT ((size_t)4 << 10)    /* a header with its lines */
-#define KEPT_BUFFER ((size_t)16 << 20) /* what a large event needed beyond this is given back */
-#define SPLIT 4                        /* a second that makes a batch so many times too large is split */
+#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet is at most 1 GiB */
+#define MIN_EVENT ((size_t)4 << 10)    /* enough for a header with its lines */
+#define KEPT_BUFFER ((size_t)16 << 20) /* a larger buffer is reduced after the event that needed it */
+#define SPLIT 4                        /* one second's events are split over batches beyond this multiple of a part */
 #define SESSIONS_KEPT (4u << 20)
 
 static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const char *const *paths, int32_t n_paths,
@@ -106,7 +107,7 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
         if (bad_follow)
             return bad_follow;
     }
-    for (int32_t i = 0; i < n_inputs && code == QT_OK; i++) /* a missing file is told before anything is written */
+    for (int32_t i = 0; i < n_inputs && code == QT_OK; i++) /* report a missing file before writing anything */
         code = l->inputs.opened[i] == NULL ? qt_input_check(paths[i], error) : QT_OK;
     l->following = l->follow != NULL && n_inputs == 0;
     if (code == QT_OK && n_inputs > 0 && (l->input = qt_inputs_take(&l->inputs, 0, error)) == NULL)
@@ -148,13 +149,14 @@ void qt_log_close(struct qt_log *l)
     free(l);
 }
 
-/* Lines are only needed where something is wrong: counted from the last place asked for, or before bytes go. */
+/* Lines are only counted when a problem needs its line number, or before bytes leave the buffer. Counting continues at
+ * the last position. */
 uint64_t qt_log_count_lines(struct qt_log *l)
 {
     const char *p = l->buffer + l->counted;
     size_t n = l->begin - l->counted;
     uint64_t lines = 0;
-    while (n > 0) { /* in runs that a byte can count, so that the compiler adds many at once */
+    while (n > 0) { /* runs of at most 255 bytes fit a uint8_t counter, so the compiler can vectorize the loop */
         size_t run = n < 255 ? n : 255;
         uint8_t found = 0;
         for (size_t i = 0; i < run; i++)
@@ -189,7 +191,7 @@ struct qt_span qt_log_cut_wrapped(struct qt_log *l, struct qt_session_mode mode,
     while (kept.len > 0 && (kept.p[kept.len - 1] == '\n' || kept.p[kept.len - 1] == '\r'))
         kept.len--;
     *code = qt_normalize(l->normalizer, &mode, kept.p, kept.len, statement, error);
-    if (*code == QT_OK && statement->open_quote != 0) { /* a literal may hold such lines */
+    if (*code == QT_OK && statement->open_quote != 0) { /* a literal may contain lines that look like a header */
         *code = qt_normalize(l->normalizer, &mode, text->p, text->len, statement, error);
         return none;
     }
@@ -229,7 +231,7 @@ void qt_log_add_cut_problem(struct qt_log *l, struct qt_span text)
     qt_log_add_problem(l, "too_large", message, text);
 }
 
-/* Another size of the buffer; 0 where there is no memory: it stays as it is. */
+/* Resizes the buffer. Returns 0 when out of memory; the old buffer stays valid. */
 static int resize(struct qt_log *l, size_t room)
 {
     char *buffer = realloc(l->buffer, room);
@@ -240,8 +242,8 @@ static int resize(struct qt_log *l, size_t room)
     return 1;
 }
 
-/* Makes room for `want` unread bytes, and for more behind those that are there: moves them to the front, doubles the
- * buffer. Where there is no memory for that, an event can be no larger than the buffer is. */
+/* Makes room for `want` unread bytes and more. Moves the unread bytes to the front and doubles the buffer if necessary.
+ * If memory runs out, the current size becomes the maximum size of an event. */
 static void make_room(struct qt_log *l, size_t want)
 {
     if (l->begin > 0) {
@@ -279,7 +281,7 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
         size_t got = 0;
         code = qt_input_read(l->input, l->buffer + l->end, l->room - l->end, &got, error);
         l->end += got;
-        if (code == QT_EFORMAT) { /* a damaged archive: what came before it stays */
+        if (code == QT_EFORMAT) { /* damaged archive: its earlier bytes stay valid */
             qt_problems_add(&l->reader.problems, l->file, (int64_t)l->line, (int64_t)(l->offset + l->end - l->begin),
                             "damaged_archive", error->message, NULL, 0);
             l->at_end = 1;
@@ -290,7 +292,7 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
                               memory_order_relaxed);
     }
     if (l->offset == 0 && l->end - l->begin >= 3 && memcmp(l->buffer + l->begin, "\xEF\xBB\xBF", 3) == 0)
-        qt_log_consume(l, 3); /* a byte order mark, as editors of Windows write it */
+        qt_log_consume(l, 3); /* byte order mark of Windows editors */
     return code;
 }
 
@@ -302,7 +304,7 @@ static void add_no_event(struct qt_log *l)
     qt_problems_add(&l->reader.problems, l->file, 1, 0, is_foreign ? "foreign_file" : "no_events", message, NULL, 0);
 }
 
-/* What the file before left half is not carried over. */
+/* An incomplete event at the end of a file is dropped and does not continue in the next file. */
 int qt_log_next_file(struct qt_log *l, struct qt_error *error)
 {
     if (l->following && l->last_file) {
@@ -446,7 +448,8 @@ int qt_log_end_batch(struct qt_log *l, int code)
     return code;
 }
 
-/* A log has executions of prepared statements as text: of these nothing is carried. */
+/* Returns whether the log's user differs from the open session's user. Prepared statements are never added, because
+ * logs contain executions as text. */
 static int is_other_account(const struct qt_open_session *open, struct qt_span user)
 {
     return user.p != NULL && (user.len != open->user.len || memcmp(user.p, open->user.p, user.len) != 0);

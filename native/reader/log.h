@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads text logs, as far as all kinds are alike: files in order, a buffer with places in it, digests, sessions by
- * thread id, start times to be assigned.
+/* The common part of all text log readers: files in order, a buffer with positions, digests, sessions by thread id, and
+ * start times.
  *
  *     struct qt_slowlog { struct qt_log log; ... };           the log is the first member
- *     s = qt_log_open(sizeof *s, &kind, ...)                  all of it is zero but the log
+ *     s = qt_log_open(sizeof *s, &kind, ...)                  all other members are zero
  *     kind.close: frees what s owns, then qt_log_close(&s->log), which frees s
  *
- * The parsing thread calls them all, but for qt_log_open, qt_log_close and qt_log_describe.
- */
+ * The parsing thread calls these functions, except qt_log_open, qt_log_close and qt_log_describe. */
 #ifndef QT_LOG_H
 #define QT_LOG_H
 
@@ -18,32 +17,32 @@
 #include "reader/sessions.h"
 #include "reader/timeline.h"
 
-#define QT_LOG_MAX_BATCH (UINT64_C(1) << 30) /* bytes of texts in a batch: its columns have 32-bit offsets */
-#define QT_LOG_NO_THREAD (UINT64_C(1) << 63) /* marks a session key that is no thread id */
+#define QT_LOG_MAX_BATCH (UINT64_C(1) << 30) /* bytes of texts per batch, because its columns have 32-bit offsets */
+#define QT_LOG_NO_THREAD (UINT64_C(1) << 63) /* marks a session key that is not a thread id */
 
 struct qt_log {
     struct qt_reader reader;
-    const char *what; /* "slow log", ...: for messages */
+    const char *what; /* kind of log, such as "slow log", for messages */
     struct qt_inputs inputs;
     int32_t file;
-    struct qt_input *input;   /* NULL after the last file, and of the file that is followed */
-    struct qt_follow *follow; /* the last path where it is followed, opened from the beginning on; NULL = none is */
-    int following;            /* it is being read */
-    int64_t part_ns, part_began_ns; /* of what is followed; 0 = no event yet */
-    int64_t heard_ns;               /* when it last grew */
-    int exact_times;                /* the kind gives no event_times: its events have starts */
-    uint64_t bytes_before;          /* stored bytes of the files done */
+    struct qt_input *input;         /* NULL after the last file, and while a file is followed */
+    struct qt_follow *follow;       /* the followed last path, opened at the start; NULL = none */
+    int following;                  /* the followed file is being read */
+    int64_t part_ns, part_began_ns; /* for a followed file; `part_began_ns` 0 = no event yet */
+    int64_t heard_ns;               /* time when the followed file last grew */
+    int exact_times;                /* the events of this kind of log have start times and no event_times */
+    uint64_t bytes_before;          /* stored bytes of the finished files */
     char *buffer;
     size_t begin, end, room; /* unread: [begin, end) */
-    size_t max_event;        /* the buffer grows to this; what is larger is cut */
-    int line_is_cut;         /* the line that qt_log_line gave goes on: it is larger than max_event */
-    int in_cut_line;         /* the rest of such a line is at buffer[begin] */
-    uint64_t offset;         /* of buffer[begin] in its file */
-    uint64_t line;           /* of buffer[counted] */
+    size_t max_event;        /* maximum size of the buffer in bytes; larger events are truncated */
+    int line_is_cut;         /* the line from qt_log_line is incomplete, because it exceeds `max_event` */
+    int in_cut_line;         /* the rest of an incomplete line is at buffer[begin] */
+    uint64_t offset;         /* file offset of buffer[begin] */
+    uint64_t line;           /* line number of buffer[counted] */
     size_t counted;
-    uint64_t file_events, passed_before; /* of this file; bytes not understood before it */
-    int at_end;                          /* nothing of this file is behind buffer[end] */
-    int was_truncated, last_file;        /* why a followed file is at its end */
+    uint64_t file_events, passed_before; /* events of this file; total bytes without an event before this file */
+    int at_end;                          /* the file has no bytes after buffer[end] */
+    int was_truncated, last_file;        /* reasons why a followed file ended */
 
     struct qt_local_clock local;
     struct qt_normalizer *normalizer;
@@ -51,74 +50,75 @@ struct qt_log {
     struct qt_timeline timeline;
 };
 
-/* Makes the object of a log reader, whose first member is a struct qt_log: `size` bytes, freed by the kind's close.
- * NULL when out of memory or where a file can't be opened: told in `error`. `what` names the kind of log in messages;
- * it is kept. */
+/* Creates a log reader of `size` bytes, whose first member is a struct qt_log. The kind's close frees it. `what` is the
+ * kind of log for messages; the pointer must stay valid. Returns NULL with `error` filled when out of memory or if a
+ * file cannot be opened. */
 void *qt_log_open(size_t size, const struct qt_reader_kind *, const char *what, const char *const *paths,
                   int32_t n_paths, const struct qt_log_options *, struct qt_error *);
-/* For the kind's close, at its end: frees what qt_log_open made, with the object. */
+/* Frees the log reader and its object. Called last by the kind's close. */
 void qt_log_close(struct qt_log *);
-/* Is there a file left to be read? */
+/* Returns whether a file is left to read. */
 static inline int qt_log_is_open(const struct qt_log *l) { return l->input != NULL || l->following; }
-/* How many bytes to ask for where `have` are no whole event: a quarter more, so that a large one is not read again for
- * every few bytes of a pipe. What is followed may have only a byte to come. */
+/* Returns how many bytes to request if `have` bytes do not contain a whole event. A quarter more, so that a large event
+ * is not parsed again for every few bytes of a pipe. A followed file may grow by a single byte. */
 static inline size_t qt_log_more(const struct qt_log *l, size_t have)
 {
     return l->following ? have + 1 : have + have / 4 + 1;
 }
-/* Reads until there are at least `want` unread bytes, the file ends or the buffer holds max_event of them. It may
- * move. QT_EAGAIN: the batch, which has rows, is due, and nothing comes for now. */
+/* Reads until `want` bytes are unread, the file ends or the buffer holds max_event bytes. The buffer may move. Returns
+ * QT_EAGAIN if the batch has rows and is due, and no input is available. */
 int qt_log_fill(struct qt_log *, size_t want, struct qt_error *);
-/* For the end of read_batch: gives the batch its start times where it was read or is due, and returns the code. For
- * kinds that gave event_times. */
+/* Assigns start times to the batch if `code` is QT_OK or QT_EAGAIN. Returns `code`. Call this at the end of read_batch,
+ * for kinds of logs with event_times. */
 int qt_log_end_batch(struct qt_log *, int code);
-/* Goes on with the next file: 1, 0 where there is none, -1 where it can't be opened. */
+/* Opens the next file. Returns 1, 0 if there is none, -1 if it cannot be opened. */
 int qt_log_next_file(struct qt_log *, struct qt_error *);
 void qt_log_consume(struct qt_log *, size_t used);
-/* The same for what qt_log_line gave: the rest of a cut line goes, too. */
+/* Consumes the line from qt_log_line, including the rest of an incomplete line. */
 void qt_log_consume_line(struct qt_log *, size_t used);
-/* Does the event at buffer[begin] go on behind the buffer, which is as large as an event may be? */
+/* Returns whether the event at buffer[begin] exceeds the maximum size of an event. */
 static inline int qt_log_is_full(const struct qt_log *l) { return !l->at_end && l->end - l->begin >= l->max_event; }
-/* Says that the event at buffer[begin] was cut there. */
+/* Reports that the event at buffer[begin] was truncated. */
 void qt_log_add_cut_problem(struct qt_log *, struct qt_span text);
-uint64_t qt_log_count_lines(struct qt_log *); /* line of buffer[begin] */
-/* A problem at buffer[begin]; `found` is shown cut. */
+uint64_t qt_log_count_lines(struct qt_log *); /* returns the line number of buffer[begin] */
+/* Reports a problem at buffer[begin]. `found` is shown truncated. */
 void qt_log_add_problem(struct qt_log *, const char *kind, const char *message, struct qt_span found);
-/* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
- * or as far as its first quote. */
+/* Reports that `line` at buffer[begin] is not a record of the log. It may be part of a statement. It is shown without
+ * its secrets, or up to its first quote. */
 void qt_log_add_bad_record(struct qt_log *, const char *kind, const char *message, struct qt_span line);
-/* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/log_text.h); leaves it as it
- * is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the event's. Returns the bytes
- * that are left over; none with *code. */
+/* Ends a statement's text before `line`, where a wrapped log begins (reader/log_text.h). The text stays unchanged if
+ * `line` is NULL or inside a literal. `used` is the length of the event from buffer[begin] on. Returns the remaining
+ * bytes, or none with `*code` set on failure. */
 struct qt_span qt_log_cut_wrapped(struct qt_log *, struct qt_session_mode, const char *line, size_t used,
                                   struct qt_span *text, struct qt_statement *, int *code, struct qt_error *);
-/* Tells these bytes, once their event is in the batch. */
+/* Reports the remaining bytes of qt_log_cut_wrapped, after their event was added to the batch. */
 void qt_log_add_wrapped(struct qt_log *, struct qt_span left);
-/* The next whole line at buffer[begin], without its end; *used with it. 0 = nothing is left of this file, -1 =
- * *code. */
+/* Returns the next whole line at buffer[begin], without its line end. `*used` is its length with the line end. Returns
+ * 1, 0 at the end of this file, or -1 with `*code` set. */
 int qt_log_line(struct qt_log *, struct qt_span *line, size_t *used, int *code, struct qt_error *);
-/* The line that begins `from` bytes behind buffer[begin], without its newline; NULL where nothing is left of this file,
- * or with *code. The buffer may move. */
+/* Returns the line that begins `from` bytes after buffer[begin], without its newline. Returns NULL at the end of this
+ * file, or with `*code` set on failure. The buffer may move. */
 const char *qt_log_line_at(struct qt_log *, size_t from, size_t *len, int *code, struct qt_error *);
-/* For an event that is added to the batch next, at buffer[begin]: notes where local times jump. */
+/* Notes a jump of the local times at buffer[begin], for the next event of the batch. */
 void qt_log_note_jump(struct qt_log *, const struct qt_event_time *);
-/* Is the batch to be closed before an event of this time with a text of so many bytes? Events of one whole second stay
- * together, unless that makes a batch too large. */
+/* Returns whether the batch must be closed before an event with this time and `text` bytes of text. Events of one whole
+ * second stay together, unless the batch becomes too large. */
 int qt_log_must_close(const struct qt_log *, const struct qt_event_time *, size_t text);
-/* Forgets long unused sessions where there are too many; between batches. */
+/* Forgets the longest unused sessions if there are too many. Call this between batches. */
 void qt_log_trim_sessions(struct qt_log *);
-/* Index of the entry of the session that `key` means now, with seq for its next event: another account or an ended
- * session begin a new one, unless the command is change_user. -1 when out of memory. */
+/* Returns the index of the current session entry of `key`, with `seq` set for its next event. A new session begins
+ * after the end of the old one. Another account also begins one, unless the command is change_user. Returns -1 when out
+ * of memory. */
 int64_t qt_log_find_session(struct qt_log *, uint64_t key, uint32_t account, const char *command);
-/* How the session that `key` means now has its statements read: what it has set. */
+/* Returns the settings of the current session of `key`, which change how its statements are parsed. */
 struct qt_session_mode qt_log_find_mode(const struct qt_log *, uint64_t key, uint32_t account);
-/* The session of this entry had `text` executed. `outcome`: as of qt_session_mode_follow. */
+/* Applies an executed statement's settings to the session of this entry. `outcome`: as in qt_session_mode_follow. */
 void qt_log_follow_mode(struct qt_log *, int64_t entry, const struct qt_statement *, struct qt_span text, int outcome);
 
-/* Sessions of a log that were open before it. In the parsing thread. */
-/* Where the entry's session has begun with this event and was open before, as its server says: adds the rows of its
- * state before the event's, whose seq grows by them; `like` and `time` are the event's. NULL = it is not known, or
- * *code. */
+/* Sessions that were open before the log began. Called in the parsing thread. */
+/* Adds the rows of the state that a session had before the log began. Applies only to a session's first event, if the
+ * server reported the session. The rows precede the event: its `seq` increases by their number. `like` and `time` are
+ * those of the event. Returns NULL if the session is unknown, or with `*code` set on failure. */
 const struct qt_open_session *qt_log_add_carried(struct qt_log *, int64_t at, struct qt_event_row *like,
                                                  const struct qt_event_time *time, int *code);
 

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign lines begin with times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02,
- * 260304  9:15:02. Wrapped records are behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`,
- * `web-1  | 260304  9:15:02\t  8 Query\t`. */
+/* Lines of other programs begin with a time in one of these forms:
+ *
+ *   2026-03-04T09:15:02
+ *   2026-03-04  9:15:02
+ *   260304  9:15:02
+ *
+ * Wrapped records follow other text in their line:
+ *
+ *   web-1  | # Query_time: 0.1  Lock_time: 0
+ *   web-1  | 260304  9:15:02\t  8 Query\t */
 #include "reader/log_text.h"
 
 #include <string.h>
 
-/* Takes a text: 9 = a digit, _ = blanks or one T, 8 = one digit or two, all else = itself. */
+/* Matches a text against a form: 9 = a digit, 8 = one or two digits, _ = blanks or one T, any other character =
+ * itself. */
 static int fits(const char *p, const char *end, const char *form)
 {
     for (; *form != '\0'; form++) {
@@ -33,8 +41,11 @@ static int begins(const char *p, size_t len, const char *with)
     return len > strlen(with) && memcmp(p, with, strlen(with)) == 0;
 }
 
-/* Lines of an error log that begin without a date: each of log_sink_json, the second when a server has started, those
- * of Galera and of InnoDB before 5.7, and the first of a crash. */
+/* Recognizes lines of an error log that begin without a date:
+ * - all lines of log_sink_json
+ * - the second line of a server start
+ * - lines of Galera, and of InnoDB before 5.7
+ * - the first line of a crash */
 static int is_of_error_log(const char *p, size_t len)
 {
     if (*p == '{')
@@ -44,8 +55,8 @@ static int is_of_error_log(const char *p, size_t len)
     return begins(p, len, "WSREP: ") || begins(p, len, "InnoDB: ") || fits(p, p + len, "99:99:99 UTC - ");
 }
 
-/* Lines of a container's other programs: a date in brackets or with slashes, syslog's date, klog's (a letter and
- * four digits), and an object of JSON with a level and a time. None of them is SQL. */
+/* Recognizes lines of other programs in a container. They begin with a date in brackets or with slashes, a syslog date,
+ * or a klog date (a letter and four digits). JSON objects with a level and a time also count. None of them is SQL. */
 static int is_of_container(const char *p, size_t len)
 {
     static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
@@ -64,7 +75,7 @@ static int is_of_container(const char *p, size_t len)
 int qt_is_foreign_line(const char *p, size_t len)
 {
     const char *end = p + len;
-    if (len > 0 && *p == '=') { /* of `tail -F` */
+    if (len > 0 && *p == '=') { /* separator line of `tail -F` */
         end -= end[-1] == '\r';
         return end - p > 8 && memcmp(p, "==> ", 4) == 0 && memcmp(end - 4, " <==", 4) == 0;
     }
@@ -72,11 +83,11 @@ int qt_is_foreign_line(const char *p, size_t len)
            (len > 0 && (is_of_error_log(p, len) || is_of_container(p, len)));
 }
 
-/* How far a line's start may be from a mark in it, and a second mark from the first: a statement of one long line may
- * hold many. */
+/* Maximum distance in bytes of a mark from the start of its line, and of a second mark from the first. A statement of
+ * one long line may contain many marks. */
 enum { PREFIX_REACH = 400, MARK_REACH = 100 };
 
-/* The start of a line, or NULL where it is too far away. */
+/* Returns the start of the line, or NULL if it is too far away. */
 static const char *line_of(const char *p, const char *at)
 {
     const char *least = at - p > PREFIX_REACH ? at - PREFIX_REACH : p;
@@ -85,7 +96,8 @@ static const char *line_of(const char *p, const char *at)
     return at > p && at[-1] != '\n' ? NULL : at;
 }
 
-/* Does other text stand in front of a mark on its line, behind the first line of a text? Quotes are of SQL. */
+/* Returns whether the mark follows other text in its line, and the line is not the first one. Text with quotes or
+ * semicolons is SQL and does not count. */
 static int stands_behind(const char *p, const char *line, const char *mark)
 {
     if (line == NULL || line == p || line == mark)
@@ -121,7 +133,7 @@ enum qt_header_mark qt_header_mark_at(const char *p, const char *end, size_t *le
     return QT_MARK_NONE;
 }
 
-/* The first mark of a slow log's header in a line, or NULL. */
+/* Returns the first mark of a slow log header in a line, or NULL. */
 static const char *find_header_mark(const char *line, const char *end)
 {
     size_t len;
@@ -148,7 +160,8 @@ const char *qt_find_wrapped_header(const char *p, size_t len)
     return NULL;
 }
 
-/* Where the number of a connection and a time stand in front of a command's name: behind the time, else NULL. */
+/* Returns the end of a time that precedes a connection id and a command name. Returns NULL if they do not precede the
+ * name. */
 static const char *behind_time(const char *line, const char *at)
 {
     const char *number = at;
@@ -180,9 +193,9 @@ const char *qt_find_wrapped_row(const char *p, size_t len)
     return NULL;
 }
 
-/* Compares the names that logs write with those of the tape; without a copy. */
+/* Compares names in logs with those of the tape, without copying them. */
 
-uint64_t qt_hash_spans(struct qt_span a, struct qt_span b) /* FNV-1a: a few short texts, and only to tell them apart */
+uint64_t qt_hash_spans(struct qt_span a, struct qt_span b) /* FNV-1a: enough to distinguish a few short texts */
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < a.len; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as logs have them: the marks of a slow log's header, lines that other programs write into a log (an error log
- * on the same output, the names of files by `tail -F`), names of commands and accounts. */
+/* Recognizes texts in logs: marks of a slow log header, lines of other programs, names of commands and accounts. Other
+ * programs are, for example, an error log on the same output or `tail -F` with its file names. */
 #ifndef QT_LOG_TEXT_H
 #define QT_LOG_TEXT_H
 
@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-/* What begins a line of a slow log's header. */
+/* Marks at the beginning of a slow log header's lines. */
 enum qt_header_mark {
     QT_MARK_NONE,
     QT_MARK_TIME,
@@ -22,31 +22,31 @@ enum qt_header_mark {
 };
 #define QT_QUERY_TIME_MARK "# Query_time: "
 
-/* The mark at p; *len: its bytes, with the blank behind it. */
+/* Returns the mark at `p`. `*len` is its length in bytes, including the following blank. */
 enum qt_header_mark qt_header_mark_at(const char *p, const char *end, size_t *len);
 
-/* So much of a line tells whether it begins with a time. */
+/* Bytes of a line that show whether it begins with a time. */
 #define QT_TIME_BYTES 40
 
-/* Does a line begin with a time, or is it `==> PATH <==` or another line of an error log or of a container's other
- * programs? No SQL does so outside of literals and comments. `len`: of the whole line, or QT_TIME_BYTES of it at
- * least. */
+/* Returns whether a line comes from another program. It begins with a time, or is `==> PATH <==` or a line of an error
+ * log or of a container's program. SQL has no such lines outside of literals and comments. `len` is the length of the
+ * line, or at least QT_TIME_BYTES of it. */
 int qt_is_foreign_line(const char *p, size_t len);
 
-/* Where in a statement's text, behind its first line, the line of a slow log's header or of a general log's row begins
- * with something else: another program has wrapped the log from there on. NULL: nowhere. */
+/* Finds a wrapped log in a statement's text: a line after the first with other text before a log's record.
+ * qt_find_wrapped_header looks for slow log headers, qt_find_wrapped_row for general log rows. Both return the start of
+ * the line, or NULL. */
 const char *qt_find_wrapped_header(const char *p, size_t len);
 const char *qt_find_wrapped_row(const char *p, size_t len);
 
-/* Names that logs write: of commands, of accounts. */
+/* Names of commands and accounts in logs. */
 
 int qt_span_is(struct qt_span, const char *text);
-/* The tape's name of a command that a server's log writes as `Init DB`, `Close stmt`, ...; "other" where it has
- * none. */
+/* Returns the tape's name of a command that logs call `Init DB`, `Close stmt`, ..., or "other" for unknown names. */
 const char *qt_find_command(struct qt_span name);
-/* Replication, event scheduler, service accounts: not clients. */
+/* Returns whether the user is not a client: replication, event scheduler or a service account. */
 int qt_is_system_user(struct qt_span user);
-/* To tell accounts apart. */
+/* Hash that distinguishes accounts. */
 uint64_t qt_hash_spans(struct qt_span a, struct qt_span b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats: reference manual, "The Slow Query Log" and log_timestamps; MariaDB and MySQL up to 5.6 print %02d%02d%02d
+/* Formats: reference manual, "The Slow Query Log" and log_timestamps. MariaDB, and MySQL up to 5.6, print %02d%02d%02d
  * %2d:%02d:%02d. */
 #include "reader/log_time.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Howard Hinnant's algorithm (chrono-compatible low-level date algorithms). */
+/* Uses Howard Hinnant's algorithm (chrono-compatible low-level date algorithms). */
 int64_t qt_days_from_civil(int64_t year, int month, int day)
 {
     year -= month <= 2;
@@ -19,7 +19,7 @@ int64_t qt_days_from_civil(int64_t year, int month, int day)
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Two digits, or a space and one digit as old logs pad hours; -1 where it is neither. */
+/* Reads two digits, or a space and one digit, because old logs pad hours with a space. Returns -1 for other bytes. */
 static int two(const char *p)
 {
     if (!is_digit(p[1]) || !(is_digit(p[0]) || p[0] == ' '))
@@ -37,7 +37,7 @@ static struct qt_logtime parse_local(const char *p, size_t len)
 {
     struct qt_logtime out = {QT_LOGTIME_BAD, 0, 0};
     if (len >= 14 && p[5] != ' ' && p[6] == ' ' && p[8] == ':')
-        p--, len++; /* an hour of one digit without its padding, as some tools rewrite it: the blank before it serves */
+        p--, len++; /* unpadded hour, as some tools write it: the preceding blank replaces the padding */
     if (len < 15)
         return out;
     const char *date = p[6] == ' ' ? p : p + 1;
@@ -77,7 +77,7 @@ static struct qt_logtime parse_iso(const char *p, size_t len)
     int century = two(p), year = two(p + 2), month = two(p + 5), day = two(p + 8);
     int hour = two(p + 11), minute = two(p + 14), second = two(p + 17);
     if (century < 19 || century > 21 || year < 0 || !plausible(month, day, hour, minute, second))
-        return out; /* nanoseconds since 1970 end in 2262 */
+        return out; /* 64-bit nanoseconds since 1970 end in 2262 */
     int64_t ns = (qt_days_from_civil(century * 100 + year, month, day) * 86400 + hour * 3600 + minute * 60 + second) *
                  QT_SECOND;
     size_t at = 19, used = 0;
@@ -110,13 +110,14 @@ struct qt_logtime qt_logtime_parse(const char *text, size_t len)
     return parse_local(text, len);
 }
 
-/* At the end of daylight saving time a local time comes twice, at its beginning an hour is missing. A zone with its
- * offsets resolves that; without one a jump is a problem, unless it is too small to matter. */
+/* Local times are ambiguous twice a year. When daylight saving time ends, an hour occurs twice. When it begins, an
+ * hour is missing. A zone with offsets resolves this. Without a zone, a jump is reported, unless it is too small to
+ * matter. */
 
 #define HOUR (3600 * QT_SECOND)
-#define BACK (5 * QT_SECOND)      /* the order of completion is not exact to the second */
-#define HARMLESS (60 * QT_SECOND) /* a clock that is set back by less squeezes few events */
-#define NEAR (120 * QT_SECOND)    /* silence beside a missing hour */
+#define BACK (5 * QT_SECOND)      /* smaller steps back are normal: completion order is not exact to the second */
+#define HARMLESS (60 * QT_SECOND) /* clocks set back by less compress only a few events */
+#define NEAR (120 * QT_SECOND)    /* allowed silence in addition to a missing hour */
 #define LAST_NIGHT_HOUR 3         /* zones change their offset between 0:00 and 4:00 */
 
 int qt_local_clock_init(struct qt_local_clock *c, const struct qt_log_options *options)
@@ -149,7 +150,7 @@ static int64_t zone_utc(struct qt_local_clock *c, int64_t local_ns)
         int64_t utc = local_ns - c->zone_offset_ns[i];
         if (utc < c->zone_from_ns[i])
             break;
-        before = utc; /* of a local time that the zone leaves out, it stays */
+        before = utc; /* result for a local time that does not exist in the zone */
         if (i + 1 < c->n_zone && utc >= c->zone_from_ns[i + 1])
             continue;
         if (found == INT64_MIN || found < c->utc_ns - BACK)
@@ -165,7 +166,7 @@ void qt_local_clock_set(struct qt_local_clock *c, int64_t local_ns, struct qt_ev
     c->utc_ns = m->when_ns;
 }
 
-/* Between the two is an hour of the clock that daylight saving time may have taken out, and little more. */
+/* Returns whether the step `ahead` contains an hour that daylight saving time may have skipped, and little more. */
 static int is_missing_hour(const struct qt_local_clock *c, int64_t before, int64_t ahead)
 {
     int64_t local = before + (c->has_timezone ? c->timezone_ns : 0), begin = (local / HOUR + 1) * HOUR;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An array in the order of thread ids: a log's sessions are found by that, a connection in packets by its client. */
+/* A sorted array by thread id. Log readers find a session by its thread id, and the packet reader finds it by client
+ * address. */
 #include "reader/open_sessions.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ struct qt_open_sessions {
     struct qt_open_session *session;
     size_t n, room;
     struct qt_keywords keywords;
-    struct qt_normalizer *normalizer; /* of carried rows: a reader's own holds the event at hand */
+    struct qt_normalizer *normalizer; /* separate, because the reader's normalizer holds the current event */
 };
 
 struct qt_open_sessions *qt_open_sessions_new(void)
@@ -159,7 +160,7 @@ struct qt_open_session *qt_open_sessions_find_client(struct qt_open_sessions *s,
             continue;
         if (one->host.p != NULL && (one->host.len != host.len || memcmp(one->host.p, host.p, host.len) != 0))
             continue;
-        if (found != NULL) /* two clients of one port, and no address to tell them apart */
+        if (found != NULL) /* two clients have this port, and their addresses are unknown */
             return NULL;
         found = one;
     }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   parser: add -> items (at most QT_PROBLEMS_KEPT of a kind) -> take: a stream of rows, from another thread
- */
+/* parser: qt_problems_add -> items (at most QT_PROBLEMS_KEPT of a kind) -> qt_problems_take: rows for another thread */
 #include "reader/problems.h"
 
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include "base/arrow_stream.h"
 #include "querytape_columns.h"
 
-#define SHOWN 80u /* bytes of input shown in a problem */
+#define SHOWN 80u /* bytes of input shown per problem */
 
 static const struct qt_column_spec columns[QT_PROBLEMS_COLUMNS] = QT_PROBLEMS_SPECS;
 
@@ -66,12 +64,12 @@ static struct qt_problem *next_item(struct qt_problems *p)
     return &p->items[p->n];
 }
 
-/* How many of this kind there were before this one. */
+/* Counts a problem. Returns the number of earlier problems of this kind. */
 static uint64_t count(struct qt_problems *p, const char *kind)
 {
     int i = 0;
     while (i < QT_PROBLEM_KINDS - 1 && p->kinds[i].kind != NULL && strcmp(p->kinds[i].kind, kind) != 0)
-        i++; /* more kinds than there are places share the last one */
+        i++; /* surplus kinds share the last counter */
     p->kinds[i].kind = kind;
     p->total++;
     return p->kinds[i].n++;

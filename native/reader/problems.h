@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps what a parser did not understand, with its place: of each kind up to a limit, beyond which it says that there
- * are more. So what is certainly lost is told, however much else was found before it. */
+/* Stores the unparsed input of a parser with its position. At most QT_PROBLEMS_KEPT problems of each kind are kept, and
+ * an extra problem reports that there were more. A frequent kind therefore does not hide the others. */
 #ifndef QT_PROBLEMS_H
 #define QT_PROBLEMS_H
 
@@ -10,17 +10,17 @@
 #include "base/bytes.h"
 #include "querytape.h"
 
-#define QT_PROBLEMS_KEPT 10000 /* of one kind */
+#define QT_PROBLEMS_KEPT 10000 /* maximum number per kind */
 #define QT_PROBLEM_KINDS 64
 
 struct qt_problem {
     int64_t file, line, offset;
-    const char *kind; /* a constant text */
+    const char *kind; /* a constant string */
     char *detail;
 };
 
 struct qt_problems {
-    pthread_mutex_t lock; /* the parser adds while another thread takes */
+    pthread_mutex_t lock; /* the parser adds problems while another thread takes them */
     struct qt_problem *items;
     size_t n, room;
     struct {
@@ -32,13 +32,15 @@ struct qt_problems {
 
 int qt_problems_init(struct qt_problems *);
 void qt_problems_free(struct qt_problems *);
-/* What may be shown of something that is not understood, a part of a statement perhaps: without secrets where it tells
- * of one, else as far as its first quote. It lasts until the normalizer is used again. */
+/* Returns the printable part of unparsed input that may contain a statement. If it contains secrets, the redacted text
+ * is returned. Otherwise the text ends before its first quote. The result is valid until the next use of the
+ * normalizer. */
 struct qt_span qt_problem_excerpt(struct qt_normalizer *, struct qt_span);
-/* `found` (found_len bytes of input) is shown cut and with control bytes replaced. Out of memory: only counted. */
+/* Adds a problem. `found` (found_len bytes of input) is shown truncated and without control bytes. When out of memory,
+ * the problem is only counted. */
 void qt_problems_add(struct qt_problems *, int64_t file, int64_t line, int64_t offset, const char *kind,
                      const char *message, const char *found, size_t found_len);
-/* A stream of what was kept since the last call: file, line, offset, kind, detail. */
+/* Returns the problems kept since the last call as a stream: file, line, offset, kind, detail. */
 int qt_problems_take(struct qt_problems *, struct ArrowArrayStream *out, struct qt_error *);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   caller (DuckDB)                      the reader's thread
- *   next_batch: wants one  ── wanted ──► read_batch, sort, finish
- *   takes it, wants the next ◄─ ready ──
+/* Two threads share a reader:
  *
- * One batch is one part, and one is parsed ahead: while the caller writes a part, the next is read.
- */
+ *   caller (DuckDB)                      the reader's thread
+ *   next_batch: requests one ─ wanted ──► read_batch, sort, finish
+ *   takes it, requests next  ◄─ ready ──
+ *
+ * Each batch is one part. One part is parsed ahead: while the caller writes a part, the thread parses the next one. */
 #include "reader/reader.h"
 
 #include <stdlib.h>
@@ -67,13 +67,13 @@ void qt_reader_set_open_sessions(struct qt_reader *r, struct qt_open_sessions *o
     r->open = open;
 }
 
-/* One batch, from the input to Arrow. Without a row: out->release is NULL. */
+/* Makes one batch, from the input to Arrow. If the input has no more events, `out->release` is NULL. */
 static int make_batch(struct qt_reader *r, struct ArrowArray *out, struct qt_error *error)
 {
     *out = (struct ArrowArray){.release = NULL};
-    /* A kind with a stop of its own ends by itself, when what it has already is told. */
+    /* A source with its own `stop` function ends by itself, after its pending input is processed. */
     int code = atomic_load(&r->stopped) && r->kind->stop == NULL ? QT_OK : r->kind->read_batch(r, error);
-    if (code == QT_EAGAIN) /* it is due before it is full */
+    if (code == QT_EAGAIN) /* the batch is due before it is full */
         code = QT_OK;
     if (code != QT_OK || r->batch.rows == 0)
         return code;
@@ -157,7 +157,7 @@ int qt_reader_part(struct qt_reader *r, uint64_t max_rows, uint64_t max_bytes, s
                    struct qt_error *error)
 {
     struct qt_stream_source source = {qt_event_columns, qt_event_n_columns, next_batch, NULL, r};
-    if (!r->has_thread) { /* the thread reads them without a lock: they hold from the first part on */
+    if (!r->has_thread) { /* the thread reads them without a lock, so only the first part may set them */
         r->part_rows = max_rows;
         r->part_bytes = max_bytes;
     }
@@ -233,7 +233,7 @@ void qt_reader_close(struct qt_reader *r)
     r->kind->close(r);
 }
 
-/* Each is read as any statement is: classified, redacted, never believed. */
+/* The added statements are classified and redacted like all other statements. */
 
 int qt_carried_rows_add(struct qt_reader *r, const struct qt_open_session *open, int prepared,
                         struct qt_event_row *like, const struct qt_event_time *time)

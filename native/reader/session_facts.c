@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   parser: add -> columns -> take: a stream of rows, from another thread. A session may have several facts.
- */
+/* parser: qt_session_facts_add -> columns -> qt_session_facts_take: rows for another thread. A session may have several
+ * rows. */
 #include "reader/session_facts.h"
 
 #include <string.h>

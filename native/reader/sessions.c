@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dense array of entries behind an open-addressed table of indexes: 48 to 64 bytes for each thread id seen. */
+/* A dense array of entries and an open-addressed hash table of their indexes. Each thread id takes 48 to 64 bytes. */
 #include "reader/sessions.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define FIRST_ROOM 256u
 
-static uint64_t mix(uint64_t x) /* the finaliser of MurmurHash3 */
+static uint64_t mix(uint64_t x) /* finalizer of MurmurHash3 */
 {
     x ^= x >> 33;
     x *= UINT64_C(0xff51afd7ed558ccd);
@@ -103,7 +103,7 @@ int64_t qt_sessions_find(struct qt_sessions *s, uint64_t key, uint64_t now)
 void qt_sessions_begin(struct qt_sessions *s, struct qt_session_entry *entry)
 {
     entry->session = s->next_session++;
-    entry->seq = 0; /* prev_end_ns stays: one thread id is one thread, whoever uses it */
+    entry->seq = 0; /* `prev_end_ns` is kept, because a thread id runs one statement at a time in any session */
     entry->own_timestamp = 0;
     entry->mode = (struct qt_session_mode){0};
     entry->ended = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the session that a log's thread id means now. The parsing thread calls them all; qt_sessions_free frees the
- * table. */
+/* Finds the current session of a log's thread id. The parsing thread calls these functions, except qt_sessions_free,
+ * which frees the table. */
 #ifndef QT_SESSIONS_H
 #define QT_SESSIONS_H
 
@@ -9,42 +9,43 @@
 
 #include "querytape.h"
 
-/* One thread id's present session. Entries move when the table grows: keep indexes, not pointers. */
+/* The current session of one thread id. Entries move when the table grows, so store indexes instead of pointers. */
 struct qt_session_entry {
-    uint64_t key;          /* thread id, or a hash where the log has none */
-    int64_t session;       /* id on the tape */
-    int64_t seq;           /* of its last event */
-    int64_t prev_end_ns;   /* end of its last event as assigned on the tape; INT64_MIN before the first */
-    uint64_t last_use;     /* number of the event that used it last */
-    uint32_t account;      /* hash of user and host, to see another client behind the same id */
-    int32_t row;           /* row of its last (or next) event in the batch whose times are assigned, -1 = none */
-    uint8_t own_timestamp; /* it has set its own `timestamp` */
+    uint64_t key;          /* thread id, or a hash if the log has none */
+    int64_t session;       /* session id on the tape; 0 = no session yet */
+    int64_t seq;           /* sequence number of its last event */
+    int64_t prev_end_ns;   /* end of its last event as assigned on the tape; INT64_MIN = no event yet */
+    uint64_t last_use;     /* number of the last event that used it */
+    uint32_t account;      /* hash of user and host, to detect another client with the same thread id */
+    int32_t row;           /* row of its last (or next) event while times are assigned to a batch; -1 = none */
+    uint8_t own_timestamp; /* the session has set its own `timestamp` */
     struct qt_session_mode mode;
-    uint8_t ended; /* Quit was seen: the next use of the id is another session */
+    uint8_t ended; /* quit was logged: the next use of the thread id is a new session */
 };
 
 struct qt_sessions {
     struct qt_session_entry *entries;
-    uint32_t *slots; /* entry index + 1, 0 = free; a power of two of them */
+    uint32_t *slots; /* entry index + 1, 0 = free; the number of slots is a power of two */
     uint32_t n_entries, room;
     uint32_t n_slots;
-    uint32_t limit; /* entries kept at most; the longest unused half is forgotten beyond it */
+    uint32_t limit; /* maximum number of entries; beyond it, the longest unused half is forgotten */
     int64_t next_session;
     uint64_t forgotten;
 };
 
-int qt_sessions_init(struct qt_sessions *, uint32_t limit); /* 0, or -1 when out of memory */
+int qt_sessions_init(struct qt_sessions *, uint32_t limit); /* returns 0, or -1 when out of memory */
 void qt_sessions_free(struct qt_sessions *);
-/* Index of the entry of `key` (made where there is none, with session 0), or -1 when out of memory. */
+/* Returns the index of the entry of `key`, or -1 when out of memory. A new entry has session 0. */
 int64_t qt_sessions_find(struct qt_sessions *, uint64_t key, uint64_t now);
-/* The entry of `key`, or NULL; holds until the next call. */
+/* Returns the entry of `key`, or NULL. The entry is valid until the next call. */
 const struct qt_session_entry *qt_sessions_look_up(const struct qt_sessions *, uint64_t key);
-/* Makes the entry mean a new session. */
+/* Begins a new session in this entry. */
 void qt_sessions_begin(struct qt_sessions *, struct qt_session_entry *);
-/* A restarted server numbers its threads from 1 again: forget all that were last used before event `since`. Not while a
- * batch is open. */
+/* Forgets all entries that were last used before event `since`, because a restarted server numbers its threads from 1
+ * again. Must not be called while a batch is open. */
 void qt_sessions_restart(struct qt_sessions *, uint64_t since);
-/* Forgets the longest unused half where the limit is reached. Moves entries: not while a batch is open. */
+/* If the limit is reached, forgets the longest unused half of the entries. Entries move, so this must not be called
+ * while a batch is open. */
 int qt_sessions_trim(struct qt_sessions *);
 
 #endif

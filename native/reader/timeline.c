@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Logs of whole seconds say in which second an event ended, and its duration to the microsecond. The events of a second
- * are spread over it so that
- *   - they end in the log's order, which is the order of completion, and no two at the same moment,
- *   - none begins before the previous one of its session has ended.
- * `latest` (found backwards) is the latest end that still leaves room for what follows; forwards each event then gets
- * its even share of the second, moved between those bounds. Where no place satisfies them (server logs can be wrong)
- * the start stays behind the previous end and the duration is cut and flagged.
+/* Some logs give the end of an event in whole seconds, but its duration in microseconds. The events of one second are
+ * spread over the second so that
+ *   - they end at different times, in the log's order, which is the order of completion,
+ *   - none begins before the previous event of its session has ended.
  *
- * Some seconds are not the clock's: a session that ran SET timestamp stamps its events with that (MariaDB prints even
- * `# Time` from it). Such an event is known by its session's own SET, or by the next session being back at the old
- * time; it gets its neighbours' second.
- */
+ * Two passes do this. The backward pass finds `latest_ns`, the latest end that leaves room for the later events. The
+ * forward pass places the events evenly in the second, within these limits. Wrong server logs may leave no valid place.
+ * The event then starts at the previous end, and its duration is cut and flagged.
+ *
+ * Some times are not from the server's clock. A session that ran SET timestamp stamps its events with that time, and
+ * MariaDB even prints it in `# Time`. Such an event is recognized by the SET in its session, or because the next
+ * session is back at the old time. It gets the second of its neighbours. */
 #include "reader/timeline.h"
 
 #include "base/clock.h"
 #include "querytape.h"
 
-#define BACK_SLACK (5 * QT_SECOND)   /* completion order is not exact to the second */
-#define AHEAD_SLACK (60 * QT_SECOND) /* a longer silence needs no witness, only no contradiction */
-#define JITTER (5 * INT64_C(1000))   /* microsecond stamps are rounded: less than this is no overlap */
+#define BACK_SLACK (5 * QT_SECOND)   /* smaller steps back are normal: completion order is not exact to the second */
+#define AHEAD_SLACK (60 * QT_SECOND) /* a longer step forward is accepted unless another session contradicts it */
+#define JITTER (5 * INT64_C(1000))   /* overlaps below this come from rounded microseconds */
 
 void qt_timeline_init(struct qt_timeline *t)
 {
@@ -27,13 +26,13 @@ void qt_timeline_init(struct qt_timeline *t)
     t->last_end_ns = INT64_MIN;
 }
 
-/* The last answer of next_witness: rows of one session that follow each other share it, so the pass stays linear. */
+/* Cache of next_witness. Consecutive rows of one session share its result, so the pass takes linear time. */
 struct witness {
     uint32_t entry;
-    size_t at; /* 0 = none yet */
+    size_t at; /* index of the witness; 0 = none yet */
 };
 
-/* Index of the next event of another session that has not set its own timestamp; n where there is none. */
+/* Returns the index of the next event of another session that has not set its own timestamp, or n. */
 static size_t next_witness(const struct qt_event_time *events, size_t n, size_t i, struct witness *known)
 {
     size_t at = known->entry == events[i].entry && known->at > i ? known->at : i + 1;
@@ -45,7 +44,7 @@ static size_t next_witness(const struct qt_event_time *events, size_t n, size_t 
     return at;
 }
 
-/* Did the clock jump here? Not where other sessions show that it did not. */
+/* Returns whether the server's clock may have jumped here. Other sessions may show that it did not. */
 static int is_ambiguous(const struct qt_event_time *events, size_t n, size_t i, int is_outlier, struct witness *known)
 {
     if (!events[i].is_local || events[i].untrusted_clock)
@@ -62,7 +61,7 @@ static int is_outlier(const struct qt_event_time *events, size_t n, size_t i, in
         return 1;
     size_t witness = next_witness(events, n, i, known);
     if (witness == n)
-        return ahead < 0; /* no other session to ask: time does not run backwards, but silence is possible */
+        return ahead < 0; /* no other session to compare with: time cannot go back, but a long silence is possible */
     int64_t theirs = events[witness].when_ns;
     return ahead < 0 ? theirs >= clock - BACK_SLACK : theirs < events[i].when_ns - BACK_SLACK;
 }
@@ -84,7 +83,7 @@ static void believe_seconds(struct qt_timeline *t, struct qt_event_time *events,
             events[i].when_ns = t->clock_ns;
             events[i].flags |= QT_F_CLOCK_GUESSED;
         } else if (events[i].when_ns < t->clock_ns && t->clock_ns - events[i].when_ns <= BACK_SLACK) {
-            events[i].when_ns = t->clock_ns; /* completion order is kept */
+            events[i].when_ns = t->clock_ns; /* keep the order of completion */
         }
         t->clock_ns = events[i].when_ns;
     }
@@ -142,7 +141,7 @@ static void place_exact(struct qt_session_entry *e, struct qt_event_time *event,
     int64_t overlap = e->prev_end_ns == INT64_MIN ? 0 : e->prev_end_ns - start;
     if (overlap > JITTER && event->stamp_kind == QT_STAMP_START && previous != NULL && previous->start_ns <= start) {
         previous->duration_ns = start -
-                                previous->start_ns; /* the start was seen: the one before cannot have lasted so long */
+                                previous->start_ns; /* this start is exact, so the previous event ended before it */
         previous->flags |= QT_F_DURATION_CUT;
     } else if (overlap > 0) {
         start = e->prev_end_ns;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   files -> input.c -> buffer -> slowlog_grammar.c -> one event
+/* files -> input.c -> buffer -> slowlog_grammar.c -> one event
  *                                                        |-> normalize.c: digest, class, redaction
  *                                                        |-> sessions.c: session and seq of its thread id
  *                                                        v
  *                                              columns of one batch + event_times --timeline.c--> start_ns --> Arrow
  *
- * A batch closes at a change of second (whole-second logs get their start times second by second) and before a server
- * restart, so the event that would belong to the next batch is not consumed: it is read again then. Memory: the buffer
- * (the largest event, 512 KiB at least), the batches that reader.c holds, and sessions.c's entries.
- */
+ * A batch closes when the second changes, because logs with whole seconds get their start times second by second. A
+ * batch also closes before a server restart. The reader then reads the event again for the next batch.
+ *
+ * Memory use: the buffer (the largest event, at least 512 KiB), the batches in reader.c and the entries in
+ * sessions.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ struct reading {
     struct qt_span banner;
     size_t used;
     int has_statement;
-    int cut;                /* it is larger than an event may be */
-    struct qt_span wrapped; /* records behind other text that follow its body */
+    int cut;                /* the event exceeds the size limit */
+    struct qt_span wrapped; /* following records that begin after other text on a line */
 };
 
 static void problem(struct qt_slowlog *s, const char *kind, const char *message, struct qt_span found)
@@ -52,7 +52,7 @@ static int is_flush(const struct reading *r, const char *command)
     return (r->has_statement && r->statement.danger == QT_DANGER_FLUSH) || strcmp(command, "refresh") == 0;
 }
 
-/* ---- one event into the batch ---- */
+/* ---- add one event to the batch ---- */
 
 static struct qt_span schema_of(struct qt_slowlog *s, const struct qt_slow_event *e)
 {
@@ -64,7 +64,7 @@ static struct qt_span schema_of(struct qt_slowlog *s, const struct qt_slow_event
     return s->has_use ? (struct qt_span){s->use.p, s->use.len} : none;
 }
 
-/* Keeps what the next events need to know; -1 when out of memory. */
+/* Keeps the time, schema and sampling rate for the next events. Returns -1 when out of memory. */
 static int carry(struct qt_slowlog *s, const struct reading *r)
 {
     const struct qt_slow_event *e = &r->event;
@@ -91,7 +91,7 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
     const struct qt_slow_event *e = &r->event;
     struct qt_span line = first_line(s, r->used);
     struct qt_span body = e->body;
-    if (r->has_statement && r->statement.redacted != NULL) /* a problem shows no password either */
+    if (r->has_statement && r->statement.redacted != NULL) /* problem messages must not show passwords */
         body = (struct qt_span){r->statement.redacted, r->statement.redacted_len};
     if (e->time_text.p != NULL && e->time.kind == QT_LOGTIME_BAD)
         problem(s, "bad_time", "expected a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
@@ -131,7 +131,7 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
         entry->own_timestamp = 0;
 }
 
-/* The server was started again where a header told so and this event confirms it; 0 where the batch must end first. */
+/* Handles a restart that a header announced and this event confirms. Returns 0 if the batch must end first. */
 static int take_restart(struct qt_slowlog *s, enum qt_slow_restart restart)
 {
     if (restart == QT_SLOW_UNDECIDED)
@@ -146,7 +146,7 @@ static int take_restart(struct qt_slowlog *s, enum qt_slow_restart restart)
     return 1;
 }
 
-/* The row of an event, but for its command, statement and times. */
+/* Makes the row of an event, without its command, statement and times. */
 static struct qt_event_row row_of(struct qt_slowlog *s, const struct qt_slow_event *e,
                                   const struct qt_session_entry *entry)
 {
@@ -195,7 +195,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     add_flags(r, entry, &m);
     struct qt_event_row row = row_of(s, e, entry);
     row.command = command;
-    if (e->is_admin && strcmp(command, "fetch") != 0) /* the server prints those of the statement before */
+    if (e->is_admin && strcmp(command, "fetch") != 0) /* the server repeats the counts of the previous statement */
         row.rows_sent = row.rows_examined = row.rows_affected = -1;
     row.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT;
     int code = QT_OK;
@@ -207,7 +207,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     qt_log_note_jump(&s->log, &m);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
         goto no_memory;
-    if (r->has_statement) /* others of the session may not have been slow enough for the log */
+    if (r->has_statement) /* other statements of the session may have been too fast for the log */
         qt_log_follow_mode(&s->log, at, &r->statement, e->body, e->errno_ > 0 ? -1 : 0);
     say_problems(s, r);
     qt_log_add_wrapped(&s->log, r->wrapped);
@@ -223,7 +223,7 @@ no_memory:
     return FAILED;
 }
 
-/* ---- the input, event by event ---- */
+/* ---- read the input, event by event ---- */
 
 static void server_header(struct qt_slowlog *s, struct qt_span banner)
 {
@@ -234,7 +234,7 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
         if (memcmp(banner.p + i, mark, sizeof mark - 1) == 0) {
             const char *version = banner.p + i + sizeof mark - 1;
             size_t len = banner.len - i - (sizeof mark - 1);
-            const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
+            const char *tail = len > 15 ? version + len - 15 : version; /* text after the version: `. started with:` */
             len = len > 15 && tail[0] == '.' ? len - 15 : len;
             len = len < sizeof s->log.reader.server_version ? len : sizeof s->log.reader.server_version - 1;
             struct qt_span found = {version, len};
@@ -250,7 +250,7 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
     s->use.len = 0;
 }
 
-/* What is at `begin`, as far as it was read. */
+/* Parses the item at `begin` from the bytes read so far. */
 static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, enum qt_slow_quotes quotes, int full)
 {
     const char *p = s->log.buffer + s->log.begin;
@@ -259,15 +259,15 @@ static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, e
     if (have > 0)
         what = qt_slow_parse(p, have, s->log.at_end, s->header_known, quotes, &r->event, &r->banner, &r->used);
     r->cut = full && what == QT_SLOW_MORE;
-    if (r->cut) /* then the buffer's end is taken for the event's */
+    if (r->cut) /* treat the end of the buffer as the end of the event */
         what = qt_slow_parse(p, have, 1, s->header_known, quotes, &r->event, &r->banner, &r->used);
     r->cut &= what == QT_SLOW_EVENT && r->used == have;
     r->event.truncated |= r->cut;
     return what;
 }
 
-/* Normalizes the body of an event whose end is at `used`; `first_end`: where it might have ended at first, or 0.
- * Returns EVENT where that is its end, GARBAGE where a quote is open there, MORE where more input would tell. */
+/* Normalizes the body of an event that ends at `used`. `first_end` is the first possible end, or 0. Returns EVENT if
+ * the end is right, GARBAGE if a quote is open there, MORE if more input is needed. */
 static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, size_t first_end, int full,
                                      struct qt_error *error, int *code)
 {
@@ -284,7 +284,7 @@ static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, si
     return e->unbalanced || first_end > 0 ? QT_SLOW_EVENT : QT_SLOW_GARBAGE;
 }
 
-/* Ends a body where a wrapped log begins in it. */
+/* Ends a body before a wrapped log record inside it. */
 static enum qt_slow_result without_wrapped(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
     struct qt_slow_event *e = &r->event;
@@ -302,7 +302,7 @@ static enum qt_slow_result without_wrapped(struct qt_slowlog *s, struct reading 
     return *code ? QT_SLOW_MORE : QT_SLOW_EVENT;
 }
 
-/* A quote never closes: the event ends where it might at first. */
+/* Handles a quote that never closes: ends the event at its first possible end. */
 static enum qt_slow_result end_at_first(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
     enum qt_slow_result what = parse_item(s, r, QT_QUOTES_BROKEN, 0);
@@ -312,10 +312,10 @@ static enum qt_slow_result end_at_first(struct qt_slowlog *s, struct reading *r,
     return *code ? QT_SLOW_MORE : what;
 }
 
-/* Parses what is at `begin`, reading on where it must. */
+/* Parses the item at `begin`. Reads more input if needed. */
 static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
-    size_t first_end = 0; /* where a body with an open quote might have ended */
+    size_t first_end = 0; /* first possible end of a body with an open quote */
     for (;;) {
         size_t have = s->log.end - s->log.begin;
         int full = qt_log_is_full(&s->log);
@@ -359,14 +359,14 @@ static int next_file(struct qt_slowlog *s, struct qt_error *error)
     int more = qt_log_next_file(&s->log, error);
     if (more > 0)
         s->header_known = s->skipping = 0;
-    if (more > 0 && !s->log.was_truncated) { /* else the server goes on as if nothing had been */
+    if (more > 0 && !s->log.was_truncated) { /* after a truncation the same server continues its log */
         s->use.len = 0;
         s->has_use = 0;
     }
     return more;
 }
 
-/* Reads events into the batch until it is full or nothing is left. */
+/* Reads events into the batch until the batch is full or the input ends. */
 static int read_events(struct qt_slowlog *s, struct qt_error *error)
 {
     struct reading r;
@@ -395,7 +395,8 @@ static int read_events(struct qt_slowlog *s, struct qt_error *error)
         } else {
             server_header(s, r.banner);
         }
-        /* what was cut off was told; a file of something else is told once; blank lines are a part of what is around */
+        /* A truncated event is already reported. A file of another kind is reported once. Blank lines belong to their
+         * surroundings. */
         int is_blank = what == QT_SLOW_SKIP && r.banner.p == NULL;
         s->skipping = what == QT_SLOW_GARBAGE || r.cut || (s->skipping && (is_blank || s->log.file_events == 0));
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
@@ -404,7 +405,7 @@ static int read_events(struct qt_slowlog *s, struct qt_error *error)
     return QT_OK;
 }
 
-/* Finds the time of the first event that has one; nothing else may be read from the log then. */
+/* Finds the time of the first event with a time. Afterwards the log must not be read further. */
 static int peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *error)
 {
     struct reading r;
@@ -429,7 +430,7 @@ static int peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *err
     return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time", s->log.inputs.paths[0]);
 }
 
-/* ---- the reader's life ---- */
+/* ---- open and close the reader ---- */
 
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Nothing carries a length. A server writes a body, then ";\n", so a body ends at ";\n" in front of a bound
- * (slowlog_lines.h). Where that is inside an open literal, the literal's end decides (ambiguous); where the literal
- * never ends, the first such place does (unbalanced).
+/* The slow log has no length fields. A server writes a body and then ";\n". So a body ends at a ";\n" before a bound,
+ * such as a header (slowlog_lines.h).
  *
- * A bound that comes behind another line: outside of literals it ends the event all the same. Either the server did not
- * write its end (truncated), or another program wrote lines behind it: then the first ";\n" outside of literals is the
- * body's end, and what follows is left to be reported. Only a statement that holds others has such a place inside.
- */
+ * If this ";\n" is inside an open literal, the body ends after the literal (ambiguous). If the literal never closes,
+ * the first such ";\n" is the end (unbalanced).
+ *
+ * A bound may also follow a line without a semicolon. Outside literals the bound still ends the event. Either the
+ * server did not write the end (truncated), or another program added lines.
+ *
+ * In the second case the body ends at the first ";\n" outside literals, and the added lines are reported. Only
+ * statements that contain other statements have a ";\n" inside. */
 #include "slowlog/slowlog_body.h"
 
 #include <strings.h>
 
 #include "slowlog/slowlog_lines.h"
 
-#define LITERAL_REACH (256 << 10) /* how far a literal that swallows headers is followed */
+#define LITERAL_REACH (256 << 10) /* how far to follow an open literal past headers */
 
-/* A body, and how far its literals and comments were followed. */
+/* A body, and the state of its literals and comments so far. */
 struct body {
     const char *p, *end;
     const char *followed;
-    const char *semicolon; /* the first one at a line's end that is outside of them; NULL = none so far */
-    int state;             /* at `followed`: 0 outside, else the byte that opened what is open */
+    const char *semicolon; /* first semicolon at a line's end outside literals and comments; NULL: none so far */
+    int state;             /* at `followed`: 0 outside, else the byte that opened the literal or comment */
 };
 
-/* Where a body may end: behind its last byte, and behind the newline of its last line. */
+/* A possible end of a body: the position after its last byte, and the position after its last line. */
 struct place {
     const char *body, *behind;
 };
 
-/* Follows literals and comments over a text given in pieces of whole lines. state: as a body's. */
+/* Tracks literals and comments in a text that arrives in pieces of whole lines. `state` is as in struct body. */
 static int quote_state(int state, const char *p, const char *end)
 {
     while (p < end) {
@@ -47,13 +49,13 @@ static int quote_state(int state, const char *p, const char *end)
         } else if (c == '\\' && state != '`') {
             p += p < end;
         } else if (c == state) {
-            state = 0; /* a doubled quote opens again at once: the same in the end */
+            state = 0; /* a doubled quote opens again at once, so the state is right */
         }
     }
     return state;
 }
 
-/* Follows literals and comments up to `to`, a line's start or the end. */
+/* Tracks literals and comments up to `to`, which is the start of a line or the end. */
 static void follow(struct body *b, const char *to)
 {
     while (b->followed < to) {
@@ -63,7 +65,7 @@ static void follow(struct body *b, const char *to)
             b->state = quote_state(b->state, b->followed, last);
         if (b->semicolon == NULL && newline != NULL && b->state == 0 && last > b->p && last[-1] == ';')
             b->semicolon = last - 1;
-        b->state = b->state == '#' ? 0 : b->state; /* a comment to the line's end */
+        b->state = b->state == '#' ? 0 : b->state; /* this comment ends at the line's end */
         b->followed = newline != NULL ? newline + 1 : to;
     }
 }
@@ -77,7 +79,7 @@ static int has_word(const char *p, const char *end, const char *word)
     return 0;
 }
 
-/* May the statement hold others, which end with a semicolon at the end of a line? */
+/* Returns 1 if the statement may contain inner statements that end with a semicolon at a line's end. */
 static int may_hold_statements(const char *p, const char *end)
 {
     static const char *const objects[] = {"procedure", "function", "trigger", "event", "package"};
@@ -97,7 +99,7 @@ static int may_hold_statements(const char *p, const char *end)
     return 0;
 }
 
-/* The end of a body whose last line, up to `last`, does not close it. */
+/* Returns the end of a body whose last line, up to `last`, has no semicolon. */
 static struct place end_unclosed(const struct body *b, const char *last, const char *behind)
 {
     if (b->semicolon == NULL || may_hold_statements(b->p, b->semicolon))
@@ -114,23 +116,23 @@ static const char *take(const struct body *b, const struct place *place, struct 
     return place->behind;
 }
 
-/* May something begin at a line's start that ends a body which no semicolon closed? */
+/* Returns 1 if the line at `at` may be a bound that ends a body without a semicolon. */
 static int may_be_bound(const struct body *b, const char *before, const char *at)
 {
     if (at >= b->end)
         return 0;
-    if (*at == '#') /* the line before has been looked at where it begins a header, with the lines behind it */
+    if (*at == '#') /* the other lines of a header were checked with its first line */
         return !qt_slow_begins_header(before, at);
     return *at == '/' || *at == 'm' || *at == 'b' || *at == '=' || *at == '1' || *at == '2';
 }
 
-/* Was a literal followed far enough, behind the first place in it where the body may end? */
+/* Returns 1 if a literal was followed far enough after the first possible end inside it. */
 static int reached(const struct place *first, const char *at, enum qt_slow_quotes quotes)
 {
     return quotes == QT_QUOTES_FOLLOWED && first->behind != NULL && at - first->behind > LITERAL_REACH;
 }
 
-/* The input ended, and no bound the body. `first`: where it may have ended, in a literal. */
+/* Ends a body when the input ends without a bound. `first` is its first possible end, inside a literal. */
 static const char *end_with_input(struct body *b, const struct place *first, enum qt_slow_quotes quotes,
                                   struct qt_slow_event *out)
 {
@@ -163,7 +165,7 @@ const char *qt_slow_find_body_end(const char *p, const char *end, int at_end, en
         if (!closed && !may_be_bound(&b, line, at))
             continue;
         if (reached(&first, at, quotes))
-            break; /* before anything else: what is in the buffer may not matter */
+            break; /* check first: the buffered bytes must not change the result */
         enum qt_slow_bound bound = qt_slow_bound_at(at, end, at_end);
         if (bound == QT_BOUND_UNKNOWN)
             return NULL;
@@ -172,7 +174,7 @@ const char *qt_slow_find_body_end(const char *p, const char *end, int at_end, en
         if (!closed || quotes == QT_QUOTES_FOLLOWED || b.followed > p)
             follow(&b, at);
         if (bound == QT_BOUND_FOREIGN && b.state != 0)
-            continue; /* literals may hold such lines */
+            continue; /* literals may contain such lines */
         struct place place = closed ? (struct place){last - 1, at} : end_unclosed(&b, last, at);
         int is_end = closed ? quotes == QT_QUOTES_TRUSTED : bound == QT_BOUND_BANNER;
         if (is_end || b.state == 0 || quotes == QT_QUOTES_BROKEN) {

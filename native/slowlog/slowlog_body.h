@@ -5,15 +5,15 @@
 
 #include "slowlog/slowlog_header.h"
 
-/* What literals and comments mean for the end of a body. */
+/* How literals and comments affect the end of a body. */
 enum qt_slow_quotes {
-    QT_QUOTES_TRUSTED = 0,  /* no place behind a semicolon is inside of one */
-    QT_QUOTES_FOLLOWED = 1, /* places inside of one are skipped, as far as 256 KiB */
-    QT_QUOTES_BROKEN = 2    /* one never closes: the first place is the end */
+    QT_QUOTES_TRUSTED = 0,  /* no end after a semicolon is inside a literal or comment */
+    QT_QUOTES_FOLLOWED = 1, /* ends inside a literal or comment are skipped, for up to 256 KiB */
+    QT_QUOTES_BROKEN = 2    /* a literal never closes: use the first possible end */
 };
 
-/* Finds where the body that begins at `p` ends: sets out->body and what is known of its end. Returns the byte behind
- * the newline of its last line, where the next event or what belongs to none begins; NULL where more input tells. */
+/* Finds the end of the body that begins at `p`. Sets out->body and the flags of its end. Returns the byte after the
+ * newline of its last line. Returns NULL if more input is needed. */
 const char *qt_slow_find_body_end(const char *p, const char *end, int at_end, enum qt_slow_quotes,
                                   struct qt_slow_event *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides what an event means in its place of the log: when it was, and whether the server was restarted before it. */
+/* Finds the time of an event from its position in the log. Decides whether the server restarted before the event. */
 #include "slowlog/slowlog_context.h"
 
 #include <string.h>
@@ -56,15 +56,17 @@ void qt_slow_stamp_event(struct qt_slowlog *s, const struct qt_slow_event *e, st
     }
 }
 
-/* `next` seems to begin inside of an open quote of `open`: could its server have written it then? Text that a client
- * copied from a log was logged before its own statement was. `old`: it keeps what the one above said of its time. */
+/* Decides about an event `next` that seems to begin inside an open quote of `open`. Returns 1 if the server can have
+ * written `next` at that time. Text that a client copied from a log is older than the client's statement.
+ *
+ * `old` carries the result of the previous event to events without their own time. */
 static int is_later(const struct qt_slowlog *s, const struct qt_slow_event *open, const struct qt_slow_event *next,
                     int *old)
 {
     struct qt_logtime now = open->time.kind != QT_LOGTIME_BAD ? open->time : s->time;
     if (next->query_ns == -1)
         return 0;
-    if (next->time.kind != QT_LOGTIME_BAD) { /* a local time is written where the second is another one */
+    if (next->time.kind != QT_LOGTIME_BAD) { /* the server writes a local time only when the second changes */
         *old = now.kind != QT_LOGTIME_BAD && (next->time.kind != now.kind || next->time.ns < now.ns ||
                                               (now.kind == QT_LOGTIME_LOCAL && next->time.ns == now.ns));
         return !*old;
@@ -72,7 +74,7 @@ static int is_later(const struct qt_slowlog *s, const struct qt_slow_event *open
     if (*old || now.kind == QT_LOGTIME_UTC || open->timestamp_s < 0 || next->timestamp_s < 0)
         return 0;
     int64_t whole_s = next->query_ns > 0 ? next->query_ns / QT_SECOND : 0;
-    return next->timestamp_s + whole_s + 2 >= open->timestamp_s; /* entries come in the order of their ends */
+    return next->timestamp_s + whole_s + 2 >= open->timestamp_s; /* events are in the order of their ends */
 }
 
 /* ---- sessions ---- */
@@ -87,9 +89,11 @@ uint32_t qt_slow_account_of(const struct qt_slow_event *e)
     return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
 }
 
-/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens its log, and when the log is
- * switched on. A restart is proven by another version, or by thread ids that begin again: an id that has ended
- * or was somebody else's. Until one of both is proven the sessions go on. */
+/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens the log, and when the log is
+ * enabled.
+ *
+ * A new version proves a restart. A reused thread id also proves a restart, if its session has ended or had another
+ * account. Without proof the sessions continue. */
 enum qt_slow_restart qt_slow_find_restart(const struct qt_slowlog *s, int flush, int64_t thread_id, uint64_t key,
                                           uint32_t account)
 {

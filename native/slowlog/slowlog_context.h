@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of slow logs, between slowlog.c (one event after the other) and slowlog_context.c, which decides what an
- * event means in its place of the log: its time, its session, whether the server was restarted before it. All but
- * qt_slow_find_zone in the parsing thread. */
+/* State of the slow-log reader. slowlog.c reads one event after another. The code in slowlog_context.c finds the
+ * event's time and session, and detects server restarts.
+ *
+ * All functions except qt_slow_find_zone run in the parsing thread. */
 #ifndef QT_SLOWLOG_CONTEXT_H
 #define QT_SLOWLOG_CONTEXT_H
 
@@ -9,45 +10,46 @@
 #include "reader/log.h"
 #include "slowlog/slowlog_grammar.h"
 
-#define QT_ZONES 121 /* quarters of an hour from -15:00 to +15:00 */
+#define QT_ZONES 121 /* quarter-hours from -15:00 to +15:00 */
 
 struct qt_slowlog {
     struct qt_log log;
-    int header_known; /* a whole header is at buffer[begin] */
-    int skipping;     /* inside bytes that no grammar knows: reported once */
+    int header_known; /* a complete header is at buffer[begin] */
+    int skipping;     /* inside unknown bytes, which are reported once */
 
-    /* what one event leaves to the next */
-    struct qt_logtime time; /* of the last `# Time:` understood */
+    /* state that one event leaves for the next */
+    struct qt_logtime time; /* time of the last valid `# Time:` */
     int has_use;
-    struct qt_bytes use; /* the last `use` line: log-wide until the next server header */
-    int pending_restart; /* a server header was seen: an event that follows tells what it was */
-    uint64_t header_at;  /* the number of the event behind it */
-    int other_version;   /* that header names another version than the one before */
-    int after_flush;     /* the last event was a FLUSH that writes a new header */
+    struct qt_bytes use; /* last `use` line; valid for the whole log until the next server header */
+    int pending_restart; /* a server header was seen; a later event decides whether it was a restart */
+    uint64_t header_at;  /* number of the event after the header */
+    int other_version;   /* the header has another version than the previous header */
+    int after_flush;     /* the last event was a FLUSH that writes a header */
     int said_no_thread;
 
-    _Atomic uint32_t zones[QT_ZONES]; /* how often local time less UTC was so many quarters */
+    _Atomic uint32_t zones[QT_ZONES]; /* number of events with this UTC offset, in quarter-hours */
     _Atomic uint64_t restarts;
     _Atomic int32_t rate_limit, rate_by_query, has_extra;
 };
 
-/* Median of local time less UTC; returns whether the log showed both. From any thread. */
+/* Finds the median offset of local time from UTC. Returns 0 if the log does not show both times. Callable from any
+ * thread. */
 int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
-/* Counts what the event shows of local time less UTC. */
+/* Counts the UTC offset that an event shows. */
 void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
-/* Sets when_ns, stamp_kind and flags. */
+/* Sets when_ns, stamp_kind and flags of an event. */
 void qt_slow_stamp_event(struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
-/* A server's header was read before this event, or some events before: was the server restarted? `flush`: the event is
- * a FLUSH that writes a new header. */
+/* Decides after a server header whether the server restarted. The header precedes this event, perhaps by several
+ * events. `flush`: the event is a FLUSH that writes a new header. */
 enum qt_slow_restart { QT_SLOW_UNDECIDED, QT_SLOW_GOES_ON, QT_SLOW_RESTARTED };
 enum qt_slow_restart qt_slow_find_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key,
                                           uint32_t account);
-/* The key of the event's session: its thread id, or a hash of its account. */
+/* Returns the key of the event's session: its thread id, or a hash of its account. */
 uint64_t qt_slow_key_of(const struct qt_slow_event *);
-/* A hash of its account, or 0. */
+/* Returns a hash of the event's account, or 0. */
 uint32_t qt_slow_account_of(const struct qt_slow_event *);
-/* A quote of `open` is open from byte `from` of the unread input to byte `to`: EVENT where the server has written
- * another event there, so that the quote never closes, else GARBAGE; MORE where more input would tell. */
+/* A quote of `open` is open from byte `from` to byte `to` of the unread input. Returns EVENT if the server wrote
+ * another event there, so that the quote never closes. Returns GARBAGE if not, and MORE if more input is needed. */
 enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *, const struct qt_slow_event *open, size_t from,
                                        size_t to);
 

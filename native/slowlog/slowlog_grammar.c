@@ -32,7 +32,7 @@ static int is_banner_rest(const char *p, const char *line)
 
 static void header_line(const char *p, const char *line, struct qt_slow_event *out)
 {
-    line = without_cr(p, line); /* a blank behind `Schema:` says that there is none */
+    line = without_cr(p, line); /* a blank after `Schema:` means no schema */
     if (line - p < 3 || p[1] != ' ' || STARTS(p, line, "# explain: ") || STARTS(p, line, "# No InnoDB"))
         return;
     if (STARTS(p, line, "# Warning")) {
@@ -69,7 +69,7 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
     qt_slow_parse_attributes(p, line, out);
 }
 
-/* `use db;` or `` use `db`; ``: only a meta line where the event goes on behind it. */
+/* Parses `use db;` or `` use `db`; ``. The line belongs to the header only if the event continues after it. */
 static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out,
                     enum qt_slow_bound *more)
 {
@@ -78,7 +78,7 @@ static int meta_use(const char *p, const char *line, const char *end, int at_end
         return 0;
     enum qt_slow_bound ends = qt_slow_bound_at(line + 1 > end ? end : line + 1, end, at_end);
     *more = ends;
-    if (ends != QT_NO_BOUND) /* the event ends here (or it is not known yet): then it is the client's own statement */
+    if (ends != QT_NO_BOUND) /* the event ends or may end here: the line is the client's own statement */
         return 0;
     p += 4;
     stop--;
@@ -127,7 +127,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             if (next == QT_BOUND_UNKNOWN)
                 return QT_SLOW_MORE;
             if (next == QT_BOUND_HEADER)
-                break; /* the next event's header: this one has no body at all */
+                break; /* the next event's header: this event has no body */
         }
         if (*p == '#' && !seen_set)
             header_line(p, line, out);
@@ -143,7 +143,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
                 return QT_SLOW_MORE;
             seen_set = 1;
             if (ends != QT_NO_BOUND && ends != QT_BOUND_FOREIGN && ends != QT_BOUND_END)
-                continue; /* the next event follows: then it is the client's own SET, read again as the body */
+                continue; /* the next event follows: read the client's own SET again as the body */
         } else if (qt_is_foreign_line(p, (size_t)(line - p))) {
             break;
         } else {
@@ -175,7 +175,7 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     const char *line = line_end(p, end, at_end);
     if (line == NULL && len < MAX_LINE)
         return QT_SLOW_MORE;
-    if (line == NULL) { /* that much without a newline is no header's line */
+    if (line == NULL) { /* so many bytes without a newline are not a header line */
         *used = MAX_LINE;
         return QT_SLOW_GARBAGE;
     }

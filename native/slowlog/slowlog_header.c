@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the `# Key: value  Key: value` lines. Keys are known by name; unknown ones are skipped, as servers keep
- * adding them. */
+/* Parses header lines of `Key: value` pairs, which are separated by two blanks. Unknown keys are skipped, because
+ * servers keep adding keys. */
 #include "slowlog/slowlog_header.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *number(const char *p, const char *end, int64_t *out)
     int64_t value = 0;
     const char *at = p;
     while (at < end && *at >= '0' && *at <= '9') {
-        if (value > (INT64_MAX - 9) / 10) { /* counters underflow to about 2^64 in some servers: unknown, not huge */
+        if (value > (INT64_MAX - 9) / 10) { /* some servers print underflows near 2^64: treat as unknown */
             while (at < end && *at >= '0' && *at <= '9')
                 at++;
             *out = -1;
@@ -32,7 +32,7 @@ static const char *number(const char *p, const char *end, int64_t *out)
 
 static int is_blank_or_end(const char *at, const char *end) { return at == end || *at == ' ' || *at == '\t'; }
 
-/* The same for the value of a key: -2 where it is no number. */
+/* Parses the number after a key. Gives -2 if the text is not a number. */
 static const char *counter(const char *p, const char *end, int64_t *out)
 {
     const char *next = number(p, end, out);
@@ -41,8 +41,8 @@ static const char *counter(const char *p, const char *end, int64_t *out)
     return next;
 }
 
-/* `12.000345` seconds as nanoseconds; -2 where it cannot be true (servers print underflows such as
- * 18446744073708.79). */
+/* Converts seconds such as `12.000345` to nanoseconds. Gives -2 for impossible values. Servers print underflows such as
+ * 18446744073708.79. */
 static const char *seconds(const char *p, const char *end, int64_t *out)
 {
     static const int32_t scale[] = {1000000000, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
@@ -61,7 +61,7 @@ static const char *seconds(const char *p, const char *end, int64_t *out)
     return at;
 }
 
-/* The same where such an underflow is of no account: -1. */
+/* Like seconds(), but gives -1 for an underflow, because this field is not important. */
 static const char *minor_seconds(const char *p, const char *end, int64_t *out)
 {
     const char *next = seconds(p, end, out);
@@ -90,7 +90,8 @@ static int is_key(const char *p, const char *end)
     return colon > p && colon < end && *colon == ':' && (colon + 1 == end || colon[1] == ' ');
 }
 
-/* `Schema:` may be empty, and its value may hold a blank: it goes to the next double blank or key. */
+/* Parses the value of `Schema:`, which may be empty or contain a blank. The value ends at a double blank or at the next
+ * key. */
 static const char *schema(const char *p, const char *end, struct qt_span *out)
 {
     const char *at = p;
@@ -108,7 +109,7 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     return at;
 }
 
-/* Is `text` at p? The length is a constant, so this is a compare or two. */
+/* Returns 1 if `text` is at p. The length is a constant, so this compiles to one or two compares. */
 #define KEY(text) ((size_t)(end - p) > sizeof(text) - 1 && memcmp(p, text, sizeof(text) - 1) == 0)
 #define VALUE(text) after_blank(p + sizeof(text) - 1, end)
 
@@ -134,7 +135,7 @@ static const char *rate_type(const char *p, const char *end, struct qt_slow_even
     return next;
 }
 
-/* `Schema:` with nothing behind it is followed by the next key's two blanks. */
+/* An empty `Schema:` is followed by the two blanks before the next key. */
 static const char *schema_value(const char *p, const char *end)
 {
     return end - p > 1 && p[0] == ' ' && p[1] != ' ' ? p + 1 : p;
@@ -176,7 +177,7 @@ static const char *place(const char *p, const char *end, struct qt_slow_event *o
     return NULL;
 }
 
-/* Takes a key that is known with its value; returns what follows it, NULL where the key is not known. */
+/* Parses a known key with its value. Returns the text after it, or NULL if the key is unknown. */
 static const char *known_key(const char *p, const char *end, struct qt_slow_event *out)
 {
     switch (*p) {
@@ -204,7 +205,7 @@ static const char *known_key(const char *p, const char *end, struct qt_slow_even
     }
 }
 
-/* An unknown key, or what is no key: to what follows the next blank. Was it a key? */
+/* Skips an unknown key or other text, up to and including the next blank. Returns 1 if the skipped text was a key. */
 static int pass(const char **at, const char *end)
 {
     const char *p = *at;
@@ -247,12 +248,13 @@ int qt_slow_has_bad_value(const struct qt_slow_event *e)
     return 0;
 }
 
-/* `user[user] @ host [address]  Id: 7`; the part before `[` may be a proxy's, an empty one, or `priv`. */
+/* Parses `user[user] @ host [address]`, two blanks and `Id: 7`. The part before `[` may be a proxy user, empty, or
+ * `priv`. */
 const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out)
 {
     const char *at = memchr(p, '@', (size_t)(end - p));
     const char *open = memchr(p, '[', (size_t)(end - p));
-    /* a user name may hold an @: the separator is the first " @ " behind the closing bracket */
+    /* A user name may contain an @. The separator is the first " @ " after the closing bracket. */
     const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
     if (close != NULL)
         at = memchr(close, '@', (size_t)(end - close));
@@ -307,7 +309,7 @@ int qt_slow_parse_set(const char *p, const char *end, struct qt_slow_event *out)
             return 0;
     }
     if (timestamp > YEAR_2000 * 1000)
-        timestamp /= 1000; /* dble writes milliseconds */
+        timestamp /= 1000; /* the proxy dble writes milliseconds */
     if (timestamp < 0 || timestamp > YEAR_2200)
         return 0;
     out->timestamp_s = timestamp;

@@ -3,8 +3,8 @@
 
 #include "reader/log_text.h"
 
-#define HEADER_LINES 200  /* explain blocks are long; a header is never longer than this */
-#define LONGEST_NAME 4096 /* of a file in a line of another program, or in a server's first line */
+#define HEADER_LINES 200  /* most lines in a header (explain blocks are long) */
+#define LONGEST_NAME 4096 /* bytes of the longest file name in another program's line or a server's first line */
 
 int qt_slow_is_banner(const char *p, const char *line)
 {
@@ -54,7 +54,7 @@ enum qt_slow_bound qt_slow_bound_at(const char *p, const char *end, int at_end)
     int is_number = *p >= '0' && *p <= '9';
     if (is_number && end - p >= QT_TIME_BYTES)
         return qt_is_foreign_line(p, QT_TIME_BYTES) ? QT_BOUND_FOREIGN : QT_NO_BOUND;
-    /* no path of a server begins in another way: /usr/sbin/mysqld, bin/mysqld, mariadbd, D:\mysqld */
+    /* A server's path begins in one of these ways: /usr/sbin/mysqld, bin/mysqld, mariadbd, D:\mysqld */
     int may_be_path = *p == '/' || *p == '.' || *p == 'm' || *p == 'b' || (end - p > 1 && p[1] == ':');
     if (!is_number && *p != '=' && !may_be_path)
         return QT_NO_BOUND;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a slow log in memory: where they end, and which of them end the event before. */
+/* Lines of a slow log in memory: their ends, and the lines that end the previous event. */
 #ifndef QT_SLOWLOG_LINES_H
 #define QT_SLOWLOG_LINES_H
 
@@ -7,7 +7,7 @@
 
 #define STARTS(p, end, text) ((size_t)((end) - (p)) >= sizeof(text) - 1 && memcmp((p), (text), sizeof(text) - 1) == 0)
 
-/* The end of the line at p (its newline or the end of input), NULL where more input may bring it. */
+/* Returns the end of the line at p: its newline or the end of input. Returns NULL if more input is needed. */
 static inline const char *line_end(const char *p, const char *end, int at_end)
 {
     const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -19,7 +19,7 @@ static inline const char *without_cr(const char *p, const char *line)
     return line > p && line[-1] == '\r' ? line - 1 : line;
 }
 
-/* Without what editors, terminals and other systems leave at a line's end. */
+/* Removes the trailing blanks and carriage returns that editors, terminals and other systems add. */
 static inline const char *without_blanks(const char *p, const char *line)
 {
     while (line > p && (line[-1] == '\r' || line[-1] == ' ' || line[-1] == '\t'))
@@ -27,25 +27,25 @@ static inline const char *without_blanks(const char *p, const char *line)
     return line;
 }
 
-/* Where an event of a slow log may end: in front of a whole header, a server's start-up lines, a line that another
- * program wrote, or the end of the input. */
+/* The places where a slow-log event may end. It ends before a complete header, a server's start-up lines or another
+ * program's line, or at the end of the input. */
 enum qt_slow_bound {
     QT_NO_BOUND = 0,
-    QT_BOUND_UNKNOWN, /* more input tells */
+    QT_BOUND_UNKNOWN, /* more input is needed */
     QT_BOUND_HEADER,
     QT_BOUND_BANNER,
     QT_BOUND_FOREIGN,
-    QT_BOUND_END /* of the input */
+    QT_BOUND_END /* end of the input */
 };
 
-/* What is at p, a line's start. */
+/* Returns the kind of bound at p, which is the start of a line. */
 enum qt_slow_bound qt_slow_bound_at(const char *p, const char *end, int at_end);
-/* Is there a whole header at p: a known first line, and within the # lines one with a Query_time? HEADER, NO or UNKNOWN
- * of the bounds. */
+/* Looks for a complete header at p: a known first line, and a Query_time within the following # lines. Returns the
+ * HEADER, NO or UNKNOWN value of enum qt_slow_bound. */
 enum qt_slow_bound qt_slow_header_at(const char *p, const char *end, int at_end);
-/* Is the line one that a header begins with? */
+/* Returns 1 if a header can begin with this line. */
 int qt_slow_begins_header(const char *p, const char *line);
-/* `/usr/sbin/mysqld, Version: 8.0.15 (...). started with:` */
+/* Returns 1 for a line such as `/usr/sbin/mysqld, Version: 8.0.15 (...). started with:` */
 int qt_slow_is_banner(const char *p, const char *line);
 
 #endif

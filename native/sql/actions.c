@@ -66,7 +66,7 @@ void qt_actions_word(struct qt_classifier *c, int k)
     case QT_K_snapshot:
         c->does |= c->words[0] == QT_K_start ? QT_ACTION_SNAPSHOT : 0;
         break;
-    case QT_K_sql_calc_found_rows: /* it leaves a number for FOUND_ROWS() */
+    case QT_K_sql_calc_found_rows: /* stores a count for FOUND_ROWS() */
         c->does |= QT_ACTION_SESSION_DEPENDENT;
         break;
     default:
@@ -136,7 +136,8 @@ void qt_actions_system(struct qt_classifier *c, const struct qt_token *t)
         c->does |= DIAGNOSTICS;
 }
 
-/* SHOW WARNINGS, SHOW COUNT(*) ERRORS, SHOW [SESSION] STATUS, SHOW PROFILE: of this connection alone. */
+/* Handles SHOW WARNINGS, SHOW COUNT(*) ERRORS, SHOW [SESSION] STATUS and SHOW PROFILE. The results of these statements
+ * depend only on this connection. */
 void qt_actions_show(struct qt_classifier *c, const struct qt_token *t)
 {
     static const char *const diagnostics[] = {"warnings", "errors", "count", NULL};
@@ -207,11 +208,11 @@ static uint32_t of_analyze(const struct qt_classifier *c)
     return table ? QT_ACTION_IMPLICIT_COMMIT : QT_ACTION_ASKS_SERVER;
 }
 
-/* Statements about transactions and locks. */
+/* Returns the actions of statements about transactions and locks. */
 static uint32_t of_transaction(const struct qt_classifier *c)
 {
     switch (c->words[0]) {
-    case QT_K_begin: /* in a compound statement it begins a block */
+    case QT_K_begin: /* in a compound statement BEGIN begins a block */
         return c->compound || c->words[1] == QT_K_not ? 0 : QT_ACTION_BEGIN;
     case QT_K_start:
         if (c->words[1] == QT_K_transaction)
@@ -281,7 +282,7 @@ static uint32_t of_other(const struct qt_classifier *c)
     }
 }
 
-/* 'user'@'host' looks like a variable. */
+/* Returns 1 for statements that name accounts. In these statements 'user'@'host' looks like a variable. */
 static int names_accounts(const struct qt_classifier *c)
 {
     return c->words[0] == QT_K_show || c->words[0] == QT_K_create || c->words[0] == QT_K_alter ||
@@ -292,7 +293,7 @@ static int names_accounts(const struct qt_classifier *c)
 void qt_actions_end(struct qt_classifier *c)
 {
     uint32_t now, before = c->actions;
-    if (c->defines == QT_DEFINES_ROUTINE) { /* what a body does is not done by creating it */
+    if (c->defines == QT_DEFINES_ROUTINE) { /* creating a routine does not run its body */
         if (c->words[0] == QT_K_create || c->words[0] == QT_K_alter)
             c->actions |= QT_ACTION_IMPLICIT_COMMIT;
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects from the tokens what statement_class.c decides on. A text of several statements counts as its most dangerous
- * one; where two are dangerous the code with the smaller number wins (they are in that order in schemas/names.toml). */
+/* Collects the input of statement_class.c from the tokens. A text of several statements counts as its most dangerous
+ * statement. Of two dangers, the danger with the smaller number in schemas/names.toml wins. */
 #include "sql/classify.h"
 
 #include <string.h>
@@ -96,11 +96,11 @@ void qt_classify_end(struct qt_classifier *c)
 {
     end_statement(c);
     if (c->klass < 0)
-        c->klass = QT_CLASS_SESSION; /* nothing but comments: does nothing */
+        c->klass = QT_CLASS_SESSION; /* the text has only comments and does nothing */
     c->actions |= c->read_before;
 }
 
-/* What was read so far leads to another statement: SET STATEMENT ... FOR, IF ... THEN. */
+/* Begins again, because the words so far lead to another statement: SET STATEMENT ... FOR, IF ... THEN. */
 static void restart(struct qt_classifier *c)
 {
     uint32_t seen = c->seen & (QT_SEEN_UNSAFE | QT_SEEN_READ_WRITE);
@@ -108,7 +108,7 @@ static void restart(struct qt_classifier *c)
     c->seen = seen;
 }
 
-/* Words that mean something wherever they are. */
+/* Handles words that matter anywhere in a statement. */
 static void watched(struct qt_classifier *c, int k)
 {
     int at_base = c->depth == c->base;
@@ -158,7 +158,7 @@ static void watched(struct qt_classifier *c, int k)
     }
 }
 
-/* Does this word end what leads to another statement? Then that one begins. */
+/* Returns 1 if this word ends the introduction of another statement. The other statement then begins. */
 static int leads_on(struct qt_classifier *c, int k)
 {
     int at_base = c->depth == c->base;
@@ -238,7 +238,7 @@ static void word(struct qt_classifier *c, const struct qt_token *t, uint8_t dott
     c->dotted = QT_DOTTED_NO;
 }
 
-/* name( : is it one of the functions that matter? */
+/* Handles name( of a keyword: records functions that matter. */
 static void call(struct qt_classifier *c)
 {
     switch (c->previous) {
@@ -262,7 +262,7 @@ static void operator(struct qt_classifier *c, const struct qt_token *t, size_t n
         qt_secret_option(c, c->word, name_len, *t->p);
     if (c->left && (*t->p == '=' || *t->p == ':'))
         qt_assigned(c);
-    /* PASSWORD = '...' and COMMENT = '...' are PASSWORD '...' and COMMENT '...' */
+    /* PASSWORD = '...' and COMMENT = '...' mean the same as PASSWORD '...' and COMMENT '...' */
     if (*t->p != '=' || (c->previous != QT_K_password && c->previous != QT_K_connection && c->previous != QT_K_comment))
         c->previous = QT_K_NONE;
     c->odd |= c->n_words == 0;
@@ -274,7 +274,7 @@ static void semicolon(struct qt_classifier *c)
     c->depth = c->base = 0;
 }
 
-/* name( of a name that is no keyword. */
+/* Handles name( of a name that is not a keyword. */
 static void call_named(struct qt_classifier *c, const char *name, size_t len)
 {
     struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len};
@@ -301,7 +301,7 @@ static void open_parenthesis(struct qt_classifier *c, size_t name_len)
 static void close_parenthesis(struct qt_classifier *c, int opened)
 {
     if (opened == QT_K_unix_timestamp)
-        c->does |= QT_ACTION_ASKS_TIME; /* with an argument it only converts */
+        c->does |= QT_ACTION_ASKS_TIME; /* with an argument UNIX_TIMESTAMP only converts */
     qt_secret_closed(c);
     c->depth--;
     if (c->depth < c->cipher_depth)
@@ -319,7 +319,7 @@ static void variable(struct qt_classifier *c, const struct qt_token *t)
     else
         c->seen |= QT_SEEN_VARIABLE;
     if (c->n_words > 0 && c->n_words < QT_FIRST_WORDS)
-        c->n_words++; /* it is where a word would be: SET @a = password is no SET PASSWORD */
+        c->n_words++; /* counts as a word: SET @a = password is not SET PASSWORD */
 }
 
 static void comma(struct qt_classifier *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open-addressed table over the first eight bytes and the length: one probe for nearly every word. Words are folded
- * with 0x20, which joins the cases of letters and keeps all other identifier bytes apart. */
+/* An open-addressed hash table over the first eight bytes and the length of a word. Nearly every lookup needs one
+ * probe. Words are folded with 0x20: this merges upper and lower case and keeps all other identifier bytes apart. */
 #include "sql/keywords.h"
 
 #include <string.h>

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that decide how a statement is normalised and what it is; every other word is a name. */
+/* The words that decide how a statement is normalized and classified. Every other word is a name. */
 #ifndef QT_KEYWORDS_H
 #define QT_KEYWORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define QT_KW_SIGN 1    /* an operand follows: a sign there belongs to it */
-#define QT_KW_VALUE 2   /* NULL, TRUE and FALSE behind it are values */
+#define QT_KW_SIGN 1    /* an operand follows, so a sign belongs to the operand */
+#define QT_KW_VALUE 2   /* NULL, TRUE and FALSE after this word are values */
 #define QT_KW_GAP 4     /* written with a blank before a parenthesis */
-#define QT_KW_WATCH 8   /* classify.c wants to see it wherever it is */
-#define QT_KW_CALL 16   /* a function that the servers also find when its name is quoted */
-#define QT_KW_PREFIX 32 /* may stand before a string as part of the literal */
+#define QT_KW_WATCH 8   /* classify.c handles this word anywhere */
+#define QT_KW_CALL 16   /* a function that servers also find by its quoted name */
+#define QT_KW_PREFIX 32 /* may be a literal's prefix before a string */
 #define QT_KW_HINT 64   /* an optimizer hint may follow */
-#define QT_KW_VERB 128  /* what WITH, EXPLAIN and ANALYZE lead to */
+#define QT_KW_VERB 128  /* verb that may follow WITH, EXPLAIN or ANALYZE */
 
 /* X(name, flags) */
 #define QT_KEYWORD_LIST(X) \
-    /* where operands and parentheses follow */ \
+    /* before operands and parentheses */ \
     X(all, 4) X(and, 7) X(as, 4) X(between, 7) X(by, 7 + 8) X(case, 3) X(cross, 4) X(default, 1 + 8) X(distinct, 7) \
     X(div, 7) X(do, 7 + 8) X(else, 7 + 8) X(except, 4) X(exists, 4) X(from, 5) X(having, 7) X(if, 0) X(in, 4) \
     X(index, 4) X(inner, 4) X(intersect, 4) X(interval, 5) X(into, 4) X(is, 0) X(join, 4) X(key, 4) X(like, 7) \
@@ -25,7 +25,7 @@
     X(return, 7) X(returning, 7) X(rlike, 7) X(set, 4) X(than, 7) X(then, 7 + 8) X(to, 1) X(union, 4) X(using, 7) \
     X(value, 4 + 8) X(values, 4 + 128) X(when, 7) X(where, 7) X(xor, 7) X(offset, 7) X(row, 0) X(null, 0) \
     X(true, 0) X(false, 0) \
-    /* parts of literals: DATE'..' and its kin, then character sets */ \
+    /* literal prefixes: DATE'..' and similar, then charsets */ \
     X(date, 32) X(time, 32) X(timestamp, 32) X(_utf8, 32) X(_utf8mb3, 32) X(_utf8mb4, 32) X(_latin1, 32) \
     X(_binary, 32) X(_ascii, 32) X(_ucs2, 32) X(_utf16, 32) X(_utf16le, 32) X(_utf32, 32) X(_cp1250, 32) \
     X(_cp1251, 32) X(_cp1256, 32) X(_cp1257, 32) X(_cp850, 32) X(_cp852, 32) X(_cp866, 32) X(_cp932, 32) \
@@ -33,7 +33,7 @@
     X(_tis620, 32) X(_latin2, 32) X(_latin5, 32) X(_latin7, 32) X(_greek, 32) X(_hebrew, 32) X(_koi8r, 32) \
     X(_koi8u, 32) X(_armscii8, 32) X(_geostd8, 32) X(_dec8, 32) X(_hp8, 32) X(_swe7, 32) X(_macce, 32) \
     X(_macroman, 32) X(_keybcs2, 32) \
-    /* first words, and what tells them apart */ \
+    /* first words, and words that refine them */ \
     X(select, 7 + 64 + 128) X(insert, 64 + 128) X(update, 8 + 64 + 128) X(delete, 64 + 128) X(replace, 64 + 128) \
     X(table, 8 + 128) X(alter, 0) X(analyze, 8) X(atomic, 8) X(backup, 0) X(begin, 8) X(binlog, 0) X(cache, 0) \
     X(call, 0) X(change, 0) X(check, 0) X(checksum, 0) X(clone, 0) X(close, 0) X(commit, 0) X(create, 0) \
@@ -46,7 +46,7 @@
     X(savepoint, 0) X(server, 0) X(show, 0) X(shutdown, 0) X(signal, 0) X(start, 0) X(statement, 0) X(stop, 0) \
     X(tables, 0) X(tablespace, 0) X(transaction, 0) X(truncate, 0) X(undo, 0) X(uninstall, 0) X(unlock, 0) \
     X(until, 0) X(use, 0) X(user, 16) X(while, 0) X(with, 4 + 8) X(xa, 0) X(authorization, 8) \
-    /* what they do */ \
+    /* words that show an effect, such as a file write */ \
     X(outfile, 8) X(dumpfile, 8) X(soname, 8) X(next, 0) X(read, 0) X(write, 8) X(comment, 0) X(connection, 0) \
     X(identified, 0) X(via, 8) X(load_file, 16) X(nextval, 16) X(setval, 16) X(password, 16 + 8) X(old_password, 16) \
     X(encrypt, 16) X(encode, 16) X(decode, 16) X(aes_encrypt, 16) X(aes_decrypt, 16) X(des_encrypt, 16) \
@@ -54,7 +54,7 @@
     X(md5, 16) X(sha, 16) X(sha1, 16) X(sha2, 16) X(kdf, 16) X(create_digest, 16) \
     X(chain, 8) X(event, 8) X(function, 8) X(no, 0) X(package, 8) X(previous, 0) X(procedure, 8) \
     X(share, 8) X(snapshot, 8) X(sql_calc_found_rows, 8) X(temporary, 0) X(trigger, 8) X(view, 8) X(work, 0) \
-    /* what they ask: the time, chance, the session, the server */ \
+    /* words that ask for the time, random values, the session or the server */ \
     X(current_timestamp, 8) X(current_date, 8) X(current_time, 8) X(localtime, 8) X(localtimestamp, 8) X(utc_date, 8) \
     X(utc_time, 8) X(utc_timestamp, 8) X(now, 0) X(sysdate, 0) X(curdate, 0) X(curtime, 0) X(unix_timestamp, 16) \
     X(rand, 16) X(uuid, 16) X(uuid_short, 16) X(uuid_v4, 16) X(uuid_v7, 16) X(random_bytes, 16) X(sys_guid, 16) \
@@ -75,9 +75,9 @@ _Static_assert(QT_KEYWORDS <= 512, "half of the slots stay free");
 #define QT_KEYWORD_LONGEST 19u
 
 struct qt_keywords {
-    uint64_t heads[QT_KEYWORDS]; /* the first eight bytes, folded */
+    uint64_t heads[QT_KEYWORDS]; /* the first eight bytes of each word, folded */
     uint8_t lengths[QT_KEYWORDS];
-    uint16_t slots[QT_KEYWORD_SLOTS]; /* enum qt_keyword; 0 = free */
+    uint16_t slots[QT_KEYWORD_SLOTS]; /* enum qt_keyword; 0: free */
 };
 
 #define QT_KEYWORD_FOLD UINT64_C(0x2020202020202020)
@@ -92,8 +92,8 @@ static inline uint32_t qt_keyword_slot(uint64_t head, size_t len)
     return (uint32_t)(((head + len) * UINT64_C(0x9E3779B97F4A7C15)) >> 54);
 }
 
-/* The keyword that a word of identifier bytes is, in whatever case; `head` is its first eight bytes (0 where it is
- * shorter) as they are in memory. */
+/* Finds the keyword with these identifier bytes. Ignores case. `head` is the first eight bytes of the word as they are
+ * in memory; missing bytes are 0. */
 static inline int qt_keyword_find(const struct qt_keywords *k, uint64_t head, const char *word, size_t len)
 {
     if (len < 2 || len > QT_KEYWORD_LONGEST)

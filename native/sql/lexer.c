@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB, and their sql_lex.cc. Where the
- * caller says nothing else, "..." is a string and a backslash escapes. Control bytes are white space,
- * and in some character sets a byte above 127.
+/* Lexical structure as in the manuals of MySQL 8.4 ("Language Structure") and MariaDB, and in their sql_lex.cc. By
+ * default "..." is a string and a backslash escapes. Control bytes are white space, and in some charsets a byte above
+ * 127 is also white space.
  *
- * A hint is found as the servers do that know none: it ends at the first star and slash, whatever its quotes say. So no
- * quote inside one can hide a statement behind it. Every byte is looked at a fixed number of times. */
+ * A hint ends at the first star and slash, regardless of quotes. Servers without hints read it in the same way, so no
+ * quote inside a hint can hide a statement after it. The lexer reads every byte a fixed number of times. */
 #include "sql/lexer.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
 #define ROW64(v) ROW16(v), ROW16(v), ROW16(v), ROW16(v)
 
-/* Made of QT_C_*: identifiers are letters, digits, _ $ and every byte above 127. */
+/* QT_C_* flags of each byte. Identifiers consist of letters, digits, _ $ and every byte above 127. */
 const uint8_t qt_char_class[256] = {
     ROW16(4), ROW16(4), 4, 0, 0,       0,        1,        0, 0, 0, 0, 0, 0, 0, 0,       0,       0, 0, /* $ */
     ROW4(3),  ROW4(3),  3, 3, 0,       0,        0,        0, 0, 0, 0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1,
@@ -25,20 +25,20 @@ const uint8_t qt_char_class[256] = {
     0,        0,        0, 0, 4,       ROW64(1), ROW64(1),
 };
 
-/* Finds the ends of words and literals, several bytes at a time where it can. */
+/* Finds the ends of words and literals, several bytes at a time if possible. */
 #define IS(c, what) (qt_char_class[(unsigned char)(c)] & (what))
 
 #define ONES UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
 
-/* Not 0 where one of the eight bytes is c. */
+/* Returns nonzero if one of the eight bytes is c. */
 static inline uint64_t has_byte(uint64_t eight, char c)
 {
     uint64_t x = eight ^ (ONES * (unsigned char)c);
     return (x - ONES) & ~x & HIGHS;
 }
 
-/* The next quote or backslash. */
+/* Returns the next quote or backslash. */
 static inline const char *find_special(const char *p, const char *end, char quote)
 {
     while (end - p >= 8) {
@@ -61,7 +61,8 @@ static inline const char *skip_class(const char *p, const char *end, int class)
 }
 
 #ifdef __SSE2__
-/* One bit for each of 16 bytes that may be inside an identifier: a word's end is found without a guess at each byte. */
+/* Returns one bit for each of 16 bytes: set if the byte may be inside an identifier. The end of a word is then found
+ * without a branch for each byte. */
 static inline unsigned ident_bits(const char *p)
 {
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -75,7 +76,7 @@ static inline unsigned ident_bits(const char *p)
 }
 #endif
 
-/* Behind the last byte of an identifier. `high` is set where one of its bytes is above 127. */
+/* Returns the end of an identifier. Sets `high` if a byte of the identifier is above 127. */
 static inline const char *skip_ident(const char *p, const char *end, unsigned *high)
 {
 #ifdef __SSE2__
@@ -94,27 +95,28 @@ static inline const char *skip_ident(const char *p, const char *end, unsigned *h
     return p;
 }
 
-/* What is behind slash and star, how many digits of a version follow, and who executes the comment. The first row that
- * fits counts. The servers' lexers are sql/sql_lex.cc; manuals call this "Comment Syntax" (MariaDB) and "Comments"
- * (MySQL). */
+/* Forms of comments: the text after slash and star, the number of version digits, and the servers that execute the
+ * comment. The first matching row counts.
+ *
+ * Sources: sql/sql_lex.cc of the servers. The manuals call this "Comment Syntax" (MariaDB) and "Comments" (MySQL). */
 static const struct form {
     const char *opening;
     int least_digits, most_digits;
     enum qt_comment kind;
 } FORMS[] = {
-    {"!!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* MariaDB 13, where its version is below (MDEV-7381) */
-    {"M!!", 5, 6, QT_COMMENT_EXECUTED_SOME}, /* the same */
-    {"M!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* MariaDB from that version */
-    {"M!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* MariaDB */
-    {"T!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* TiDB, with the name of a feature in brackets or without */
-    {"!", 5, 6, QT_COMMENT_EXECUTED_SOME},   /* MySQL and MariaDB from that version, MariaDB not from 50700 to 99999 */
-    {"!", 0, 0, QT_COMMENT_EXECUTED},        /* MySQL and MariaDB */
-    {"+", 0, 0, QT_COMMENT_HINT},            /* MySQL 5.7 and MariaDB 12; older ones skip it */
+    {"!!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB 13 below this version (MDEV-7381) */
+    {"M!!", 5, 6, QT_COMMENT_EXECUTED_SOME}, /* executed by MariaDB 13 below this version */
+    {"M!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB from this version on */
+    {"M!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB */
+    {"T!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* TiDB, optionally with a feature name in brackets */
+    {"!", 5, 6, QT_COMMENT_EXECUTED_SOME},   /* MySQL and MariaDB from this version; MariaDB not for 50700 to 99999 */
+    {"!", 0, 0, QT_COMMENT_EXECUTED},        /* executed by MySQL and MariaDB */
+    {"+", 0, 0, QT_COMMENT_HINT},            /* MySQL 5.7 and MariaDB 12; older versions skip it */
 };
-/* Every server of today executes a comment for an older version: MySQL 5.7, MariaDB 10.0. */
+/* All servers in use (MySQL 5.7, MariaDB 10.0 and later) execute a comment for a version below this one. */
 static const char OLDEST[] = "50700";
 
-/* Can code begin so? Any other byte may be the mark of a form that is not known here. */
+/* Returns 1 if code can begin with this byte. Any other byte may mark an unknown form of comment. */
 static int begins_code(const char *p, const char *end)
 {
     return p >= end || IS(*p, QT_C_SPACE | QT_C_IDENT | QT_C_DIGIT) || memchr("`'\"(@,;*", *p, 8) != NULL;
@@ -128,7 +130,7 @@ static size_t count_digits(const char *p, const char *end, int most)
     return n;
 }
 
-/* The name of a feature in brackets, such as [auto_rand]. */
+/* Returns the length of a feature name in brackets, such as [auto_rand]. */
 static size_t feature_length(const char *p, const char *end)
 {
     const char *close = p < end && *p == '[' ? memchr(p, ']', (size_t)(end - p)) : NULL;
@@ -176,7 +178,7 @@ void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const
     l->end = l->all_end = sql + len;
 }
 
-/* The next quote or backslash that is no part of a character. */
+/* Returns the next quote or backslash that is not part of a multibyte character. */
 static const char *find_wide(const struct qt_lexer *l, const char *p, char quote)
 {
     while (p < l->end && *p != quote && *p != '\\')
@@ -184,7 +186,7 @@ static const char *find_wide(const struct qt_lexer *l, const char *p, char quote
     return p;
 }
 
-/* Behind the last byte of a word. */
+/* Returns the end of a word. */
 static const char *skip_word(struct qt_lexer *l, const char *p)
 {
     unsigned high = 0;
@@ -202,13 +204,13 @@ static const char *skip_word(struct qt_lexer *l, const char *p)
     return blank != NULL ? blank : after;
 }
 
-/* White space, above 127 too. */
+/* Returns 1 for white space, including white space above 127. */
 static int is_blank(const struct qt_lexer *l, char c)
 {
     return IS(c, QT_C_SPACE) || (unsigned char)c == qt_high_blank(l->charset);
 }
 
-/* From behind the opening quote to behind the closing one. A doubled quote is one inside. */
+/* Skips a literal from after its opening quote to after its closing quote. A doubled quote is part of the literal. */
 static const char *skip_quoted(struct qt_lexer *l, const char *p, char quote)
 {
     int escapes = quote != '`' && !(l->reading & QT_READ_NO_BACKSLASH) && !(quote == '"' && l->reading & QT_READ_ANSI);
@@ -247,7 +249,7 @@ static const char *skip_comment(struct qt_lexer *l, const char *p)
     return l->end;
 }
 
-/* A comment for newer servers is skipped by older ones to its end; one comment inside it is skipped with it. */
+/* Skips a comment for newer servers, as older servers do. A comment nested inside it is skipped with it. */
 static const char *skip_executable(struct qt_lexer *l, const char *p)
 {
     for (; p + 1 < l->end; p++) {
@@ -275,7 +277,7 @@ static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
     t->len = 3;
 }
 
-/* At a slash and a star. Returns 1 where it opens something whose content is tokens. */
+/* Handles a comment at its slash and star. Returns 1 if the content of the comment is read as tokens. */
 static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
     size_t opening = 0;
@@ -304,7 +306,7 @@ static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
     return 1;
 }
 
-/* Skips white space and comments; returns 1 where a token of a comment was made. */
+/* Skips white space and comments. Returns 1 if a comment produced a token. */
 static int skip_blank(struct qt_lexer *l, struct qt_token *t)
 {
     for (;;) {
@@ -343,7 +345,7 @@ static int is_radix(const char *p, const char *end, char kind)
     return 1;
 }
 
-/* Behind an exponent that begins at `at`, or `at` where none does. */
+/* Returns the end of an exponent that begins at `at`. Returns `at` if there is no exponent. */
 static const char *exponent(const struct qt_lexer *l, const char *at)
 {
     if (at >= l->end || qt_lower(*at) != 'e')
@@ -355,7 +357,7 @@ static const char *exponent(const struct qt_lexer *l, const char *at)
     return after > digits ? after : at;
 }
 
-/* At a digit, or a dot before one. An identifier may begin with digits: 1a. */
+/* Reads a number that begins with a digit or a dot. Identifiers may also begin with digits, such as 1a. */
 static const char *number(struct qt_lexer *l, const char *p, int *kind)
 {
     const char *at = skip_class(p, l->end, QT_C_DIGIT);
@@ -407,7 +409,7 @@ static size_t operator_length(const char *p, const char *end)
     return 1;
 }
 
-/* Tokens of one byte that nothing else begins with. */
+/* Tokens of one byte. No longer token begins with these bytes. */
 static const uint8_t single[256] = {
     ['('] = QT_T_OPEN, [')'] = QT_T_CLOSE, [','] = QT_T_COMMA, [';'] = QT_T_SEMICOLON, ['?'] = QT_T_PARAM,
 };
@@ -447,7 +449,7 @@ static int keyword(const struct qt_lexer *l, const char *p, size_t len)
     return qt_keyword_find(l->keywords, head, p, len);
 }
 
-/* At a letter. N'..' X'..' B'..' are strings. */
+/* Reads a word that begins with a letter. N'..', X'..' and B'..' are strings. */
 static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
     const char *after = skip_word(l, p);
@@ -470,7 +472,7 @@ static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
     return after;
 }
 
-/* At a back quote, or at the double quote of a name. */
+/* Reads a name in back quotes or, with ANSI_QUOTES, in double quotes. */
 static const char *quoted(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
     const char *after = skip_quoted(l, p + 1, *p);
@@ -483,7 +485,7 @@ static const char *quoted(struct qt_lexer *l, const char *p, struct qt_token *t)
     return after;
 }
 
-/* Past the last byte: of a hint, or of everything. */
+/* Handles the end of a hint or of the whole text. */
 static void end(struct qt_lexer *l, struct qt_token *t)
 {
     t->kind = QT_T_END;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables that matter: those that change what a session may do, where its writes go, and what it writes to logs.
- * Functions that matter: those that act on the server itself. */
+/* Lists variables that change a session's rights, the place of its writes, or its logging. Lists functions that act on
+ * the server itself. */
 #include "sql/named_dangers.h"
 
 #include <string.h>

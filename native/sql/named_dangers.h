@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that make a statement dangerous, whatever else is written: of variables that are set, of functions that are
- * called. */
+/* Names that make any statement dangerous: of variables that it sets, and of functions that it calls. */
 #ifndef QT_NAMED_DANGERS_H
 #define QT_NAMED_DANGERS_H
 
 #include "sql/sql_state.h"
 
-/* SET name = : c->name is the name. */
+/* Handles SET name =. The name is c->name. */
 void qt_assigned(struct qt_classifier *);
-/* The danger of calling this name: enum qt_danger, or 0. Functions of the server's plugins and components, and
- * well-known ones that run programs: a read-only session does not keep the server from running them. */
+/* Returns the danger of calling this function: enum qt_danger, or 0. Covers functions of the server's plugins and
+ * components, and well-known functions that run programs. A read-only session does not stop them. */
 int qt_server_function(const struct qt_token *name);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in SQL may be in back quotes or quotes, and begin with @: those are skipped before comparing. */
+/* Names in SQL may have quotes or back quotes and begin with @. The comparison skips all these characters. */
 #include "sql/names.h"
 
 #include <string.h>
 
-/* The name as a user wrote it, without @ and quotes. */
+/* Returns the name without @ and quotes. */
 static const char *bare(const struct qt_token *t, size_t *len)
 {
     const char *p = t->p, *end = t->p + t->len;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares names in statements with names of ours. */
+/* Compares names in statements with known names. */
 #ifndef QT_SQL_NAMES_H
 #define QT_SQL_NAMES_H
 
 #include "sql/lexer.h"
 
-/* Is the token's name, in whatever quotes and with whatever @, this lower-case one? */
+/* Returns 1 if the token's name equals `name`, which is in lower case. Ignores case, quotes and @. */
 int qt_name_is(const struct qt_token *, const char *name);
-/* Is it one of these, of which the last is NULL? */
+/* Returns 1 if the token's name is in the list, which ends with NULL. */
 int qt_name_is_any(const struct qt_token *, const char *const *names);
 
 #endif

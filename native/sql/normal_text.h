@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The normaliser while it reads: its state, and the writer of the normalised text. Types and inline helpers, for
- * normalize.c and normalize_lists.c. */
+/* State of the normalizer, and the writer of the normalized text. Types and inline helpers for normalize.c and
+ * normalize_lists.c. */
 #ifndef QT_NORMAL_TEXT_H
 #define QT_NORMAL_TEXT_H
 
@@ -10,7 +10,7 @@
 #include "sql/tables.h"
 #include "sql/text.h"
 
-#define QT_LEVELS 64 /* parentheses whose content is known; deeper ones are only counted */
+#define QT_LEVELS 64 /* tracked parentheses; deeper ones are only counted */
 
 enum qt_before {
     QT_B_START,
@@ -28,16 +28,16 @@ enum qt_before {
 
 enum qt_element { QT_E_EMPTY, QT_E_LITERAL, QT_E_OTHER };
 
-struct qt_paren {    /* of parentheses */
-    uint8_t list;    /* literals in it are one ?+ */
-    uint8_t row;     /* a row of VALUES: the rows behind it are dropped */
+struct qt_paren {    /* one level of parentheses */
+    uint8_t list;    /* its literals are written as one ?+ */
+    uint8_t row;     /* a row of VALUES; later rows are dropped */
     uint8_t inner;   /* the whole element of a list: (1,2) in IN ((1,2),(3,4)) */
-    uint8_t element; /* enum qt_element: what the element being written consists of so far */
-    uint8_t run;     /* the element before is a ?+ */
-    uint8_t pure;    /* nothing but literals so far */
+    uint8_t element; /* enum qt_element: content of the current element so far */
+    uint8_t run;     /* the previous element is a ?+ */
+    uint8_t pure;    /* only literals so far */
 };
 
-struct qt_mark { /* enough to take the last word or sign back */
+struct qt_mark { /* saved state, to remove the last word or sign again */
     size_t len;
     uint16_t keyword;
     uint8_t before, element;
@@ -51,21 +51,21 @@ struct qt_normalizer {
     struct qt_redacted redacted;
     struct qt_names names;
 
-    /* of the statement being read */
+    /* State of the current statement. */
     struct qt_lexer lexer;
     struct qt_classifier classifier;
-    uint16_t keyword;       /* the token before: which one, */
-    uint8_t before;         /* and enum qt_before */
-    uint8_t string_before;  /* it was a string: adjacent ones are one */
-    uint8_t comment_before; /* a hint or executable comment began or ended: a blank follows */
-    uint8_t row_held;       /* ROW was read and not yet written */
-    uint8_t rows;           /* enum qt_rows: where among the rows of VALUES */
-    uint8_t semicolon;      /* read and not yet written */
-    size_t skipped;         /* open parentheses of a row being dropped */
-    struct qt_mark mark;    /* before the last word or sign; valid where `before` tells of one */
-    struct qt_mark hint;    /* before the hint being read */
+    uint16_t keyword;       /* keyword of the previous token */
+    uint8_t before;         /* enum qt_before of the previous token */
+    uint8_t string_before;  /* the previous token was a string; adjacent strings are one literal */
+    uint8_t comment_before; /* a hint or executable comment began or ended: write a blank */
+    uint8_t row_held;       /* ROW was read but not yet written */
+    uint8_t rows;           /* enum qt_rows: position in the rows of VALUES */
+    uint8_t semicolon;      /* a semicolon was read but not yet written */
+    size_t skipped;         /* open parentheses of a dropped row */
+    struct qt_mark mark;    /* state before the last word or sign; valid if `before` is a word or sign */
+    struct qt_mark hint;    /* state before the current hint */
     size_t depth;
-    struct qt_paren *level; /* innermost; `plain` outside of all and deeper than QT_LEVELS */
+    struct qt_paren *level; /* innermost level; `plain` outside parentheses or deeper than QT_LEVELS */
     struct qt_paren plain;
     struct qt_paren levels[QT_LEVELS];
 };
@@ -78,7 +78,7 @@ static inline void qt_became(struct qt_normalizer *n, int before, int keyword)
     n->keyword = (uint16_t)keyword;
 }
 
-/* The blank before a word, a literal or an operator. */
+/* Writes the blank before a word, a literal or an operator. */
 static inline void qt_gap(struct qt_normalizer *n)
 {
     const unsigned none = 1u << QT_B_START | 1u << QT_B_OPEN | 1u << QT_B_DOT | 1u << QT_B_UNARY | 1u << QT_B_SYSTEM |

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One pass: tokens -> normalised text -> XXH3. The same tokens feed the classifier.
+/* One pass: tokens -> normalized text -> XXH3. The same tokens feed the classifier.
  *
  *   SELECT a,B FROM `t` WHERE id IN (1, 2) AND x=-5 -- why   ->   select a, b from t where id in (?+) and x = ?
  *
- * Rules: words in lower case, plain identifiers without their back quotes; literals are ?, in lists any number of them
- * is ?+ (normalize_lists.c); a sign belongs to a literal where an operand is expected; NULL, TRUE and FALSE are
- * literals where a value is expected and words elsewhere (IS NULL, NOT NULL, DEFAULT NULL); LIMIT n OFFSET m is LIMIT
- * m, n; comments go, hints and comments that the server executes stay. One rule of spacing, whatever the client wrote.
+ * Rules:
  *
- * Memory is that of text.c whatever the statement's size: the digest is of the whole text, 64 KiB of it are given out.
- * Nothing here recurses or looks ahead; what is written too early (a sign, the DATE of DATE'...') is taken back.
- */
+ * - Words are in lower case. Plain identifiers lose their back quotes.
+ * - A literal becomes ?. Any number of literals in a list becomes ?+ (normalize_lists.c).
+ * - A sign belongs to a literal if an operand is expected.
+ * - NULL, TRUE and FALSE are literals if a value is expected. Elsewhere they are words (IS NULL, NOT NULL, DEFAULT
+ *   NULL).
+ * - LIMIT n OFFSET m becomes LIMIT m, n.
+ * - Comments are removed. Hints and executable comments stay.
+ * - Spacing is uniform and does not depend on the client's text.
+ *
+ * Memory use does not depend on the statement's size; text.c sets the limit. The digest covers the whole text. Callers
+ * get the first 64 KiB of the text.
+ *
+ * The code does not recurse or look ahead. Text that was written too early is removed again, such as a sign or the DATE
+ * of DATE'...'. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +64,7 @@ static void take_back(struct qt_normalizer *n)
 
 static void fold(struct qt_normalizer *n)
 {
-    n->mark.len -= qt_text_room(&n->text); /* the last word may be longer than what is left: it is not taken back */
+    n->mark.len -= qt_text_room(&n->text); /* the last word may exceed the remaining text and then stays */
 }
 
 static inline uint64_t lower8(uint64_t x)
@@ -68,7 +75,8 @@ static inline uint64_t lower8(uint64_t x)
     return x | upper >> 2;
 }
 
-/* At most QT_TEXT_PIECE less a few bytes. Reads and writes eight at a time where the statement goes on that far. */
+/* Writes at most QT_TEXT_PIECE minus a few bytes. Reads and writes eight bytes at a time as far as the statement
+ * allows. */
 static inline void put_lower_piece(struct qt_normalizer *n, const char *p, size_t len)
 {
     char *out = n->text.p + n->text.len;
@@ -105,7 +113,7 @@ static int operand_expected(const struct qt_normalizer *n)
 static void literal(struct qt_normalizer *n, int kind)
 {
     if (kind == QT_T_STRING && n->string_before)
-        return; /* 'a' 'b' is one literal */
+        return; /* adjacent strings are one literal: 'a' 'b' */
     char last = n->before == QT_B_UNARY ? n->text.p[n->text.len - 1] : 0;
     int introducer = n->before == QT_B_WORD && (qt_keyword_flags[n->keyword] & QT_KW_PREFIX) && !n->comment_before &&
                      (kind == QT_T_STRING || n->keyword > QT_K_timestamp);
@@ -117,7 +125,7 @@ static void literal(struct qt_normalizer *n, int kind)
     qt_became(n, QT_B_LITERAL, n->before == QT_B_WORD && n->keyword == QT_K_limit ? QT_K_limit : 0);
 }
 
-/* NULL, TRUE, FALSE */
+/* Returns 1 for NULL, TRUE and FALSE. */
 static int is_value(const struct qt_normalizer *n)
 {
     if (n->before == QT_B_WORD)
@@ -154,7 +162,7 @@ static void word(struct qt_normalizer *n, const struct qt_token *t)
     case QT_K_row:
         if ((n->level->list && n->level->element == QT_E_EMPTY) ||
             (n->before == QT_B_WORD && n->keyword == QT_K_values)) {
-            n->row_held = 1; /* ROW(1,2) is (1,2) */
+            n->row_held = 1; /* ROW(1,2) equals (1,2) */
             return;
         }
         break;
@@ -163,7 +171,7 @@ static void word(struct qt_normalizer *n, const struct qt_token *t)
     case QT_K_values:
     case QT_K_table:
         if (n->before == QT_B_OPEN)
-            n->level->list = 0; /* a subquery */
+            n->level->list = 0; /* a subquery is not a list */
         break;
     default:
         break;
@@ -171,7 +179,7 @@ static void word(struct qt_normalizer *n, const struct qt_token *t)
     put_word(n, t->p, t->len, t->keyword);
 }
 
-/* A word that the statement does not hold. */
+/* Writes a word that is not in the statement. */
 static void put_own(struct qt_normalizer *n, const char *text)
 {
     put_word(n, text, 0, QT_K_NONE);
@@ -201,7 +209,7 @@ static void quoted(struct qt_normalizer *n, const struct qt_token *t)
 static void variable(struct qt_normalizer *n, const struct qt_token *t)
 {
     if (t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"'))
-        put_own(n, "@?"); /* an account's host, as in 'app'@'10.%' */
+        put_own(n, "@?"); /* host of an account, as in 'app'@'10.%' */
     else
         put_word(n, t->p, t->len, QT_K_NONE);
 }
@@ -251,12 +259,12 @@ static void comment(struct qt_normalizer *n, const struct qt_token *t)
     if (hint)
         qt_became(n, QT_B_OPERATOR, 0);
     else if (end && n->hint.before == QT_B_WORD) {
-        qt_became(n, n->hint.before, n->hint.keyword); /* a hint changes nothing for what follows */
+        qt_became(n, n->hint.before, n->hint.keyword); /* the text after a hint does not depend on the hint */
         n->hint.before = QT_B_START;
     }
 }
 
-/* Each statement of one text begins as the first; semicolons at the end are not written. */
+/* Each statement of a text begins with a fresh state. Semicolons at the end are not written. */
 static void semicolon(struct qt_normalizer *n)
 {
     n->semicolon = n->before != QT_B_START;
@@ -265,7 +273,7 @@ static void semicolon(struct qt_normalizer *n)
     n->rows = QT_ROWS_NONE;
 }
 
-/* What was waiting for this token. */
+/* Writes pending text before this token. */
 static void write_held(struct qt_normalizer *n, const struct qt_token *t)
 {
     if (n->semicolon) {
@@ -353,7 +361,7 @@ int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, c
     if (sql == NULL)
         sql = "";
     begin(n, mode, sql, len);
-    const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
+    const char *behind = sql; /* end of the previous token; comments or blanks follow */
     int secret = 0;
     for (qt_lex(&n->lexer, &t); t.kind != QT_T_END; qt_lex(&n->lexer, &t)) {
         if (t.p > behind)
@@ -369,7 +377,7 @@ int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, c
     secret |= (n->classifier.classes & 1u << QT_CLASS_ADMIN) && qt_secret_in_nonsense(sql, len);
     n->classifier.secret |= secret;
     if (n->classifier.sets_mode > 1)
-        mode.known = 0; /* in the middle of the text */
+        mode.known = 0; /* the text may change the mode before its end */
     if (n->lexer.saw | n->lexer.saw_comments | qt_is_wide(mode.charset))
         qt_readings(&n->classifier, &n->lexer, mode, sql, len);
     out->digest = qt_text_digest(&n->text, &out->text_len);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes lists: however many literals, one text.
+/* Writes lists. The text does not depend on the number of literals.
  *
  *   a IN (1, 2, NOW(), 3)            a in (?+, now(), ?+)
  *   (a,b) IN ((1,2),(3,4))           (a, b) in (?+)
- *   VALUES (1,2),(3,4) ON ...        values (?+) on ...
- */
+ *   VALUES (1,2),(3,4) ON ...        values (?+) on ... */
 #include "sql/normalize_lists.h"
 
 static void comma(struct qt_normalizer *n)
@@ -44,13 +43,13 @@ void qt_list_open(struct qt_normalizer *n)
     qt_became(n, QT_B_OPEN, 0);
 }
 
-/* A literal alone between commas is ?+, and together with a ?+ before it. */
+/* Writes an element that is a single literal as ?+. Merges it with a preceding ?+. */
 static void end_element(struct qt_normalizer *n)
 {
     struct qt_paren *level = n->level;
     if (level->element == QT_E_LITERAL) {
         if (level->run)
-            n->text.len -= 3; /* ", ?" */
+            n->text.len -= 3; /* length of ", ?" */
         else
             qt_put(n, '+');
         level->run = 1;
@@ -83,7 +82,7 @@ void qt_list_close(struct qt_normalizer *n)
     qt_became(n, QT_B_CLOSE, 0);
     n->level->element = QT_E_OTHER;
     if (old.list && old.inner && old.pure) {
-        n->text.len -= 4; /* "(?+)" */
+        n->text.len -= 4; /* length of "(?+)" */
         qt_put(n, '?');
         n->level->element = QT_E_LITERAL;
         qt_became(n, QT_B_LITERAL, 0);
@@ -114,7 +113,7 @@ int qt_list_skip(struct qt_normalizer *n, const struct qt_token *t)
             n->row_held = 1;
             return 1;
         }
-        comma(n); /* no row: VALUES(a), b = ... */
+        comma(n); /* not a row: VALUES(a), b = ... */
         break;
     default:
         if (t->kind == QT_T_OPEN)

@@ -9,7 +9,7 @@ static const char NAME[] = "timestamp";
 
 static int is_any(char c, const char *of) { return c != '\0' && strchr(of, c) != NULL; }
 
-/* What is assigned to the name that ends at p, or NULL. */
+/* Returns the value that is assigned to the name that ends at p, or NULL. */
 static const char *value_at(const char *p, const char *end)
 {
     while (p < end && is_any(*p, " \t\r\n`"))

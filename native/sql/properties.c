@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a text once, token by token, and finds how its statements are written.
+/* Reads a text once, token by token, and finds the properties of its statements.
  *
  *   SELECT now(), a FROM t WHERE b IN (SELECT c FROM u WHERE d < now() ORDER BY e LIMIT 3) ORDER BY f
  *          │               └ from here on words are in a condition ──────────────────────────────────
  *          └ not here                  └ a level of its own: its LIMIT is sorted ─────────┘
  *
- * Each pair of brackets is a level. In a level with a SELECT, a condition begins at FROM, WHERE, HAVING or UNION. It
- * includes the levels inside. Every word of UPDATE, DELETE and other statements is in a condition; no word of an INSERT
- * of values is. */
+ * Each pair of brackets is a level. In a level with a SELECT, a condition begins at FROM, WHERE, HAVING or UNION. The
+ * condition includes the inner levels.
+ *
+ * In UPDATE, DELETE and other statements every word is in a condition. In an INSERT with VALUES no word is. */
 #include "sql/properties.h"
 
 #include "querytape_names.h"
@@ -19,38 +20,38 @@ enum { LEVELS = 64 };
 #define ASKS_SESSION (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_SERVER)
 
 struct level {
-    uint8_t query;     /* SELECT was read */
-    uint8_t condition; /* what follows decides which rows are returned or changed */
+    uint8_t query;     /* a SELECT was read */
+    uint8_t condition; /* the following words decide which rows are returned or changed */
     uint8_t ordered, limited;
-    uint8_t at_random; /* ORDER BY RAND() */
-    uint8_t concat;    /* of GROUP_CONCAT */
-    uint8_t aggregate; /* COUNT() or the like was read */
-    uint8_t many;      /* GROUP BY, OVER or UNION: it may give several rows in spite of that */
-    uint8_t tables;    /* a list of tables: a comma joins another one */
+    uint8_t at_random; /* has ORDER BY RAND() */
+    uint8_t concat;    /* inside GROUP_CONCAT */
+    uint8_t aggregate; /* COUNT() or another aggregate was read */
+    uint8_t many;      /* GROUP BY, OVER or UNION: an aggregate may give several rows */
+    uint8_t tables;    /* list of tables: a comma joins another table */
 };
 
 struct reader {
     struct qt_lexer lexer;
-    struct qt_token t, last;               /* at hand, and the one before */
-    uint64_t found;                        /* of the whole text */
-    size_t statements, tokens, ordered_at; /* the last: where ORDER BY was read */
-    size_t showing;                        /* how many of the statements show */
+    struct qt_token t, last;               /* the current and the previous token */
+    uint64_t found;                        /* properties of the whole text */
+    size_t statements, tokens, ordered_at; /* ordered_at: token number of ORDER BY */
+    size_t showing;                        /* number of SHOW, EXPLAIN and HELP statements */
 
-    /* of the statement being read */
+    /* State of the current statement. */
     struct level levels[LEVELS];
     size_t depth, words;
-    int first, verb;      /* its first word; of WITH and EXPLAIN the first that says what is done */
-    int previous, before; /* the keywords before, QT_K_NONE for others */
+    int first, verb;      /* first word; first verb outside brackets, such as after WITH */
+    int previous, before; /* keywords of the last two words; QT_K_NONE for other words */
     uint8_t first_in_brackets;
-    uint8_t defines;    /* enum qt_defines */
-    uint8_t prefixed;   /* SET STATEMENT ... FOR stands before it */
-    uint8_t selects;    /* SELECT or TABLE was read */
-    uint8_t not_plain;  /* IGNORE, WITH, ON DUPLICATE KEY: whether an INSERT adds a row is a condition */
-    uint8_t duplicates; /* ON DUPLICATE KEY */
-    uint8_t returns;    /* RETURNING */
-    uint8_t system;     /* @@ or @@session. was read */
-    uint8_t global;     /* SET GLOBAL, SET PERSIST */
-    uint8_t id_step;    /* the last word was auto_increment_increment or _offset */
+    uint8_t defines;                    /* enum qt_defines */
+    uint8_t prefixed;                   /* SET STATEMENT ... FOR precedes the statement */
+    uint8_t selects;                    /* a SELECT or TABLE was read */
+    uint8_t not_plain;                  /* IGNORE, WITH, ON DUPLICATE KEY: an INSERT adds rows conditionally */
+    uint8_t duplicates;                 /* ON DUPLICATE KEY */
+    uint8_t returns;                    /* RETURNING */
+    uint8_t system;                     /* @@ or @@session. was read */
+    uint8_t global;                     /* SET GLOBAL, SET PERSIST */
+    uint8_t id_step;                    /* the last word was auto_increment_increment or _offset */
     uint32_t asked, asked_in_condition; /* QT_ACTION_* */
 };
 
@@ -87,7 +88,7 @@ static uint64_t in_condition(const struct reader *r)
 
 static uint64_t rows_added(const struct reader *r)
 {
-    int does = r->first == QT_K_analyze ? r->verb : r->first; /* ANALYZE INSERT of MariaDB inserts */
+    int does = r->first == QT_K_analyze ? r->verb : r->first; /* MariaDB's ANALYZE INSERT inserts */
     int loads = r->first == QT_K_load && r->verb == QT_K_load, adds = loads;
     uint64_t found = 0;
 
@@ -102,7 +103,7 @@ static uint64_t rows_added(const struct reader *r)
 
 static int is_verb(int k) { return (qt_keyword_flags[k] & QT_KW_VERB) != 0; }
 
-/* May a LIMIT choose among rows? An aggregate alone gives one. */
+/* Returns 1 if a LIMIT may choose among rows. An aggregate without GROUP BY gives only one row. */
 static int chooses(const struct level *l) { return l->limited && (!l->aggregate || l->many); }
 
 static void end_level(struct reader *r, const struct level *l)
@@ -122,7 +123,7 @@ static void end_statement(struct reader *r)
 {
     const struct level *outside = &r->levels[0];
 
-    while (r->depth > 0) { /* brackets that never end */
+    while (r->depth > 0) { /* unclosed brackets */
         if (r->depth < LEVELS)
             end_level(r, at(r));
         r->depth--;
@@ -153,7 +154,7 @@ static void end_statement(struct reader *r)
         r->found |= QT_PROPERTY_EXPLAINABLE;
 }
 
-/* A function is called: its name is the last token. */
+/* Handles a function call. The last token is the function's name. */
 static void call(struct reader *r)
 {
     int k = r->last.kind == QT_T_WORD || r->last.kind == QT_T_QUOTED ? r->last.keyword : QT_K_NONE;
@@ -172,7 +173,7 @@ static void call(struct reader *r)
         ask(r, k == QT_K_unix_timestamp ? QT_ACTION_ASKS_TIME : qt_action_of_call(k));
 }
 
-/* The second word of XA, DROP, LOAD, SET. */
+/* Handles the second word of XA, DROP, LOAD and SET. */
 static void second_word(struct reader *r, int k)
 {
     if (r->first == QT_K_xa && k == QT_K_prepare)
@@ -195,11 +196,11 @@ static void first_word(struct reader *r, int k)
         r->found |= QT_PROPERTY_PREPARES_TEXT;
 }
 
-/* ORDER BY, GROUP BY. The keyword table does not contain `order` and `group`. */
+/* Handles BY of ORDER BY and GROUP BY. The keyword table does not contain `order` and `group`. */
 static void by(struct reader *r)
 {
     at(r)->tables = 0;
-    if (r->last.kind != QT_T_WORD || r->before == QT_K_for) /* USE INDEX FOR ORDER BY (i) */
+    if (r->last.kind != QT_T_WORD || r->before == QT_K_for) /* not a sort: USE INDEX FOR ORDER BY (i) */
         return;
     if (qt_name_is(&r->last, "order")) {
         at(r)->ordered = 1;
@@ -211,7 +212,7 @@ static void by(struct reader *r)
     }
 }
 
-/* Does a statement begin after this word? SET STATEMENT ... FOR, IF ... THEN and other blocks of MariaDB. */
+/* Returns 1 if a statement begins after this word: SET STATEMENT ... FOR, IF ... THEN and other blocks of MariaDB. */
 static int leads(const struct reader *r, int k)
 {
     if (r->depth > 0)
@@ -240,7 +241,7 @@ static void keyword(struct reader *r, int k)
     case QT_K_using:
         at(r)->tables = r->depth == 0 && r->verb == QT_K_delete;
         break;
-    case QT_K_join: /* not USE INDEX FOR JOIN (i) */
+    case QT_K_join: /* except USE INDEX FOR JOIN (i) */
         r->found |= r->previous != QT_K_for ? QT_PROPERTY_JOINS : 0;
         break;
     case QT_K_table:
@@ -285,7 +286,8 @@ static void keyword(struct reader *r, int k)
     }
 }
 
-/* Of SET: the steps of ids that a server generates, and for whom they are set. */
+/* Handles SET of auto_increment_increment and auto_increment_offset, the steps of generated ids, and the scope of the
+ * SET. */
 static void id_steps(struct reader *r, int k)
 {
     if (k == QT_K_global && r->id_step && r->system)
@@ -345,7 +347,7 @@ static const char *const AGGREGATES[] = {
     "stddev_pop",     "stddev_samp", "var_pop", "var_samp", "variance", "json_arrayagg",
     "json_objectagg", "st_collect",  NULL};
 
-/* An aggregate is of the query around it, whatever brackets are between. */
+/* Marks the innermost query around an aggregate. Brackets between them do not matter. */
 static void aggregate(struct reader *r)
 {
     for (size_t depth = r->depth < LEVELS ? r->depth : LEVELS - 1;; depth--) {
@@ -356,7 +358,7 @@ static void aggregate(struct reader *r)
     }
 }
 
-/* FROM (a, b), FROM t1 JOIN (a, b): does a bracket hold tables as well? */
+/* Returns 1 if a bracket contains tables: FROM (a, b), FROM t1 JOIN (a, b). */
 static int holds_tables(struct reader *r)
 {
     int k = r->last.kind == QT_T_WORD ? r->last.keyword : QT_K_NONE;
@@ -368,7 +370,7 @@ static void open(struct reader *r)
 {
     struct level inside = {.condition = at(r)->condition, .tables = (uint8_t)holds_tables(r)};
     if (r->verb == QT_K_NONE && r->depth == 0 && explains(r) && !r->not_plain)
-        r->verb = QT_K_select; /* EXPLAIN (SELECT ...) */
+        r->verb = QT_K_select; /* a query in brackets: EXPLAIN (SELECT ...) */
     inside.concat = r->last.kind == QT_T_WORD && qt_name_is(&r->last, "group_concat");
     if (r->last.kind == QT_T_WORD && qt_name_is_any(&r->last, AGGREGATES))
         aggregate(r);
@@ -388,7 +390,7 @@ static void close(struct reader *r)
     r->previous = QT_K_NONE;
 }
 
-/* Does a star after the last token mean all columns? It may be a product. */
+/* Returns 1 if a star after the last token means all columns. In other places a star is a multiplication. */
 static int is_before_all(const struct reader *r)
 {
     static const char *const words[] = {"select",
@@ -421,7 +423,7 @@ static void token(struct reader *r)
     case QT_T_CLOSE:
         close(r);
         break;
-    case QT_T_SEMICOLON: /* those of a routine's body end no statement of the text */
+    case QT_T_SEMICOLON: /* semicolons in a routine's body do not end the statement */
         if (r->defines == QT_DEFINES_ROUTINE)
             break;
         end_statement(r);
@@ -455,7 +457,8 @@ static void token(struct reader *r)
     }
 }
 
-/* Returns the properties in one reading of the text's comments, and which others differ: QT_READ_COMMENTS. */
+/* Returns the properties in one reading of the text's comments. Adds a QT_READ_* bit to `saw` for each reading that may
+ * differ. */
 static uint64_t read_once(const struct qt_lexer *lexer, unsigned comments, unsigned *saw)
 {
     struct reader r = {.lexer = *lexer};
@@ -477,7 +480,8 @@ static uint64_t read_once(const struct qt_lexer *lexer, unsigned comments, unsig
     return r.found;
 }
 
-/* Where only some servers execute a comment, the reading that executes it counts; of what is explained, any. */
+/* If only some servers execute a comment, the reading that executes it counts. QT_PROPERTY_EXPLAINS_WRITE is set if any
+ * reading sets it. QT_PROPERTY_EXPLAINABLE must be set in every reading. */
 uint64_t qt_properties_read(const struct qt_lexer *lexer)
 {
     unsigned saw = 0;

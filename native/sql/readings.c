@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   the default reading ─► nothing in it that others take differently: done
+/* the default reading ─► no bytes that other readings read differently: done
  *                       └► each other reading ─► impossible from some statement on (a backslash outside of quotes, a
- *                                                literal that never ends): what is before counts, that statement not
+ *                                                literal that never ends): earlier statements count, this one does not
  *
- * A reading that is impossible tells that the session does not read so; without that test each 'it\'s' would count as
- * code. Where a comment is executed by some servers only, each reading is made with it and without.
- */
+ * If a reading is impossible, the session does not use it. Without this test each 'it\'s' would count as code. If only
+ * some servers execute a comment, each reading is made with and without the comment. */
 #include "sql/readings.h"
 
 #include <string.h>
@@ -29,14 +27,15 @@ static int may_hold_statements(const struct qt_classifier *c)
     }
 }
 
-/* PREPARE s FROM '...', EXECUTE IMMEDIATE '...': the text that is run, not one of the values behind USING. */
+/* Returns 1 if the literal is the text that runs: PREPARE s FROM '...', EXECUTE IMMEDIATE '...'. Values after USING do
+ * not count. */
 static int is_run(const struct qt_classifier *c)
 {
     return (c->words[0] == QT_K_prepare && c->n_words == 3) || (c->words[0] == QT_K_execute && c->n_words == 2);
 }
 
-/* The text between the quotes is read as it is written: quotes that are doubled, or have a backslash before them, begin
- * and end literals there, too. */
+/* Reads the text between the quotes as it is written. Doubled or escaped quotes inside it also begin and end
+ * literals. */
 int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *keywords, const struct qt_token *literal)
 {
     struct qt_classifier inner;
@@ -53,7 +52,7 @@ int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *keywords, c
         return 0;
     qt_lexer_init(&lexer, keywords, p, (size_t)(end - p));
     qt_classify_begin(&inner);
-    int given = 0; /* EXECUTE IMMEDIATE 'SELECT SHA2(?, 256)' USING '...' */
+    int given = 0; /* USING fills a ? with a key: EXECUTE IMMEDIATE 'SELECT SHA2(?, 256)' USING '...' */
     for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t)) {
         qt_classify(&inner, &t);
         given |= t.kind == QT_T_PARAM && inner.cipher_depth > 0 && c->words[0] == QT_K_execute;
@@ -64,21 +63,21 @@ int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *keywords, c
     return inner.secret || given;
 }
 
-/* A backslash outside of quotes is an error in every server, but \N is NULL. */
+/* Returns 1 for a backslash outside quotes, which is an error in every server. \N is allowed and means NULL. */
 static int is_impossible(const struct qt_token *t, const char *end)
 {
     return t->kind == QT_T_OPERATOR && *t->p == '\\' && (t->p + 1 >= end || t->p[1] != 'N');
 }
 
-/* Classifies the text that the lexer is at the beginning of, as it reads it. `own`: in the way in which the session
- * reads, whatever its text says. */
+/* Classifies a text in the lexer's reading. The lexer must be at the beginning of the text. `own`: this is the
+ * session's own reading and therefore always possible. */
 static void read_once(struct qt_classifier *c, struct qt_lexer *lexer, int own)
 {
     const char *sql = lexer->at, *end = lexer->all_end;
     struct qt_token t;
     int secret = c->secret, possible = 1;
     uint32_t flags = c->flags;
-    const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
+    const char *behind = sql; /* end of the previous token; comments or blanks follow */
     qt_classify_again(c);
     for (qt_lex(lexer, &t); t.kind != QT_T_END && possible; qt_lex(lexer, &t)) {
         possible = own || !is_impossible(&t, end);
@@ -95,13 +94,13 @@ static void read_once(struct qt_classifier *c, struct qt_lexer *lexer, int own)
     if (!own && (!possible || (lexer->open_quote != 0 && lexer->open_quote != '*'))) {
         qt_classify_drop(c);
         c->flags = flags;
-        c->secret = possible ? c->secret : secret; /* the end may be missing because a log cut it */
+        c->secret = possible ? c->secret : secret; /* a log may have cut off the end */
     }
     qt_classify_end(c);
 }
 
-/* Reads a text in each way in which servers take its comments, from the way `comments` on. `saw`: what is known to
- * differ; more may come to light. */
+/* Reads a text in each way in which servers treat its comments, from `comments` on. `saw` has the known differences; a
+ * reading may add more. */
 static void read_comments(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
                           struct qt_session_mode way, unsigned comments, unsigned saw, int own)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   tokens -> as they are, but for literals: '<redacted>', and comments: nothing -> at most QT_REDACTED_KEPT bytes
+/* tokens -> unchanged, literals -> '<redacted>', comments -> removed; at most QT_REDACTED_KEPT bytes are kept
  *
- * Every way to read the text goes along with the first. Where a token of one ends elsewhere, what follows is a literal
- * in one way and code in another: the text ends there.
- */
+ * All possible readings advance together with the first. If their tokens end at different places, the next bytes are a
+ * literal in one reading and code in another. The redacted text then ends. */
 #include "sql/redact.h"
 
 #include <stdlib.h>
@@ -35,13 +33,14 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
     r->len += len;
 }
 
-/* What is where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
+/* The position in a statement, to find places where a secret is expected. A secret may lack its quotes, because logs
+ * also contain failed statements. */
 struct place {
-    int set;      /* SET, CHANGE or START: of a password, or of a variable whose name tells of one; or no statement */
-    int password; /* SET PASSWORD */
+    int set;      /* first word: SET, CHANGE, START or not a keyword; values may be secrets */
+    int password; /* inside SET PASSWORD */
     int words;
     int previous, second;
-    int assigned; /* behind = */
+    int assigned; /* after = or : */
 };
 
 static void step(struct place *at, const struct qt_token *t)
@@ -70,7 +69,7 @@ static int is_secret_word(const struct place *at, const struct qt_token *t, cons
     while (next < end && *next == ' ')
         next++;
     if (t->keyword == QT_K_password || t->keyword == QT_K_old_password || qt_name_is_any(t, plain) ||
-        (next < end && *next == '(')) /* a function's name */
+        (next < end && *next == '(')) /* the token is a function's name */
         return 0;
     int identified = at->second == QT_K_identified && at->previous == QT_K_by;
     if (at->password && at->previous != QT_K_for && !qt_name_is_any(t, of_set_password))
@@ -81,12 +80,12 @@ static int is_secret_word(const struct place *at, const struct qt_token *t, cons
 static int is_text(const struct qt_token *t)
 {
     int account = t->kind == QT_T_VARIABLE && t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"');
-    return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* ANSI_QUOTES or not */
+    return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* ANSI_QUOTES on or off */
 }
 
 enum hint { NO_HINT, HINT, HINT_VALUE };
 
-/* In a hint all words behind = or : are its value, up to a comma or parenthesis: token = Bearer abc. */
+/* In a hint, all words after = or : are one value, up to a comma or parenthesis. Example: token = Bearer abc. */
 static enum hint read_hint(enum hint hint, const struct place *at, const struct qt_token *t)
 {
     if (t->kind == QT_T_HINT)
@@ -98,7 +97,7 @@ static enum hint read_hint(enum hint hint, const struct place *at, const struct 
     return at->assigned ? HINT_VALUE : hint;
 }
 
-/* The lexers of the other ways, each as far as the first one. */
+/* The lexers of the other readings. Each is as far as the first lexer. */
 struct ways {
     struct qt_lexer lexer[QT_MAX_WAYS];
     size_t n;
@@ -116,7 +115,7 @@ static void begin_ways(struct ways *w, const struct qt_lexer *first, struct qt_s
     }
 }
 
-/* Is the first one's next token where it is in every way, and no text in any that it isn't in the first? */
+/* Returns 1 if all readings have the same next token, and either all or none of them treat the token as a string. */
 static int agree(struct ways *w, const struct qt_token *t)
 {
     struct qt_token other;
@@ -128,7 +127,8 @@ static int agree(struct ways *w, const struct qt_token *t)
     return 1;
 }
 
-/* Does a comment open here that makes code of literals where a server skips it? */
+/* Returns 1 if an executable comment opens here and contains quotes or comments. Servers that skip it read the quotes
+ * differently. */
 static int hides_quotes(const struct qt_lexer *l, const struct qt_token *t)
 {
     if (t->kind != QT_T_EXECUTABLE || l->in_executable != QT_COMMENT_EXECUTED_SOME)
@@ -148,7 +148,7 @@ void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_se
     struct qt_token t;
     struct place place = {0};
     struct ways ways;
-    const char *behind = sql; /* the end of the token before */
+    const char *behind = sql; /* end of the previous token */
     enum hint hint = NO_HINT;
     int open = first->open_quote != 0 && first->open_quote != '*';
     r->len = 0;
@@ -170,7 +170,7 @@ void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_se
         else
             append(r, t.p, t.len);
         if (!sure || (text && open))
-            return; /* where literals begin and end is not known */
+            return; /* the borders of literals are unknown */
         behind = t.p + t.len;
         step(&place, &t);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds names, and texts inside literals, that tell of a password or a key. Sees nothing of statements that only move
- * an application's data: INSERT INTO accounts VALUES ('password ...') is none. */
+/* Finds names and literals that indicate a password or a key. Statements that only move application data do not count,
+ * such as INSERT INTO accounts VALUES ('password ...'). */
 #include "sql/secrets.h"
 
 #include <string.h>
@@ -13,10 +13,11 @@ static const char *const WORDS[] = {
     "encryption_key", "master_key",        "signing_key", "session_key", "hmac_key",   "aeskey",
     "filekey",        "hashicorp_role_id", "otlp_",       "bearer",      NULL};
 
-/* Short ones count where no letter is next to them. */
+/* Short words count only if no letter is next to them. */
 static const char *const WHOLE_WORDS[] = {"pass", "pw", "jwt", NULL};
 
-/* Behind the next `word` (lower case) in whatever case, or NULL. A `_` is a - as well. */
+/* Returns the byte after the next `word`, or NULL. `word` is in lower case; the text may have any case. A `_` in `word`
+ * also matches a -. */
 static const char *behind(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -32,7 +33,7 @@ static const char *behind(const char *p, const char *end, const char *word)
 
 static int holds(const struct qt_token *t, const char *word) { return behind(t->p, t->p + t->len, word) != NULL; }
 
-/* auth, but not author */
+/* Returns 1 if the name contains auth, but not only as part of author. The word authorization counts. */
 static int holds_auth(const struct qt_token *t)
 {
     const char *p = t->p, *end = t->p + t->len;
@@ -58,10 +59,10 @@ static int holds_whole(const struct qt_token *t, const char *word)
     return 0;
 }
 
-/* Is it the name of something that holds a secret? */
+/* Returns 1 if the token names something that may contain a secret. */
 static int tells(const struct qt_token *t)
 {
-    if (t->len > 1024) /* no server has such names */
+    if (t->len > 1024) /* longer than any name in a server */
         return 1;
     for (size_t i = 0; WORDS[i] != NULL; i++)
         if (holds(t, WORDS[i]))
@@ -74,7 +75,7 @@ static int tells(const struct qt_token *t)
 
 void qt_secret_assigned(struct qt_classifier *c) { c->secret |= tells(&c->name); }
 
-/* password "...", password=...: as in a SPIDER table's comment. */
+/* Returns 1 for password "..." or password=..., as in the comment of a SPIDER table. */
 static int password_and_value(const struct qt_token *t)
 {
     const char *p = t->p, *end = t->p + t->len;
@@ -139,7 +140,7 @@ void qt_secret_clause(struct qt_classifier *c, const struct qt_token *t, int k)
     switch (k) {
     case QT_K_values:
         if (c->words[0] != QT_K_values && c->words[0] != QT_K_select && c->words[0] != QT_K_with)
-            break; /* VALUES(a) in an INSERT */
+            break; /* VALUES(a) in an INSERT is a function */
         /* fallthrough */
     case QT_K_select:
         c->lists |= bit(c->depth);
@@ -173,7 +174,7 @@ void qt_secret_into(struct qt_classifier *c, const struct qt_token *t)
     judge(c);
 }
 
-/* In a list there is what a SELECT makes of it: 'x', CONCAT('x', a). */
+/* Records a literal in a select list: 'x', CONCAT('x', a). */
 static void listed(struct qt_classifier *c)
 {
     c->told |= c->lists != 0 ? QT_TOLD_LISTED : 0;
@@ -191,9 +192,10 @@ void qt_secret_literal(struct qt_classifier *c, const struct qt_token *t)
         c->secret = c->cipher_depth > 0 || c->declares == QT_DECLARES_SECRET || in_string(c, t);
 }
 
-enum { MIN_COMMENT = 6 }; /* bytes; in a shorter one is no secret */
+enum { MIN_COMMENT = 6 }; /* bytes; a shorter comment cannot contain a secret */
 
-/* A word, perhaps with blanks behind it, and = or : or a quote: token=abc, "pwd": "x". */
+/* Returns 1 if = or : follows the word. Blanks, quotes and identifier bytes may be in between, as in token=abc or
+ * "pwd": "x". */
 static int holds_assignment(const char *p, const char *end, const char *word)
 {
     while ((p = behind(p, end, word)) != NULL) {
@@ -238,7 +240,7 @@ int qt_secret_in_nonsense(const char *sql, size_t len)
            behind(sql, sql + len, "aes_decrypt(") != NULL || behind(sql, sql + len, "://") != NULL;
 }
 
-/* The first word that writes, also of what CREATE PROCEDURE or EXPLAIN leads to. */
+/* Returns 1 if the statement writes rows. The first word decides, or the verb after CREATE PROCEDURE or EXPLAIN. */
 static int stores(const struct qt_classifier *c)
 {
     int first = c->words[0], verb = c->verb;
@@ -272,7 +274,7 @@ void qt_secret_password(struct qt_classifier *c)
         c->seen |= QT_SEEN_ACCOUNTS;
         c->secret = 1;
     } else if (c->previous == QT_K_set && (c->words[0] == QT_K_create || c->words[0] == QT_K_alter))
-        c->secret |= c->verb == QT_K_NONE; /* in a body; UPDATE t SET password = 'x' sets data */
+        c->secret |= c->verb == QT_K_NONE; /* in a routine's body; UPDATE t SET password = 'x' only sets data */
 }
 
 void qt_secret_call(struct qt_classifier *c)
@@ -308,7 +310,7 @@ void qt_secret_call(struct qt_classifier *c)
     }
 }
 
-/* Functions and procedures that take a password or a private key; a `*` stands for any end. */
+/* Functions and procedures that take a password or a private key. A `*` matches any end of the name. */
 static const char *const CALLS[] = {"validate_password_strength",
                                     "audit_log_encryption_password_set",
                                     "statement_digest*",

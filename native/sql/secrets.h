@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds names and literals that tell of a password or a key. */
+/* Finds names and literals that indicate a password or a key. */
 #ifndef QT_SECRETS_H
 #define QT_SECRETS_H
 
 #include "sql/sql_state.h"
 
-/* A variable is assigned: sets `secret` where its name tells of one. */
+/* Handles an assigned variable. Sets `secret` if its name indicates a secret. */
 void qt_secret_assigned(struct qt_classifier *);
-/* A string or a number comes: sets `secret` where it is one. */
+/* Handles a string or a number. Sets `secret` if the literal is a secret. */
 void qt_secret_literal(struct qt_classifier *, const struct qt_token *);
-/* A word of this keyword comes: where select lists begin and end, and what is behind INTO. */
+/* Handles a word with this keyword: tracks the begin and end of select lists and the names after INTO. */
 void qt_secret_clause(struct qt_classifier *, const struct qt_token *, int keyword);
-/* A variable comes: is it what SELECT 'x' INTO @password fills? */
+/* Handles a variable that may be the target of SELECT 'x' INTO @password. */
 void qt_secret_into(struct qt_classifier *, const struct qt_token *);
-/* A parenthesis is about to close. */
+/* Call before a parenthesis closes. */
 void qt_secret_closed(struct qt_classifier *);
-/* Does what is between two tokens, comments and blanks, tell of one? */
+/* Returns 1 if the comments between two tokens indicate a secret. */
 int qt_secret_in_gap(const char *, size_t);
-/* Is this token of a hint, which does nothing else that matters? Where the hint ends it is read as a comment is. */
+/* Returns 1 if the token belongs to a hint. Tokens of a hint have no other effect. At its end, the hint is searched
+ * like a comment. */
 int qt_secret_in_hint(struct qt_classifier *, const struct qt_token *);
-/* The text begins as no statement does: does it speak of one, anywhere? */
+/* Searches a text that begins like no known statement. Returns 1 if any part of it indicates a secret. */
 int qt_secret_in_nonsense(const char *sql, size_t len);
-/* A word, or a quoted name, comes: sets `secret`, or `declares`, where it tells of one. */
+/* Handles a word or a quoted name. Sets `secret` or `declares` if the name indicates a secret. */
 void qt_secret_named(struct qt_classifier *, const struct qt_token *);
-/* PASSWORD comes, wherever it is: SET PASSWORD = '...', also behind other assignments, as MariaDB has it. */
+/* Handles the word PASSWORD anywhere: SET PASSWORD = '...'. In MariaDB it may follow other assignments. */
 void qt_secret_password(struct qt_classifier *);
-/* Is it the schema of the server's own tables? */
+/* Returns 1 if the name is the schema of the server's own tables. */
 int qt_secret_schema(const char *name, size_t len);
-/* The keyword before the parenthesis that comes: a function that takes a password or a key? */
+/* Handles a call. The keyword before the parenthesis may be a function that takes a password or a key. */
 void qt_secret_call(struct qt_classifier *);
-/* Is it the name of a function or procedure whose literals may be secrets? */
+/* Returns 1 for a function or procedure whose literals may be secrets. */
 int qt_secret_function(const char *name, size_t len);
-/* name = in a statement, or name := where `sign` is a colon: sets `secret` where it is an option of a table, or a
- * user's variable, whose name tells of one. */
+/* Handles `name =` in a statement, or `name :=` if `sign` is a colon. Sets `secret` for a table option or a user
+ * variable whose name indicates a secret. */
 void qt_secret_option(struct qt_classifier *, const char *name, size_t len, char sign);
 
 #endif

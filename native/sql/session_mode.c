@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   SET NAMES gbk | SET CHARACTER SET gbk | SET [SESSION] character_set_client = gbk, sql_mode = 'ANSI_QUOTES'
+/* SET NAMES gbk | SET CHARACTER SET gbk | SET [SESSION] character_set_client = gbk, sql_mode = 'ANSI_QUOTES'
  *
- * What is assigned counts where it is a plain value: modes by name or as the number of their bits, CONCAT(@@sql_mode,
- * ',...'), a character set by name or by a collation's number. After any other value, and after an EXECUTE or a block,
- * which may run a SET of their own, nothing of it is known. A routine gives the mode back when it ends.
- */
+ * Only plain values count. For sql_mode these are names, a number of bits, or CONCAT(@@sql_mode, ',...'). For charsets
+ * these are a name or a collation's number.
+ *
+ * After any other value the mode is unknown. The mode is also unknown after an EXECUTE or a block, because these may
+ * run a SET of their own. A routine restores the mode at its end. */
 #include "querytape.h"
 
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "sql/normal_text.h"
 #include "sql/readings.h"
 
-#define NEWEST_EVERYWHERE 50500 /* a comment for this version or older ones is executed by every server */
+#define NEWEST_EVERYWHERE 50500 /* every server executes a comment for this or a lower version */
 
-#define IN_EVERY_SERVER 248 /* collations below have one meaning */
+#define IN_EVERY_SERVER 248 /* collation numbers below this are the same in all servers */
 
 static const struct {
     const char *name;
@@ -35,8 +35,8 @@ static const struct {
                 {"macroman", QT_NARROW},  {"macce", QT_NARROW},    {"swe7", QT_NARROW},     {"armscii8", QT_BLANK_A0},
                 {"geostd8", QT_BLANK_A0}, {"keybcs2", QT_BLANK_FF}};
 
-/* MySQL's and MariaDB's manuals, "Supported Character Sets and Collations". enum qt_charset, or -1 where it is none
- * that every server knows. */
+/* Returns enum qt_charset of a charset name, or -1 if not every server knows the name. Source: "Supported Character
+ * Sets and Collations" in the manuals of MySQL and MariaDB. */
 static int charset_of_name(const struct qt_token *t)
 {
     for (size_t i = 0; i < sizeof CHARSETS / sizeof *CHARSETS; i++)
@@ -45,7 +45,8 @@ static int charset_of_name(const struct qt_token *t)
     return -1;
 }
 
-/* The same. MariaDB adds 1024 to a collation's number where it pads nothing. */
+/* Returns enum qt_charset of a collation's number, or -1 for an unknown number. MariaDB adds 1024 to the number of a
+ * collation without padding. Source: the manuals of MySQL and MariaDB. */
 static int charset_of_collation(int64_t collation)
 {
     static const uint16_t wide[][2] = {{1, QT_BIG5},  {84, QT_BIG5}, {13, QT_SJIS}, {88, QT_SJIS},
@@ -54,7 +55,7 @@ static int charset_of_collation(int64_t collation)
     static const uint8_t blank_a0[] = {3,  69, 5,  8,  15, 31, 47, 48, 49, 94, 2,  9,  21, 27, 77, 16, 71,
                                        25, 70, 26, 34, 44, 66, 99, 30, 78, 32, 64, 20, 41, 42, 79, 92, 93};
     static const uint8_t blank_ff[] = {36, 68, 37, 73, 40, 81};
-    int64_t plain = collation / 1024 == 1 ? collation % 1024 : collation; /* MariaDB's without padding */
+    int64_t plain = collation / 1024 == 1 ? collation % 1024 : collation; /* MariaDB's collation without padding */
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (plain == wide[i][0])
             return wide[i][1];
@@ -103,17 +104,17 @@ static const char *const OTHER_MODES[] = {"real_as_float",
 
 struct follower {
     struct qt_lexer lexer;
-    struct qt_token t; /* at hand */
+    struct qt_token t; /* current token */
     struct qt_session_mode *mode;
-    uint8_t sure;      /* the text was executed */
+    uint8_t sure;      /* the text was certainly executed */
     uint8_t doubtful;  /* inside a comment that only some servers execute */
-    uint8_t believed;  /* the assignment at hand was made */
-    uint8_t global;    /* SET GLOBAL a, b */
-    uint8_t sets;      /* there was a SET */
-    size_t statements; /* that began */
+    uint8_t believed;  /* the current assignment was certainly made */
+    uint8_t global;    /* inside SET GLOBAL a, b */
+    uint8_t sets;      /* the text has a SET */
+    size_t statements; /* number of statements so far */
 };
 
-/* The digits of a number or of a comment's version; -1 = there are others, or too many. */
+/* Parses the digits of a number or of a comment's version. Returns -1 for other characters or too many digits. */
 static int64_t digits(const char *p, const char *end)
 {
     int64_t value = 0;
@@ -132,7 +133,7 @@ static int is_word(const struct qt_token *t, const char *name)
     return (t->kind == QT_T_WORD || t->kind == QT_T_QUOTED) && qt_name_is(t, name);
 }
 
-/* The next token that is no part of a comment. */
+/* Moves to the next token outside comments and hints. */
 static void next(struct follower *f)
 {
     for (;;) {
@@ -179,7 +180,7 @@ static void set_reading(struct follower *f, uint8_t reading, int known)
     f->mode->known = known && f->believed ? f->mode->known | both : f->mode->known & (uint8_t)~both;
 }
 
-/* At the value of a character set. */
+/* Parses the value of a charset variable. */
 static void take_charset(struct follower *f)
 {
     struct qt_token value = f->t;
@@ -201,7 +202,8 @@ static void take_charset(struct follower *f)
         set_charset(f, charset);
 }
 
-/* A list of modes, as in 'ANSI_QUOTES,STRICT_ALL_TABLES': adds what is in it. 0 where one is not known. */
+/* Parses a list of modes, such as 'ANSI_QUOTES,STRICT_ALL_TABLES', and adds them to `reading`. Returns 0 if a mode is
+ * unknown. */
 static int take_modes(const struct qt_token *t, uint8_t *reading)
 {
     const char *p = t->p, *end = t->p + t->len;
@@ -225,14 +227,15 @@ static int take_modes(const struct qt_token *t, uint8_t *reading)
     return known;
 }
 
-/* The bits that both families have for them: ANSI_QUOTES and the modes that hold it, and NO_BACKSLASH_ESCAPES. */
+/* Converts the bits of sql_mode to QT_READ_*. Uses only bits that MySQL and MariaDB share: ANSI_QUOTES, the modes that
+ * include it, and NO_BACKSLASH_ESCAPES. */
 static uint8_t reading_of(int64_t bits)
 {
     const int64_t ansi = 4 | 256 | 512 | 1024 | 2048 | 4096 | 1 << 18, no_backslash = 1 << 20;
     return (uint8_t)((bits & ansi ? QT_READ_ANSI : 0) | (bits & no_backslash ? QT_READ_NO_BACKSLASH : 0));
 }
 
-/* @@sql_mode, @@session.sql_mode: behind it. 0 where it is something else. */
+/* Parses @@sql_mode or @@session.sql_mode. Returns 0 for any other text. */
 static int is_own_mode(struct follower *f)
 {
     if (f->t.kind != QT_T_SYSTEM)
@@ -249,7 +252,7 @@ static int is_own_mode(struct follower *f)
     return is;
 }
 
-/* Behind CONCAT: (@@sql_mode, ',ANSI_QUOTES'). 0 where the modes are not all known. */
+/* Parses the arguments of CONCAT: (@@sql_mode, ',ANSI_QUOTES'). Returns 0 if a mode is unknown. */
 static int take_concat(struct follower *f, uint8_t *reading, int *adds)
 {
     int known = f->t.kind == QT_T_OPEN;
@@ -270,7 +273,7 @@ static int take_concat(struct follower *f, uint8_t *reading, int *adds)
     return 0;
 }
 
-/* At the value of sql_mode. */
+/* Parses the value of sql_mode. */
 static void take_mode(struct follower *f)
 {
     struct qt_session_mode before = *f->mode;
@@ -290,7 +293,7 @@ static void take_mode(struct follower *f)
         next(f);
     } else if (f->t.kind == QT_T_SYSTEM) {
         known = adds = is_own_mode(f);
-    } else if (f->t.kind == QT_T_WORD) { /* DEFAULT */
+    } else if (f->t.kind == QT_T_WORD) { /* the value DEFAULT */
         before.reading = 0;
     }
     known &= ends_value(f);
@@ -298,11 +301,11 @@ static void take_mode(struct follower *f)
     if (global)
         return;
     set_reading(f, (uint8_t)(reading | (adds || !known ? before.reading : 0)), known);
-    if (adds && known) /* what it did not add is as it was */
+    if (adds && known) /* modes that CONCAT did not add keep their previous state */
         f->mode->known &= before.known | reading | QT_KNOWS_CHARSET;
 }
 
-/* One assignment, at its first token: behind it is a comma, or the statement's end. */
+/* Parses one assignment from its first token up to a comma or the statement's end. */
 static void take_assignment(struct follower *f)
 {
     int one_global = 0, system = f->t.kind == QT_T_SYSTEM, outer = f->global;
@@ -350,14 +353,14 @@ static void skip_statement(struct follower *f)
         next(f);
 }
 
-/* Do ways that the session may have read what was read differently? Then nobody knows what it set. */
+/* Returns 1 if the possible readings of the session differ for this text. The effect of its SET is then unknown. */
 static int is_ambiguous(const struct follower *f, uint8_t known)
 {
     return (f->lexer.saw & QT_SAW_BACKSLASH && !(known & QT_READ_NO_BACKSLASH)) ||
            (f->lexer.saw & (QT_SAW_WIDE | QT_SAW_BLANK) && !(known & QT_KNOWS_CHARSET));
 }
 
-/* One statement, at its first word. 0 where the rest of the text is not to be read. */
+/* Parses one statement from its first word. Returns 0 if the rest of the text must not be read. */
 static int take_statement(struct follower *f)
 {
     int first = f->t.keyword;
@@ -366,7 +369,7 @@ static int take_statement(struct follower *f)
         f->sets = 1;
         f->global = 0;
         next(f);
-        if (f->t.kind == QT_T_WORD && f->t.keyword == QT_K_statement) { /* of one, which is read already then */
+        if (f->t.kind == QT_T_WORD && f->t.keyword == QT_K_statement) { /* affects only its own statement */
             skip_statement(f);
             return 1;
         }
@@ -378,7 +381,7 @@ static int take_statement(struct follower *f)
                first == QT_K_replace || first == QT_K_use || first == QT_K_commit || first == QT_K_start ||
                first == QT_K_call) {
         skip_statement(f);
-    } else { /* EXECUTE, a block, or what may be a routine's body */
+    } else { /* EXECUTE, a block, or a possible routine body */
         return 0;
     }
     return 1;
@@ -397,10 +400,10 @@ void qt_session_mode_follow(struct qt_normalizer *n, struct qt_session_mode *mod
         if (f.t.kind == QT_T_SEMICOLON)
             continue;
         more = take_statement(&f);
-        f.lexer.charset = mode->charset; /* the next one is read so */
+        f.lexer.charset = mode->charset; /* read the next statement in the new mode */
         f.lexer.reading = mode->reading;
     }
-    int failed_alone = outcome < 0 && f.statements == 1 && more; /* nothing was set */
+    int failed_alone = outcome < 0 && f.statements == 1 && more; /* the failed statement set nothing */
     if (outcome < 0)
         *mode = before;
     if (!failed_alone && (outcome < 0 || !more || !f.sets || is_ambiguous(&f, before.known)))
@@ -411,13 +414,13 @@ void qt_session_mode_login(struct qt_session_mode *m, int64_t collation, const c
 {
     int charset = charset_of_collation(collation);
     int is_new = server_version != NULL && atoi(server_version) >= 8 && strstr(server_version, "MariaDB") == NULL;
-    /* a server that does not know the number takes its own default */
+    /* A server that does not know the collation number uses its own default. */
     int known = collation > 0 && collation < (is_new ? 400 : IN_EVERY_SERVER);
     m->known = known ? m->known | QT_KNOWS_CHARSET : m->known & (uint8_t)~QT_KNOWS_CHARSET;
     m->charset = (uint8_t)(charset > 0 ? charset : QT_NARROW);
 }
 
-/* Whether no two ways to read it differ. */
+/* Returns 1 if all readings of the text are equal. */
 static int is_plain(const char *p, size_t len)
 {
     return len == 0 || (memchr(p, '\\', len) == NULL && memchr(p, '"', len) == NULL && !qt_holds_high_blank(p, len) &&
@@ -430,8 +433,8 @@ static int gives(struct qt_normalizer *n, struct qt_session_mode mode, uint64_t 
     return qt_normalize(n, &mode, sql, len, &what, NULL) == QT_OK && what.digest == digest;
 }
 
-/* A tape keeps no modes of sessions, but the digest of each statement as its session had it read: of the ways to read
- * it, the first one that gives this digest. */
+/* Finds the session mode of a statement on a tape. A tape has no session modes, but it has each statement's digest in
+ * the session's reading. The first reading that gives this digest is used. */
 void qt_session_mode_of_digest(struct qt_normalizer *n, uint64_t digest, const char *sql, size_t len,
                                struct qt_session_mode *mode)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text is split by the tokens of each reading; where two possible readings differ, nothing is certain. */
+/* Each reading splits a text by its own tokens. If two possible readings differ, the result is uncertain. */
 #include "sql/split.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "sql/lexer.h"
 #include "sql/readings.h"
 
-/* Statements that hold others, or that are answered more than once. */
+/* Returns 1 for statements that contain other statements or return several results. */
 static int hides_others(int keyword)
 {
     switch (keyword) {
-    case QT_K_begin: /* BEGIN NOT ATOMIC; a mere BEGIN is rare in such a text, and its INSERTs are counted */
+    case QT_K_begin: /* BEGIN NOT ATOMIC; a plain BEGIN is rare here, and its INSERTs count */
     case QT_K_create:
     case QT_K_alter:
     case QT_K_call:
@@ -54,7 +54,8 @@ static int add_insert(struct qt_split *s, size_t at)
     return 0;
 }
 
-/* What a statement's first token says it does; of SET STATEMENT ... FOR what follows. The lexer is behind the token. */
+/* Returns the keyword of a statement's first token. For SET STATEMENT ... FOR, returns the keyword after FOR. The lexer
+ * is after the first token. */
 static int verb_of(struct qt_lexer lexer, const struct qt_token *first)
 {
     struct qt_token t;
@@ -70,7 +71,7 @@ static int verb_of(struct qt_lexer lexer, const struct qt_token *first)
     return t.kind == QT_T_WORD ? t.keyword : QT_K_set;
 }
 
-/* Whether the token changes what may be known of the whole text. */
+/* Returns 1 if the token makes the result uncertain for the whole text. */
 static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, int first, int verb)
 {
     if (t->kind == QT_T_EXECUTABLE)
@@ -82,7 +83,7 @@ static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, 
     return first && hides_others(verb) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
 }
 
-/* 0, 1 = this reading is impossible, -1 = out of memory. */
+/* Returns 0, 1 if this reading is impossible, -1 when out of memory. */
 static int split_once(struct qt_split *s, struct qt_lexer *lexer, const char *sql)
 {
     struct qt_token t;
@@ -155,7 +156,7 @@ int qt_split_text(struct qt_split *s, struct qt_session_mode mode, const char *s
     return code < 0 ? -1 : 0;
 }
 
-/* BEGIN NOT ATOMIC, CREATE PROCEDURE, IF: its semicolons may be inside. */
+/* Returns 1 for statements whose body may contain semicolons: BEGIN NOT ATOMIC, CREATE PROCEDURE, IF. */
 static int may_have_body(const struct qt_lexer *lexer, const struct qt_token *t)
 {
     if (t->kind != QT_T_WORD || t->keyword == QT_K_call || t->keyword == QT_K_execute)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides class and danger by the first words. Classes and dangers follow schemas/names.toml. */
+/* Decides the class and danger of a statement by its first words. Classes and dangers are those of
+ * schemas/names.toml. */
 #include "sql/statement_class.h"
 
 #define V(klass, danger) ((struct qt_statement_class){QT_CLASS_##klass, QT_DANGER_##danger})
@@ -18,13 +19,13 @@ static struct qt_statement_class of_verb(int verb)
     }
 }
 
-/* EXPLAIN, DESCRIBE: reads, unless they run what they explain. */
+/* EXPLAIN and DESCRIBE read, unless they run the explained statement. */
 static struct qt_statement_class of_explain(const struct qt_classifier *c)
 {
     return (c->seen & QT_SEEN_ANALYZE) && c->verb ? of_verb(c->verb) : V(READ, NONE);
 }
 
-/* ANALYZE TABLE, or MariaDB's ANALYZE [FORMAT=JSON] statement. */
+/* Handles ANALYZE TABLE, and MariaDB's ANALYZE [FORMAT=JSON] of a statement. */
 static struct qt_statement_class of_analyze(const struct qt_classifier *c)
 {
     switch (c->words[1]) {
@@ -34,11 +35,11 @@ static struct qt_statement_class of_analyze(const struct qt_classifier *c)
     case QT_K_no_write_to_binlog:
         return V(ADMIN, TABLE_MAINTENANCE);
     default:
-        return c->verb ? of_verb(c->verb) : V(READ, NONE); /* ANALYZE (SELECT ...): only queries are in parentheses */
+        return c->verb ? of_verb(c->verb) : V(READ, NONE); /* ANALYZE (SELECT ...): only queries have parentheses */
     }
 }
 
-/* CREATE, ALTER, DROP, RENAME: the kind of object is the second word, or the fourth behind OR REPLACE. */
+/* Handles CREATE, ALTER, DROP and RENAME. The kind of object is the second word (the fourth after OR REPLACE). */
 static struct qt_statement_class of_ddl(struct qt_classifier *c)
 {
     int what = c->words[1] == QT_K_or && c->words[2] == QT_K_replace ? c->words[3] : c->words[1];
@@ -93,7 +94,7 @@ static struct qt_statement_class of_reset(const struct qt_classifier *c)
     }
 }
 
-/* Statements that act on the server, by their first word. */
+/* Handles statements that act on the server, by their first word. */
 static struct qt_statement_class of_admin(struct qt_classifier *c)
 {
     switch (c->words[0]) {
@@ -138,8 +139,8 @@ static struct qt_statement_class of_admin(struct qt_classifier *c)
     }
 }
 
-/* Words that begin a part of a compound statement or of a routine's body. What a body does is not done by creating
- * it. */
+/* Handles words that begin a part of a compound statement or of a routine's body. Creating a routine does not run its
+ * body. */
 static struct qt_statement_class of_part(struct qt_classifier *c)
 {
     switch (c->words[0]) {
@@ -170,7 +171,7 @@ static struct qt_statement_class of_part(struct qt_classifier *c)
     return v.danger == QT_DANGER_NONE ? V(WRITE, NONE) : v;
 }
 
-/* START TRANSACTION, or of replicas and groups. */
+/* Handles START TRANSACTION, START REPLICA and START GROUP_REPLICATION. */
 static struct qt_statement_class of_start(const struct qt_classifier *c)
 {
     if (c->words[1] == QT_K_transaction)
@@ -187,7 +188,7 @@ static struct qt_statement_class of_rarer(struct qt_classifier *c)
         return of_explain(c);
     case QT_K_analyze:
         return of_analyze(c);
-    case QT_K_with: /* without a verb outside of them, what follows is in parentheses: only queries are */
+    case QT_K_with: /* no verb outside parentheses: the statement in parentheses is a query */
         return c->verb ? of_verb(c->verb) : V(READ, NONE);
     case QT_K_load:
         return c->words[1] == QT_K_index ? V(ADMIN, TABLE_MAINTENANCE) : V(WRITE, LOAD_DATA);

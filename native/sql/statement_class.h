@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Class and danger of one statement. */
+/* The class and danger of one statement. */
 #ifndef QT_STATEMENT_CLASS_H
 #define QT_STATEMENT_CLASS_H
 
@@ -9,7 +9,7 @@ struct qt_statement_class {
     int klass, danger; /* enum qt_class, enum qt_danger */
 };
 
-/* Decides what the statement that was read is; sets flags and `secret` as well. */
+/* Decides the class and danger of the statement that was read. Also sets flags and `secret`. */
 struct qt_statement_class qt_statement_class_of(struct qt_classifier *);
 
 #endif

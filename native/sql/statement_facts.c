@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands out single facts of a statement, as its session reads it: the names in it, how it is written, its placeholders,
- * whom a KILL means. */
+/* Functions for single properties of a statement in its session's reading: its names, its form, its placeholders, the
+ * target of a KILL. */
 #include "base/error.h"
 #include "sql/names.h"
 #include "sql/normal_text.h"
@@ -55,7 +55,7 @@ size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *off
     return found;
 }
 
-/* The number of a token of digits alone, or -1. */
+/* Returns the number of a token that has only digits, or -1. */
 static int64_t number_of(const struct qt_token *t)
 {
     int64_t number = 0;
@@ -68,7 +68,7 @@ static int64_t number_of(const struct qt_token *t)
     return number;
 }
 
-/* At one of two words: passes over it. Returns 1 for the first, 2 for the second, 0 for another token. */
+/* Skips one of two words. Returns 1 for the first, 2 for the second, 0 for another token. */
 static int take_word(struct qt_lexer *lexer, struct qt_token *t, const char *first, const char *second)
 {
     int found = t->kind != QT_T_WORD ? 0 : qt_name_is(t, first) ? 1 : qt_name_is(t, second) ? 2 : 0;

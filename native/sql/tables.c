@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name is a table's behind FROM, JOIN, UPDATE, INTO, TABLE and their like, and behind a comma of such a list. FROM
- * counts only where the same parentheses hold a SELECT or DELETE before it: EXTRACT(YEAR FROM d) names none. Names of
- * WITH count as tables until their definition ends, for WITH t AS (SELECT * FROM t) reads a table t. */
+/* A name is a table after FROM, JOIN, UPDATE, INTO, TABLE and similar words, and after a comma in their lists. FROM
+ * counts only after a SELECT or DELETE in the same parentheses. So EXTRACT(YEAR FROM d) names no table.
+ *
+ * A name of WITH counts as a table until its definition ends, because WITH t AS (SELECT * FROM t) reads a table t. */
 #include "sql/tables.h"
 
 #include <string.h>
@@ -11,25 +12,25 @@
 enum { LEVELS = 64, CTES = 16 };
 
 struct level {
-    uint8_t query, list; /* SELECT or DELETE was read; a comma leads to another table */
-    struct qt_token cte; /* WITH name AS ( this ): its name, len 0 = none */
+    uint8_t query, list; /* query: SELECT or DELETE was read. list: a table follows each comma */
+    struct qt_token cte; /* name of the CTE defined in these parentheses; len 0: none */
 };
 
 struct reader {
     struct qt_lexer lexer;
-    struct qt_token t; /* at hand */
+    struct qt_token t; /* current token */
     struct qt_names *names;
     struct level levels[LEVELS];
     struct qt_token ctes[CTES];
-    size_t depth, n_ctes, words; /* words: of the statement so far */
-    int first, previous;         /* keywords: the first word of the statement, the word before */
-    uint8_t expect;              /* a table's name comes next */
+    size_t depth, n_ctes, words; /* words: number in the current statement */
+    int first, previous;         /* keywords of the first and the previous word */
+    uint8_t expect;              /* a table name must follow */
     uint8_t on_table;            /* CREATE INDEX, CREATE TRIGGER, GRANT: ON names a table */
-    uint8_t shows;               /* SHOW COLUMNS and its like: FROM names a table */
+    uint8_t shows;               /* SHOW COLUMNS and similar: FROM names a table */
     int bad;
 };
 
-/* Of the parentheses at hand. */
+/* Returns the level of the current parentheses. */
 static struct level *at_hand(struct reader *r) { return &r->levels[r->depth < LEVELS ? r->depth : LEVELS - 1]; }
 
 static void next_token(struct reader *r)
@@ -67,7 +68,7 @@ static void add_part(struct reader *r, struct qt_bytes *to, const struct qt_toke
     }
 }
 
-/* Keeps the name written behind `from` unless it is there already. */
+/* Keeps the name that begins at `from`, unless the list already contains it. */
 static void end_name(struct reader *r, struct qt_bytes *to, size_t from)
 {
     r->bad |= qt_bytes_add(to, "", 1) != 0;
@@ -98,7 +99,7 @@ static int is_cte(const struct reader *r, const struct qt_token *t)
     return 0;
 }
 
-/* At a name: reads it with its schema. `as_table` 0 = it counts only where it is called. */
+/* Reads a name with its schema. If `as_table` is 0, only the names of called functions and procedures are kept. */
 static void read_name(struct reader *r, int as_table)
 {
     struct qt_token first = r->t;
@@ -126,7 +127,7 @@ static void read_name(struct reader *r, int as_table)
     r->words++;
 }
 
-/* Words that stand between UPDATE, INTO, TABLE, ... and the name. */
+/* Returns 1 for words that may precede the name after UPDATE, INTO, TABLE, ... */
 static int is_modifier(const struct qt_token *t)
 {
     static const char *const words[] = {"low_priority", "high_priority", "delayed", "ignore", "into",       "if", "not",
@@ -138,7 +139,7 @@ static int is_modifier(const struct qt_token *t)
     return 0;
 }
 
-/* Keywords that no table is named by without quotes. */
+/* Returns 1 for keywords that cannot name a table without quotes. */
 static int is_reserved(int k)
 {
     return k == QT_K_select || k == QT_K_values || k == QT_K_with || k == QT_K_on || k == QT_K_using ||
@@ -148,7 +149,8 @@ static int is_reserved(int k)
            k == QT_K_replace || k == QT_K_null || k == QT_K_procedure;
 }
 
-/* WITH [RECURSIVE] name [(columns)] AS ( : at the word behind WITH, or behind the comma before another name. */
+/* Reads WITH [RECURSIVE] name [(columns)] AS (. Begins at the word after WITH, or after the comma before a further
+ * name. */
 static void read_cte(struct reader *r)
 {
     struct qt_token name;
@@ -202,7 +204,7 @@ static void begin_statement(struct reader *r)
     r->expect = r->on_table = r->shows = 0;
 }
 
-/* What a list of tables ends with. */
+/* Returns 1 for keywords that end a list of tables. */
 static int ends_list(int k)
 {
     return k == QT_K_where || k == QT_K_having || k == QT_K_limit || k == QT_K_set || k == QT_K_values ||
@@ -210,7 +212,7 @@ static int ends_list(int k)
            k == QT_K_returning || k == QT_K_into || k == QT_K_share || k == QT_K_select;
 }
 
-/* DROP TABLE a, b; not ALTER TABLE a ADD b INT, ADD c INT. */
+/* Returns 1 for statements that take several tables: DROP TABLE a, b. ALTER TABLE a ADD b INT, ADD c INT takes one. */
 static int takes_many(int first)
 {
     return first == QT_K_drop || first == QT_K_lock || first == QT_K_rename || first == QT_K_analyze ||
@@ -239,7 +241,7 @@ static void update_word(struct reader *r)
     }
 }
 
-/* Does one name follow, and no list? */
+/* Returns 1 if a single table name follows the keyword. */
 static int leads_alone(struct reader *r, int k)
 {
     switch (k) {
@@ -249,7 +251,7 @@ static int leads_alone(struct reader *r, int k)
         return r->first == QT_K_alter;
     case QT_K_like:
         return r->first == QT_K_create && !at_hand(r)->query;
-    case QT_K_for: /* NEXT VALUE FOR */
+    case QT_K_for: /* sequence: NEXT VALUE FOR */
         return r->previous == QT_K_value;
     case QT_K_truncate:
     case QT_K_handler:
@@ -259,7 +261,7 @@ static int leads_alone(struct reader *r, int k)
     }
 }
 
-/* Behind these a table's name follows, under their conditions. */
+/* Handles keywords that may precede a table name. Each keyword has its own conditions. */
 static void leading_word(struct reader *r, int k)
 {
     switch (k) {
@@ -273,7 +275,7 @@ static void leading_word(struct reader *r, int k)
             r->expect = 1;
         }
         break;
-    case QT_K_join: /* not USE INDEX FOR JOIN (i) */
+    case QT_K_join: /* except USE INDEX FOR JOIN (i) */
         r->expect = r->previous != QT_K_for;
         break;
     case QT_K_update:
@@ -309,7 +311,7 @@ static void leading_word(struct reader *r, int k)
     }
 }
 
-/* DESC t, EXPLAIN t; not EXPLAIN EXTENDED SELECT, EXPLAIN FORMAT = JSON ... */
+/* Reads the table of DESC t and EXPLAIN t. Ignores EXPLAIN EXTENDED SELECT, EXPLAIN FORMAT = JSON ... */
 static void explained(struct reader *r)
 {
     size_t before = r->names->tables.len;
@@ -320,7 +322,7 @@ static void explained(struct reader *r)
         r->names->tables.len = before;
 }
 
-/* Words that are no keywords, and mean something here. */
+/* Handles words that are not keywords but matter to this parser. */
 static void other_word(struct reader *r)
 {
     static const char *const shown[] = {"columns", "fields", "indexes", "keys", NULL};
@@ -406,7 +408,7 @@ static void token(struct reader *r)
     case QT_T_EXECUTABLE:
     case QT_T_COMMENT_END:
         break;
-    case QT_T_OPERATOR: /* { OJ a LEFT JOIN b ... } */
+    case QT_T_OPERATOR: /* ODBC join: { OJ a LEFT JOIN b ... } */
         r->expect = *r->t.p == '{' ? r->expect : 0;
         r->previous = QT_K_NONE;
         break;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tables a statement names, and what it calls. Private to the native part.
+/* Finds the tables that a statement names and the functions that it calls. Private to the native part.
  *
- * Names are in lower case, as written with or without their schema: shop.orders. A part that is no plain identifier
- * keeps its back quotes. What a statement only touches by way of a view, a trigger or a routine is not seen. */
+ * Names are in lower case, with a schema only if the statement has one: shop.orders. A part that is not a plain
+ * identifier keeps its back quotes. Tables that are reached only through a view, a trigger or a routine are not
+ * found. */
 #ifndef QT_TABLES_H
 #define QT_TABLES_H
 
 #include "base/bytes.h"
 #include "sql/lexer.h"
 
-/* Each with a NUL behind it, in the order of the text, once each; owned by who gives it to qt_names_free. */
+/* Lists of NUL-terminated names in the order of the text, without duplicates. Free them with qt_names_free. */
 struct qt_names {
     struct qt_bytes tables, calls;
 };
 
 void qt_names_free(struct qt_names *);
-/* Reads the statement once, that this lexer is at the beginning of. 0, or -1 when out of memory. */
+/* Reads a statement once. The lexer must be at its beginning. Returns 0, or -1 when out of memory. */
 int qt_names_read(struct qt_names *, const struct qt_lexer *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of the text is kept, all of it goes through XXH3 as the window is thrown away. */
+/* The head of the text is kept. All text is hashed with XXH3, each window when it is discarded. */
 #define XXH_INLINE_ALL
 #include "sql/text.h"
 
@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 struct qt_text_hash {
-    XXH3_state_t state; /* aligned to 64 */
+    XXH3_state_t state; /* aligned to 64 bytes */
 };
 
 int qt_text_new(struct qt_text *t)

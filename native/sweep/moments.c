@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the moments of commits, and gives their marks to numbers.c.
+/* Finds the moments of commits and passes their marks to numbers.c. A moment is the time at which a commit released its
+ * locks.
  *
  *   transaction   --[UPDATE]----[COMMIT]     the moment is the beginning of its COMMIT (rule 2)
  *   own write     --[UPDATE......]           the moment is its end (rule 3), or
  *   own write     --[UPDATE.............]    just before the first statement of a transaction that had its locks
- *   transaction          --[UPDATE]---       behind `since`: the write's beginning, or the last commit before its end
+ *   transaction          --[UPDATE]---       after `since`: the write's beginning, or the last commit before its end
  *   DDL           --[ALTER..............]    just before the first lock of a transaction that is still open at its end
  *
- * What happens at one moment happens in the order of `enum qt_step`: rule 3 asks for what lies strictly between.
- */
+ * Steps at the same moment are processed in the order of `enum qt_step`, because rule 3 excludes both ends of an
+ * interval. */
 #include "sweep/moments.h"
 
 #include "sweep/numbers.h"
@@ -46,7 +47,8 @@ static int64_t first_after(const struct qt_sweep_table *t, int64_t ns)
     return low < t->n_held ? t->held_ns[low] : INT64_MAX;
 }
 
-/* Rule 3: the first moment at which a transaction's statement had its locks behind `since`; INT64_MAX = none so far. */
+/* Rule 3: returns the first moment after `since` at which a transaction's statement had its locks. INT64_MAX = none so
+ * far. */
 static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
 {
     int64_t since = e->lo_ns, first = INT64_MAX;
@@ -60,7 +62,7 @@ static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
     return first;
 }
 
-/* Rule 11. INT64_MAX = none so far. */
+/* Rule 11: returns the first lock of a transaction on the tables of DDL or LOCK TABLES. INT64_MAX = none so far. */
 static int64_t first_holder(const struct qt_sweep *s, const struct qt_event *e)
 {
     int64_t first = INT64_MAX;
@@ -78,7 +80,7 @@ static int64_t before_what(const struct qt_sweep *s, const struct qt_event *e)
     return e->exclusive ? first_holder(s, e) : first_behind(s, e);
 }
 
-/* Rule 11: DDL and LOCK TABLES have a table in the order of their arrival. */
+/* Rule 11: DDL and LOCK TABLES lock a table in the order of their arrival. */
 static void keep_behind_whole(struct qt_sweep *s, struct qt_event *e)
 {
     for (int32_t i = 0; i < e->n_uses && s->times == QT_ARRIVALS; i++) {
@@ -98,7 +100,7 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
         qt_sweep_mark(s, e, e->uses[i].table, QT_COMMITS, e->moment_ns, !e->is_long);
     if (s->unknown)
         qt_sweep_mark(s, e, QT_TABLE_ALL, QT_COMMITS, e->moment_ns, !e->is_long);
-    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long; i++) /* 11; else: take.c */
+    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long; i++) /* rule 11; the other cases are in take.c */
         qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->moment_ns - 1);
     if (!e->is_long && e->uses[0].table > QT_TABLE_UNKNOWN)
         qt_sweep_wait_unknown(s, e, e->moment_ns - 1);
@@ -138,7 +140,7 @@ static void own_ends(struct qt_sweep *s, struct qt_event *e)
     qt_sweep_decide(s, e);
 }
 
-/* Rule 4: its moment lies behind the transactions that are open when it arrives. */
+/* Rule 4: the moment of the write is after the transactions that are open when it arrives. */
 static void own_arrives(struct qt_sweep *s, struct qt_event *e)
 {
     own_opens(s, e);
@@ -205,7 +207,7 @@ static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_
 
 static void tx_opens(struct qt_sweep *s, struct qt_tx *tx, const struct qt_event *e)
 {
-    for (int32_t i = 0; i < e->n_uses && !tx->over; i++) /* over: it ended at this very moment */
+    for (int32_t i = 0; i < e->n_uses && !tx->over; i++) /* over: the transaction ended at the same moment */
         add_open(s, table_of(s, e->uses[i].table), tx);
 }
 
@@ -228,7 +230,7 @@ static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
         drop_holder(t, tx);
         if (!tx->dropped) {
             t->closed_ns = ns;
-            t->n_held = 0; /* all of them lie before it */
+            t->n_held = 0; /* held_ns only contains moments before this commit */
         }
     }
     for (size_t i = 0; i < tx->n_waiting; i++) {

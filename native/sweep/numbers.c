@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers the marks of each place by their moments, and answers waits by these numbers.
+/* Numbers the marks of each place by their moments, and answers waits with these numbers.
  *
- *   numbers:  mark 1 ── mark 2 ── wait: 2 ── mark 3 ──►  the bound: no earlier point comes any more
- *   adds:     the same for the places of statements that add rows, whose marks come later: each is known only when
- *             all commits before the statement's end have their numbers (rule 7)
- */
+ *   numbers:  mark 1 ── mark 2 ── wait: 2 ── mark 3 ──►  the bound: no earlier point will come
+ *   adds:     the same for places of statements that add rows. Their marks come later: a mark is known
+ *             when all commits before the end of its statement have numbers (rule 7) */
 #include "sweep/numbers.h"
 
 #include <stdlib.h>
@@ -43,7 +42,7 @@ void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
     add(s, heap_of(s, kind), point, e);
 }
 
-/* 9: where nothing is known all is waited for; all wait for those of which nothing is known. */
+/* Rule 9: an event with unknown tables waits for all commits. Every event waits for events with unknown tables. */
 void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_place_kind kind, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = (uint8_t)kind};
@@ -115,7 +114,7 @@ static void mark(struct qt_sweep *s, const struct qt_point *p)
         NULL);
 }
 
-/* 7: it had its locks just after the last commit that it may have waited for. */
+/* Rule 7: the statement had its locks just after the last commit that it may have waited for. */
 static void grant(struct qt_sweep *s, struct qt_event *e)
 {
     int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;

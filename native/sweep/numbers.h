@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers marks and answers waits. Nothing may come with a moment before what was asked for by number_until. */
+/* Numbers marks and answers waits. A point added after qt_sweep_number_until(ns) must not be earlier than ns. */
 #ifndef QT_SWEEP_NUMBERS_H
 #define QT_SWEEP_NUMBERS_H
 
 #include "sweep/sweep_state.h"
 
-/* The event is a mark at this moment; in front: it waits for the one before it. */
+/* Adds the event as a mark at this moment. in_front: the event also waits for the previous mark. */
 void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t ns, int in_front);
 void qt_sweep_wait(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t until_ns);
-/* For a commit that has no number among those of which nothing is known. */
+/* Makes a commit on known tables wait for the commits of statements with unknown tables. */
 void qt_sweep_wait_unknown(struct qt_sweep *, struct qt_event *, int64_t until_ns);
-/* Of the commits, it waits for those that had ended. */
+/* Makes the event wait for the commits that had ended by until_ns. */
 void qt_sweep_read(struct qt_sweep *, struct qt_event *, int32_t table, int64_t until_ns);
-/* Keeps what the first read of a transaction waits for on each table: which tables it is about is known later. */
+/* Stores the waits of a transaction's first read for every table, because the tables of the transaction are known only
+ * later. */
 void qt_sweep_look(struct qt_sweep *, struct qt_tx *, int64_t seen_ns, int64_t locked_ns);
-/* The statement adds rows: finds when it had its locks. */
+/* Finds when a statement that adds rows had its locks. */
 void qt_sweep_grant(struct qt_sweep *, struct qt_event *);
 void qt_sweep_number_until(struct qt_sweep *, int64_t ns);
 

@@ -31,7 +31,7 @@ void qt_list_remove(struct qt_list *list, struct qt_event *e)
     *(e->after != NULL ? &e->after->before : &list->last) = e->before;
 }
 
-/* Events are allocated in blocks, which stay until the end. */
+/* Allocates a block of events. Blocks are kept until the end of the sweep. */
 static int more_events(struct qt_sweep *s)
 {
     struct qt_block *block = calloc(1, sizeof *block);
@@ -81,7 +81,7 @@ static int by_place(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Leaves the highest number of each place. */
+/* Keeps only the highest number of each place. */
 static void keep_highest(struct qt_pairs *pairs)
 {
     size_t n = 0;
@@ -117,7 +117,7 @@ static char *write_pairs(const struct qt_pairs *pairs, char *to)
     return to;
 }
 
-/* Returns how many pairs are left. */
+/* Sorts the event's pairs and drops duplicate waits. Returns the number of remaining pairs. */
 static size_t sort_pairs(struct qt_event *e)
 {
     if (e->waits.n > 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep as a stream: events in, sorted by lo, session, seq; rows out. Runs in the thread that pulls. */
+/* The sweep as a stream. It reads events, sorted by lo, session, seq, and returns rows. It runs in the thread that
+ * reads the stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "sweep/transactions.h"
 
 enum { PIECE = 1024, BATCH_ROWS = 16384 };
-/* Columns of the events. */
+/* Columns of the event stream. */
 enum { SESSION, SEQ, TAPE_NS, AT_NS, LO_NS, HI_NS, DIGEST, TX_FIRST, TX_END, FACTS };
 #define FORMATS "llllllllll"
 static const struct qt_column_spec SPECS[] = {
@@ -28,7 +29,7 @@ struct swept {
     struct qt_columns out;
     struct qt_use *uses;
     int64_t *first_use;
-    uint8_t *user_lock; /* of each digest */
+    uint8_t *user_lock; /* by digest */
 };
 
 static const struct qt_use UNKNOWN = {QT_TABLE_UNKNOWN, 1, 1};
@@ -106,7 +107,7 @@ static void close_stream(void *self)
     free(w);
 }
 
-/* The tables of each digest. */
+/* Reads the tables that each digest uses. */
 static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct qt_error *err)
 {
     struct qt_sweep *s = &w->sweep;

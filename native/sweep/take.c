@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes events one after the other, and says what each waits for and is: the rules by their numbers. */
+/* Takes events one after the other, and determines their kind and their waits. The comments refer to the rules by
+ * number. */
 #include "sweep/take.h"
 
 #include "sweep/moments.h"
@@ -7,7 +8,7 @@
 #include "sweep/rows.h"
 #include "sweep/transactions.h"
 
-/* 2: the commit of a transaction. */
+/* Rule 2: the commit of a transaction. */
 static void take_commit(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     int32_t least = INT32_MAX;
@@ -25,7 +26,7 @@ static void take_commit(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx
     qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, tx);
 }
 
-/* 12: what ends a transaction and does more is two events: a COMMIT, and what it does. */
+/* Rule 12: a statement with an implicit commit is two events: a COMMIT and the statement itself. */
 static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     struct qt_event *commit;
@@ -44,15 +45,15 @@ static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
     qt_sweep_event_done(s, commit);
 }
 
-/* 3, 4: a write of its own. */
+/* Rules 3 and 4: a write outside of transactions. */
 static void take_own(struct qt_sweep *s, struct qt_event *e)
 {
     int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
-    e->left++; /* until it is decided */
+    e->left++; /* the row waits until its moment is decided */
     e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
     for (int32_t i = 0; i < e->n_uses && e->is_long; i++)
         qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, e->lo_ns - 1);
-    if (e->hi_ns <= from && !e->is_last) { /* nothing lies strictly between */
+    if (e->hi_ns <= from && !e->is_last) { /* no point can be strictly between */
         qt_sweep_decide(s, e);
         return;
     }
@@ -68,7 +69,7 @@ static void at_locks(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
         qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, tx);
 }
 
-/* 5, 7: a locking statement of a transaction. */
+/* Rules 5 and 7: a locking statement of a transaction. */
 static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     int64_t until = (e->is_long ? e->lo_ns : e->hi_ns) - 1;
@@ -79,7 +80,7 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
         if (use->asks && (e->is_long || !use->adds))
             qt_sweep_wait(s, e, use->table, QT_ADDS, until);
         adds |= use->adds;
-        if (e->exclusive && !e->is_long) /* 11 */
+        if (e->exclusive && !e->is_long) /* rule 11 */
             qt_sweep_wait(s, e, use->table, QT_LOCKS, until);
         if (s->table[use->table].is_long || s->table[QT_TABLE_UNKNOWN].is_long || s->table[use->table].is_exclusive) {
             qt_sweep_mark(s, e, use->table, QT_LOCKS, e->hi_ns, 0);
@@ -93,7 +94,8 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
     at_locks(s, e, tx);
 }
 
-/* 11: of a table that somebody takes whole, a read holds a lock as well: in a transaction to its end. */
+/* Rule 11: a read of a table that another session locks whole also holds a lock. In a transaction the lock lasts until
+ * the end. */
 static void take_shared(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     int shares = 0;
@@ -112,7 +114,7 @@ static void take_shared(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx
         at_locks(s, e, tx);
 }
 
-/* 6: what takes no locks. */
+/* Rule 6: a statement that takes no locks. */
 static void take_read(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)
 {
     int64_t until = e->lo_ns;
@@ -123,13 +125,13 @@ static void take_read(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, 
     for (int32_t i = 0; i < e->n_uses; i++)
         qt_sweep_read(s, e, e->uses[i].table, until);
     if (tx != NULL && is_read && tx->reader == NULL) {
-        e->left++; /* until all tables of the transaction are known */
+        e->left++; /* the row waits until all tables of the transaction are known */
         tx->reader = e;
         qt_sweep_look(s, tx, until, e->hi_ns - 1);
     }
 }
 
-/* 10: user-level locks. Whoever takes one does so behind all that was taken and freed before it had it. */
+/* Rule 10: user-level locks. A GET_LOCK comes after all locks that were taken or released before it got its lock. */
 static void take_user_lock(struct qt_sweep *s, struct qt_event *e)
 {
     int64_t ns = e->user_lock & QT_USE_TAKES_LOCK ? e->hi_ns : e->lo_ns;
@@ -140,7 +142,7 @@ static void take_user_lock(struct qt_sweep *s, struct qt_event *e)
 
 static void take_uses(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)
 {
-    if (e->is_long && e->locks) /* 8 */
+    if (e->is_long && e->locks) /* rule 8 */
         for (int32_t i = 0; i < e->n_uses; i++)
             qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->lo_ns - 1);
     if (tx != NULL)
@@ -166,7 +168,7 @@ void qt_sweep_take(struct qt_sweep *s, const struct qt_event *event, int64_t tx_
     if (session == NULL || e == NULL)
         return;
     old = session->tx;
-    if (tx_first >= 0 && tx_end == e->seq) /* 1: nothing but an end */
+    if (tx_first >= 0 && tx_end == e->seq) /* rule 1: the event only ends the transaction */
         e->n_uses = 0;
     e->alone = e->n_uses > 0 && (is_own || (tx_first < 0 && e->locks));
     e->held = e->n_uses > 0 && e->locks && !e->alone;

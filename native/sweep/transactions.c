@@ -49,7 +49,7 @@ static size_t slot_of(const struct qt_sweep *s, int64_t id)
     return at;
 }
 
-/* Doubles the room. Returns 0 when out of memory. */
+/* Doubles the session table. Returns 0 when out of memory. */
 static int more_sessions(struct qt_sweep *s)
 {
     struct qt_sweep_session *old = s->session;

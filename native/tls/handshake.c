@@ -11,7 +11,7 @@
 enum { HELLO_MAX = 1 << 16, MESSAGE_HEADER = 4 };
 enum { EXT_TRUNCATED_HMAC = 4, EXT_ENCRYPT_THEN_MAC = 22, EXT_SUPPORTED_VERSIONS = 43 };
 
-/* A ServerHello with this random asks for another ClientHello: SHA-256 of "HelloRetryRequest". */
+/* The random of a ServerHello that requests another ClientHello: SHA-256 of "HelloRetryRequest". */
 static const uint8_t retry[QT_TLS_RANDOM] = {0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C,
                                              0x02, 0x1E, 0x65, 0xB8, 0x91, 0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB,
                                              0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C};

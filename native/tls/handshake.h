@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handshake messages of one way: the two hellos are read, all others skipped; of those behind the handshake it is
- * told which they are. */
+/* Handshake messages of one direction. The two hellos are parsed, and all other messages are skipped. The caller gets
+ * the types of all messages that ended. */
 #ifndef QT_TLS_HANDSHAKE_H
 #define QT_TLS_HANDSHAKE_H
 
@@ -9,23 +9,25 @@
 
 enum { QT_TLS_HELLO_REQUEST = 0, QT_TLS_CLIENT_HELLO = 1, QT_TLS_SERVER_HELLO = 2, QT_TLS_KEY_UPDATE = 24 };
 
-struct qt_tls_hellos { /* what both have agreed */
+struct qt_tls_hellos { /* parameters that both sides have agreed on */
     int has_client, has_server;
-    int retried; /* the server asked for another ClientHello: TLS 1.3, whatever comes next */
+    int retried; /* the server requested another ClientHello: always TLS 1.3 */
     uint8_t client_random[QT_TLS_RANDOM], server_random[QT_TLS_RANDOM];
     int version, suite, mac_last;
-    int other; /* compression or a truncated HMAC: what cannot be read */
+    int other; /* compression or a truncated HMAC, which cannot be read */
 };
 
-/* Messages may be split over records, and several be in one. The owner zeroes it, and frees `hello`. */
+/* A parser of handshake messages. A message may span several records, and a record may contain several messages. The
+ * owner zeroes the struct and frees `hello`. */
 struct qt_tls_messages {
     uint8_t header[4];
-    size_t has_header, left; /* bytes of the header that came; of the message that are still due */
-    struct qt_bytes hello;   /* a hello as far as it came */
+    size_t has_header, left; /* header bytes received; message bytes still missing */
+    struct qt_bytes hello;   /* the bytes of a hello so far */
 };
 
-/* Takes bytes of handshake records. Each message that ends in them sets the bit of its type in *ended (types below 64).
- * A hello is read into `out`, unless NULL. 0, -1 = a hello that is damaged, -2 = out of memory. */
+/* Takes bytes of handshake records. For each message that ends in these bytes, sets the bit of its type in *ended (only
+ * types below 64). Parses a hello into `out`, unless `out` is NULL. Returns 0, -1 for a damaged hello, -2 when out of
+ * memory. */
 int qt_tls_messages_take(struct qt_tls_messages *, const uint8_t *p, size_t n, struct qt_tls_hellos *out,
                          uint64_t *ended);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line: LABEL, the client's random number in 64 hex digits, the secret in hex digits; `#` begins a comment. */
+/* Format of a line: LABEL, the client random in 64 hex digits, the secret in hex digits. A line that begins with `#` is
+ * a comment. */
 #include "tls/key_log.h"
 
 #include <errno.h>
@@ -22,9 +23,9 @@ struct qt_tls_log {
     char *path; /* NULL = no file */
     int fd, grows;
     off_t offset;
-    struct qt_tls_lines lines; /* of the file */
+    struct qt_tls_lines lines; /* line parser of the file */
     int64_t looked_ns;
-    void (*ahead)(void *); /* NULL = there is nothing to look for, or it was done */
+    void (*ahead)(void *); /* reads ahead once; NULL = nothing to read or already called */
     void *ahead_self;
     uint64_t good, bad, waiting;
     char buffer[1 << 16];
@@ -68,7 +69,8 @@ static int digit(char c)
                                   : -1;
 }
 
-/* Reads hex digits up to a blank or the end. Returns the bytes that they make; 0 = none, too many, or others. */
+/* Reads hex digits up to a blank or the end. Returns the number of bytes; 0 = no digits, too many, or an invalid
+ * digit. */
 static size_t read_hex(const char **at, const char *end, uint8_t *out, size_t room)
 {
     size_t n = 0;
@@ -91,7 +93,8 @@ static int label_of(const char *p, size_t n)
     return -1;
 }
 
-/* 1 = a secret was kept, 2 = a line of the format without one for us, 0 = no line of the format, -1 = out of memory. */
+/* Returns 1 if a secret was stored, 2 for a valid line without a usable secret, 0 for an invalid line. Returns -1 when
+ * out of memory. */
 static int take_line(struct qt_tls_log *log, const char *p, size_t n)
 {
     const char *end = p + n;
@@ -151,7 +154,8 @@ int qt_tls_log_take(struct qt_tls_log *log, struct qt_tls_lines *lines, const ch
                 return -1;
         }
     }
-    /* the last line may lack its end: what makes a secret already is one, and replaced when the line is longer */
+    /* The last line may be incomplete. If it already contains a secret, the secret is stored and replaced when the line
+     * grows. */
     return lines->n > 0 && !lines->too_long && take_line(log, lines->line, lines->n) < 0 ? -1 : 0;
 }
 
@@ -215,7 +219,7 @@ int qt_tls_log_open(struct qt_tls_log *log, const char *path, int grows, struct 
     return code;
 }
 
-/* Another file may have the name by now, or this one begin anew. */
+/* Reads the file again. Another file may have its name now, or the file may have been truncated. */
 static void look_again(struct qt_tls_log *log)
 {
     struct stat by_name, mine;
@@ -255,7 +259,8 @@ void qt_tls_log_set_ahead(struct qt_tls_log *log, void (*look)(void *self), void
     log->ahead_self = self;
 }
 
-/* Its lines are counted when they come in their turn. */
+/* Reads secrets that come later in the input. Restores the line counts, because these lines are counted when the input
+ * reaches them. */
 static void look_ahead(struct qt_tls_log *log)
 {
     void (*look)(void *) = log->ahead;
@@ -278,7 +283,7 @@ const struct qt_tls_secrets *qt_tls_log_find(struct qt_tls_log *log, const uint8
     const struct qt_tls_secrets *found = qt_tls_store_find(log->store, random);
     if (found != NULL && found->of[QT_TLS_MASTER].n == 0 &&
         (found->of[QT_TLS_CLIENT_TRAFFIC].n == 0 || found->of[QT_TLS_SERVER_TRAFFIC].n == 0))
-        found = NULL; /* its other line has not come yet */
+        found = NULL; /* the other direction's line has not arrived yet */
     if (found != NULL)
         return found;
     if (log->ahead != NULL) {

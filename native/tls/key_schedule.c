@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Derives n bytes with a key derivation of libcrypto, `params` its parameters. */
+/* Derives n bytes with the key derivation function `name` of libcrypto and its `params`. */
 static int derive(const char *name, const OSSL_PARAM *params, uint8_t *out, size_t n)
 {
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, name, NULL);
@@ -21,7 +21,7 @@ static int derive(const char *name, const OSSL_PARAM *params, uint8_t *out, size
 
 int qt_tls_expand_label(int hash, const struct qt_tls_secret *secret, const char *label, uint8_t *out, size_t n)
 {
-    uint8_t info[64]; /* length, label with its length, context with its length (0) */
+    uint8_t info[64]; /* length, length and text of the label, length of the context (0) */
     size_t len = strlen(label);
     if (len > sizeof info - 10)
         return -1;
@@ -91,8 +91,8 @@ int qt_tls_master_keys(const struct qt_tls_suite *suite, int version, const stru
     return bad;
 }
 
-/* Numbers as IANA's registry "TLS Cipher Suites" has them. What the keys were agreed with (RSA, DHE, ECDHE) makes no
- * difference here: the key log has what came of it. */
+/* Cipher suites with their numbers in IANA's registry "TLS Cipher Suites". The key exchange (RSA, DHE, ECDHE) does not
+ * matter, because the key log contains its result. */
 static const struct qt_tls_suite suites[] = {
     {0x1301, QT_TLS_GCM, 1, 16, 0, 32},      /* TLS_AES_128_GCM_SHA256 */
     {0x1302, QT_TLS_GCM, 1, 32, 0, 48},      /* TLS_AES_256_GCM_SHA384 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries are in blocks that never move, so no copy of a secret is left behind; the table has their numbers. When there
- * are as many as may be, the oldest one's place is used again. */
+/* Entries are stored in blocks that never move, so that no copy of a secret remains in memory. The hash table contains
+ * their numbers. If the store is full, a new entry replaces the oldest. */
 #include "tls/key_store.h"
 
 #include <openssl/crypto.h>
@@ -13,10 +13,10 @@ enum { BLOCK = 1024 };
 
 struct qt_tls_store {
     uint32_t most, buckets;
-    uint64_t n; /* connections ever added; number i is at place i % most */
+    uint64_t n; /* number of connections ever added; number i is at place i % most */
     struct qt_tls_secrets **blocks;
     uint32_t n_blocks;
-    uint32_t *table; /* place + 1 of the first entry of a hash; 0 = none */
+    uint32_t *table; /* place + 1 of the first entry with a hash; 0 = none */
 };
 
 struct qt_tls_store *qt_tls_store_new(uint32_t most)
@@ -93,7 +93,7 @@ static int grow(struct qt_tls_store *s)
     return 0;
 }
 
-/* An empty entry at the next place. */
+/* Returns an empty entry at the next place. */
 static struct qt_tls_secrets *add(struct qt_tls_store *s, const uint8_t *random)
 {
     uint32_t place = (uint32_t)(s->n % s->most);

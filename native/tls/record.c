@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* The layout of an encrypted record after its header:
+ *
  *   GCM, TLS 1.2            8 bytes of nonce | ciphertext | 16 of tag
  *   ChaCha20, all of 1.3    ciphertext | 16 of tag; nonce = IV xor sequence
  *   CBC                     [16 of IV, from TLS 1.1 on] | ciphertext of (content | MAC | padding)
  *   CBC, encrypt-then-MAC   [IV] | ciphertext of (content | padding) | MAC
  *
- * In TLS 1.3 the content ends with its type and zeros.
- */
+ * In TLS 1.3 the decrypted content ends with its type and optional zeros. */
 #include "tls/record.h"
 
 #include <openssl/core_names.h>
@@ -59,7 +59,7 @@ int qt_tls_record_keys_set(struct qt_tls_record_keys *k, const struct qt_tls_sui
 
 void qt_tls_record_keys_free(struct qt_tls_record_keys *k)
 {
-    EVP_CIPHER_CTX_free(k->cipher); /* cleanses its key */
+    EVP_CIPHER_CTX_free(k->cipher); /* also cleanses its key */
     EVP_MAC_CTX_free(k->hmac);
     OPENSSL_cleanse(k, sizeof *k);
 }
@@ -72,7 +72,7 @@ size_t qt_tls_record_min(const struct qt_tls_record_keys *k)
     return iv + (k->mac_last ? BLOCK + mac : (mac / BLOCK + 1) * BLOCK);
 }
 
-/* Sequence, type, version, length: what a record is authenticated with besides its content. */
+/* Writes sequence number, type, version and length: the data that is authenticated together with the content. */
 static void write_header(uint8_t out[13], uint64_t seq, const uint8_t *record, size_t n)
 {
     for (int i = 0; i < 8; i++)
@@ -82,7 +82,7 @@ static void write_header(uint8_t out[13], uint64_t seq, const uint8_t *record, s
     out[12] = (uint8_t)n;
 }
 
-/* The content's type is its last byte but zeros. */
+/* Removes the content type. It is the last byte that is not zero. */
 static int cut_type(const uint8_t *p, size_t *n, int *type)
 {
     while (*n > 0 && p[*n - 1] == 0)
@@ -119,7 +119,7 @@ static int decrypt_aead(struct qt_tls_record_keys *k, const uint8_t *p, size_t n
     return !done ? -1 : is_13 ? cut_type(out, out_len, type) : 0;
 }
 
-/* Does the MAC at `mac` fit the n bytes at p? */
+/* Returns whether the MAC at `mac` matches the n bytes at p. */
 static int fits(struct qt_tls_record_keys *k, const uint8_t *record, uint64_t seq, const uint8_t *p, size_t n,
                 const uint8_t *mac)
 {
@@ -162,7 +162,7 @@ static int decrypt_cbc(struct qt_tls_record_keys *k, const uint8_t *p, size_t n,
     if (!k->mac_last && !fits(k, p, seq, out, *out_len, out + *out_len))
         return -1;
     if (k->version == QT_TLS_10)
-        memcpy(k->iv, body + len - BLOCK, BLOCK); /* the next record goes on from here */
+        memcpy(k->iv, body + len - BLOCK, BLOCK); /* IV of the next record */
     return 0;
 }
 

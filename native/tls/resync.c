@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What looks like a record's header is one if the bytes behind it authenticate with one of the sequence numbers that
- * are possible: the smallest records there are could have filled the gap. In TLS 1.3 a key update may have been in it:
- * then with the keys that follow, whose sequence begins anew. */
+/* Bytes that look like a record header are accepted if the record authenticates with a possible sequence number. The
+ * number of missing records is limited: each has at least the minimum size. In TLS 1.3 the missing bytes may contain a
+ * key update. The next keys are therefore also tried, with sequence numbers from 0. */
 #include "tls/resync.h"
 
 #include <openssl/crypto.h>
@@ -12,7 +12,7 @@
 enum { MAX_TRIES = 1 << 16, MAX_UPDATES = 2 };
 #define MAX_TRIED (UINT64_C(3) << 30)
 
-/* Does a record of data or an alert, as this connection has them, begin here? Its whole size, or 0. */
+/* Returns the size of the data or alert record that may begin at p on this connection, or 0. */
 static size_t record_size(const struct qt_tls *t, const struct qt_tls_way *w, const uint8_t *p)
 {
     int version = t->hellos.version == QT_TLS_13 ? QT_TLS_12 : t->hellos.version;
@@ -28,7 +28,7 @@ struct content {
     int type;
 };
 
-/* The sequence number with which a record authenticates, of `tries` from `from` on; UINT64_MAX = none. */
+/* Returns the sequence number that authenticates the record, of `tries` numbers from `from` on. UINT64_MAX = none. */
 static uint64_t find_number(struct qt_tls *t, struct qt_tls_record_keys *keys, const struct qt_tls_plain *record,
                             uint64_t from, uint64_t tries, struct content *out)
 {
@@ -40,7 +40,7 @@ static uint64_t find_number(struct qt_tls *t, struct qt_tls_record_keys *keys, c
     return UINT64_MAX;
 }
 
-/* The same with the keys behind one key update or two; the way has them then. */
+/* Like find_number, but with the keys after one or two key updates. On success the direction uses these keys. */
 static uint64_t find_behind_update(struct qt_tls *t, struct qt_tls_way *w, const struct qt_tls_plain *record,
                                    uint64_t tries, struct content *out)
 {
@@ -67,7 +67,7 @@ static uint64_t find_behind_update(struct qt_tls *t, struct qt_tls_way *w, const
     return number;
 }
 
-/* 1 = the record authenticates, and its content was told. */
+/* Returns 1 if the record authenticates. Its content then goes to the sink. */
 static int try_record(struct qt_tls *t, int way, const struct qt_tls_plain *record, int *code)
 {
     struct qt_tls_way *w = &t->way[way];

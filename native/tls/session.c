@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
+/* The records of a connection, in order:
+ *
  *   up to TLS 1.2   hellos, certificates, ... | change_cipher_spec | everything encrypted, Finished first
  *   TLS 1.3         hellos | handshake records under keys of their own | everything under the traffic secrets
  *
- * The keys of TLS 1.3's handshake are not needed: its records are those that come before the first one that
- * authenticates with the traffic secret and sequence number 0.
- */
+ * The handshake keys of TLS 1.3 are not needed. The handshake records end before the first record that authenticates
+ * with the traffic secret and sequence number 0. */
 #include "tls/session.h"
 
 #include <openssl/crypto.h>
@@ -26,7 +26,8 @@ static int is_supported(const struct qt_tls_hellos *h, const struct qt_tls_suite
     return h->version == QT_TLS_12 || (suite->kind == QT_TLS_CBC && suite->mac_bytes == 20);
 }
 
-/* The client's secret comes first in `of`, as the ways do. 0, or -1 where they do not fit the suite or are missing. */
+/* Sets the keys of both directions. `of` contains the client's secret before the server's. Returns 0, or -1 if the
+ * secrets are missing or do not fit the suite. */
 static int set_keys(struct qt_tls *t, const struct qt_tls_suite *suite, const struct qt_tls_secrets *secrets)
 {
     struct qt_tls_material m[2];
@@ -70,7 +71,7 @@ int qt_tls_session_ready(struct qt_tls *t, int now)
 int qt_tls_session_can_take(struct qt_tls *t, int way, int type)
 {
     int is_13 = t->hellos.version == QT_TLS_13;
-    if (type == QT_TLS_CCS && (is_13 || !t->way[way].ciphered)) /* behind another one it is encrypted as all else */
+    if (type == QT_TLS_CCS && (is_13 || !t->way[way].ciphered)) /* after the first one the next is encrypted */
         return t->hellos.has_server || t->hellos.retried;
     if (!t->way[way].ciphered && (type == QT_TLS_HANDSHAKE || type == QT_TLS_ALERT))
         return 1;
@@ -91,7 +92,7 @@ static int renew_keys(struct qt_tls *t, struct qt_tls_way *w)
     return QT_OK;
 }
 
-/* Handshake messages that are encrypted: of the handshake's end, of a new session, of a new key. */
+/* Takes encrypted handshake messages: end of the handshake, new session, key update or renegotiation. */
 static int take_late_message(struct qt_tls *t, struct qt_tls_way *w, const uint8_t *p, size_t n)
 {
     uint64_t ended;
@@ -104,15 +105,15 @@ static int take_late_message(struct qt_tls *t, struct qt_tls_way *w, const uint8
     return is_13 && ended & BIT(QT_TLS_KEY_UPDATE) ? renew_keys(t, w) : QT_OK;
 }
 
-/* Up to TLS 1.2 both may agree on new keys inside the old ones, with hellos as at the beginning: what a way says behind
- * its change_cipher_spec has them. */
+/* Handles a renegotiation. Up to TLS 1.2 both sides can agree on new keys with encrypted hellos. Each direction uses
+ * the new keys after its change_cipher_spec. */
 static int change_keys(struct qt_tls *t, int way)
 {
     struct qt_tls_way *w = &t->way[way];
     struct qt_tls_material m[2];
     const struct qt_tls_suite *suite = qt_tls_suite_find((uint16_t)t->again.suite);
     if (!t->again.has_client || !t->again.has_server) {
-        t->end = QT_TLS_LOST; /* a gap had the hellos */
+        t->end = QT_TLS_LOST; /* the hellos are in missing bytes */
         return QT_OK;
     }
     if (!is_supported(&t->again, suite) || suite->is_13) {
@@ -205,7 +206,8 @@ static int take_clear(struct qt_tls *t, struct qt_tls_way *w, int type, const ui
     }
 }
 
-/* A record that does not authenticate: the handshake's, one with other keys, or behind something that was not seen. */
+/* Handles a record that does not authenticate: a handshake record, a record with other keys, or a record after missing
+ * bytes. */
 static int take_refused(struct qt_tls *t, int way, const struct qt_tls_plain *record)
 {
     struct qt_tls_way *w = &t->way[way];
@@ -228,7 +230,7 @@ int qt_tls_session_take(struct qt_tls *t, int way, const struct qt_tls_plain *re
         return QT_OK;
     if (!w->ciphered)
         return take_clear(t, w, type, record->p + QT_TLS_HEADER, record->n - QT_TLS_HEADER);
-    if (is_13 && type != QT_TLS_DATA) { /* change_cipher_spec for old middle boxes; an alert before there are keys */
+    if (is_13 && type != QT_TLS_DATA) { /* change_cipher_spec for middleboxes, or an alert before there are keys */
         if (type == QT_TLS_ALERT && !w->proven)
             t->end = QT_TLS_REFUSED;
         return QT_OK;

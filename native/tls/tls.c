@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   bytes of a way -> whole records -> session.c -> the sink
- *                          |             ^
- *                          +-> waiting --+     in their order, until there are keys
- */
+/* The path of the bytes of one connection:
+ *
+ *   bytes of a direction -> complete records -> session.c -> the sink
+ *                                |               ^
+ *                                +--> waiting ---+     in their order, until there are keys */
 #include "tls/tls.h"
 
 #include <openssl/crypto.h>
@@ -43,7 +43,7 @@ static void drop_first(struct qt_tls *t)
     free(w);
 }
 
-/* Hands on what waits, as far as it can be read by now. */
+/* Passes on waiting records, as far as they can be read now. */
 static int drain(struct qt_tls *t)
 {
     int code = QT_OK;
@@ -62,7 +62,7 @@ static int wait_for_keys(struct qt_tls *t, int way, const struct qt_tls_plain *r
     if (t->waiting + record->n > MAX_WAITING || !qt_tls_log_may_wait(t->log, record->n)) {
         if (!qt_tls_session_ready(t, 1) && t->end == QT_TLS_GOES_ON)
             t->end = QT_TLS_NO_KEYS;
-        int code = drain(t); /* they came just now, or nothing is handed on */
+        int code = drain(t); /* the keys have just arrived, or nothing is passed on */
         return code == QT_OK && t->end == QT_TLS_GOES_ON ? qt_tls_session_take(t, way, record) : code;
     }
     struct qt_tls_waiting *w = malloc(sizeof *w + record->n);
@@ -95,14 +95,14 @@ static int take_record(struct qt_tls *t, int way, const struct qt_tls_plain *rec
     return t->end == QT_TLS_GOES_ON ? wait_for_keys(t, way, record) : QT_OK;
 }
 
-/* The whole size of the record that begins here; 0 = that is no record. */
+/* Returns the total size of the record that begins at p, or 0 if no record begins there. */
 static size_t record_size(const uint8_t *p)
 {
     size_t n = (size_t)p[3] << 8 | p[4];
     return p[0] < QT_TLS_CCS || p[0] > QT_TLS_DATA || p[1] != 3 || n > QT_TLS_RECORD_MAX ? 0 : QT_TLS_HEADER + n;
 }
 
-/* The next bytes are no record: behind a gap that was not seen, or never TLS. */
+/* Handles bytes that are not a record: they follow missing bytes, or the connection does not use TLS. */
 static int lose(struct qt_tls *t, int way, const struct qt_tls_plain *bytes)
 {
     struct qt_tls_way *w = &t->way[way];
@@ -114,7 +114,7 @@ static int lose(struct qt_tls *t, int way, const struct qt_tls_plain *bytes)
     return t->sink.gap(t->sink.self, way, bytes->n, bytes->last_ns, bytes->packet);
 }
 
-/* Takes the records that are whole in these bytes. Returns how many bytes they had. */
+/* Takes the complete records in these bytes. Returns the number of bytes taken. */
 static size_t take_records(struct qt_tls *t, int way, struct qt_tls_plain bytes, int *code)
 {
     struct qt_tls_way *w = &t->way[way];
@@ -138,7 +138,7 @@ static size_t take_records(struct qt_tls *t, int way, struct qt_tls_plain bytes,
         }
         bytes.p += n;
         bytes.n -= n;
-        bytes.first_ns = last_ns; /* only the first record began in an earlier packet */
+        bytes.first_ns = last_ns; /* later records begin in the current packet */
     }
     return (size_t)(bytes.p - begin);
 }

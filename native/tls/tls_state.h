@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of one connection's TLS, between session.c (records), resync.c (gaps) and tls.c (bytes, waiting). */
+/* The TLS state of one connection, shared by session.c (records), resync.c (missing bytes) and tls.c (bytes,
+ * waiting). */
 #ifndef QT_TLS_STATE_H
 #define QT_TLS_STATE_H
 
@@ -9,7 +10,7 @@
 #include "tls/record.h"
 #include "tls/tls_types.h"
 
-struct qt_tls_waiting { /* a whole record whose keys are not there yet */
+struct qt_tls_waiting { /* a complete record that waits for its keys */
     struct qt_tls_waiting *next;
     int way;
     int64_t first_ns, last_ns, packet;
@@ -18,16 +19,16 @@ struct qt_tls_waiting { /* a whole record whose keys are not there yet */
 };
 
 struct qt_tls_way {
-    struct qt_bytes part;     /* bytes from a record's begin on, or in which one is sought */
-    int64_t first_ns, packet; /* of its first byte */
-    int ciphered;             /* what comes is encrypted */
-    int waiting;              /* records of this way that wait */
-    int proven;               /* a record has authenticated */
-    int ended;                /* close_notify, or a fatal alert */
-    int lost;                 /* behind a gap: where a record begins is sought */
-    uint64_t lost_bytes;      /* since the last record that authenticated */
-    uint64_t seq;             /* of the next record */
-    unsigned handshake;       /* TLS 1.3: records before the first that authenticated */
+    struct qt_bytes part;     /* bytes of an incomplete record, or bytes to search for a record */
+    int64_t first_ns, packet; /* of the first byte in `part` */
+    int ciphered;             /* later records are encrypted */
+    int waiting;              /* number of waiting records of this direction */
+    int proven;               /* at least one record has authenticated */
+    int ended;                /* close_notify or a fatal alert was received */
+    int lost;                 /* bytes were missing: search for the next record */
+    uint64_t lost_bytes;      /* lost bytes after the last authenticated record */
+    uint64_t seq;             /* sequence number of the next record */
+    unsigned handshake;       /* TLS 1.3: records before the first authenticated record */
     struct qt_tls_secret secret;
     struct qt_tls_record_keys keys;
     struct qt_tls_messages messages;
@@ -37,15 +38,15 @@ struct qt_tls {
     struct qt_tls_log *log; /* not owned */
     struct qt_tls_sink sink;
     enum qt_tls_end end;
-    int ready; /* both ways have keys */
+    int ready; /* both directions have keys */
     struct qt_tls_hellos hellos;
-    struct qt_tls_hellos again; /* of a renegotiation, up to TLS 1.2 */
-    int renewed;                /* ways that have its keys: 1 | 2 */
+    struct qt_tls_hellos again; /* hellos of a renegotiation, up to TLS 1.2 */
+    int renewed;                /* bit set of the directions with renegotiated keys: 1 | 2 */
     struct qt_tls_way way[2];
-    struct qt_tls_waiting *first, **last; /* `last`: where the next one is put */
-    size_t waiting;                       /* bytes of theirs */
-    uint64_t tried;                       /* bytes decrypted in vain while a record was sought */
-    uint8_t *plain;                       /* the log's scratch: what was decrypted last */
+    struct qt_tls_waiting *first, **last; /* list of waiting records; `last`: where to append */
+    size_t waiting;                       /* bytes of the waiting records */
+    uint64_t tried;                       /* bytes decrypted without success during searches */
+    uint8_t *plain;                       /* scratch buffer of the log: the last decrypted content */
 };
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in exactly as the sessions of a replay will, before anything is sent: by the engine, once for each account."""
+"""Log in once per account, exactly as the sessions of the replay will. The engine does this before anything is sent."""
 
 import time
 from dataclasses import replace
@@ -11,8 +11,8 @@ from ..options import ReplayOptions
 from ..run_folder import RunFolder, open_storage
 
 SLICE_NS = 50_000_000
-# One session without events for each account; NULL is the run's own, which begins in the target's schema. Others may
-# have no right to that one: their sessions begin where --map-db says.
+# One session without events for each account. NULL is the run's own account, which begins in the target's schema. Other
+# accounts may lack access to this schema, so their sessions begin in the schema of --map-db.
 SESSIONS = (
     "SELECT range + 1 AS session, 0::BIGINT AS open_due_ns, 0::BIGINT AS events,"
     " CASE WHEN range > 0 THEN '' END AS db,"
@@ -22,7 +22,10 @@ SESSIONS = (
 
 
 def check_logins(options: ReplayOptions, folder: RunFolder) -> None:
-    """Log in and out. Raises TargetError with what the server said of the first account that may not."""
+    """Log in and out with each account.
+
+    Raises TargetError with the server's message for the first account that fails.
+    """
     users = [options.target.user, *(user for user, _ in options.overrides.numbered)]
     settings = replace(
         engine_options(replace(options, commit_order=False, start_at_ns=None)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the limits of the machine that replays: files, threads, mappings, ports. Linux."""
+"""Measure the limits of the replaying machine: open files, threads, memory mappings and local ports. Linux only."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...native.bindings.engine import EngineStats
 
-# Needed besides the sessions: by DuckDB, parts being written, libraries.
+# Files and threads needed in addition to those of the sessions: DuckDB, files being written, libraries.
 SPARE_FILES = 64
 SPARE_THREADS = 32
 MAPPINGS_A_THREAD = 2  # the stack and its guard page
@@ -16,17 +16,17 @@ MAPPINGS_A_THREAD = 2  # the stack and its guard page
 
 @dataclass(frozen=True)
 class Machine:
-    """How many of each this process may have; None = no limit is known. `ports` limits TCP connections only."""
+    """The limits of this process. None means no known limit. `ports` limits only TCP connections."""
 
     files: int | None
     threads: int | None
-    thread_limit: str  # the name of the limit in `threads`
+    thread_limit: str  # name of the limit in `threads`
     mappings: int | None
     ports: int | None
 
 
 def raise_file_limit() -> int | None:
-    """Raise the limit of open files as far as this account may; return it, None where there is none."""
+    """Raise the limit of open files to this account's maximum. Return the limit, or None if there is none."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -34,7 +34,7 @@ def raise_file_limit() -> int | None:
 
 
 def measure() -> Machine:
-    """Raise what can be raised and return the limits."""
+    """Raise the limit of open files and return all limits."""
     threads, name = min(_thread_limits(), default=(None, ""))
     return Machine(
         files=raise_file_limit(),
@@ -60,7 +60,7 @@ def _thread_limits() -> list[tuple[int, str]]:
 
 
 def _cgroup_pids() -> int | None:
-    """Return what the cgroup (version 2) and those above it still allow."""
+    """Return how many more processes the cgroup (version 2) and its parents allow."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -95,7 +95,10 @@ def _number(path: Path) -> int | None:
 
 
 def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, int]:
-    """Return run.json's `generator`: the cost of the replay on this machine; `cpu_ns` is the process's."""
+    """Return `generator` of run.json: the cost of the replay on this machine.
+
+    `cpu_ns` is the CPU time of the process.
+    """
     return {
         "cpu_ns": cpu_ns,
         "engine_cpu_ns": stats.engine_cpu_ns,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks tape, plan, target and machine before anything is sent; each finding is one sentence that says what to do."""
+"""Check the tape, plan, target and machine before anything is sent. Each finding is one sentence with its remedy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,14 +22,17 @@ MAX_NAMES = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence: for information, a warning, or why the replay is refused."""
+    """One sentence: a note, a warning, or the reason why the replay is refused."""
 
     severity: Severity
     text: str
 
 
 def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, alone: bool = True) -> list[Finding]:
-    """Return every finding, the target's name first. `alone`: False if other drivers of this run are connected."""
+    """Return all findings; the first one names the target.
+
+    `alone`: False if other drivers of this run are connected.
+    """
     target = options.target
     return [
         *_introduce(target, facts),
@@ -68,17 +71,20 @@ def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: 
 
 
 def check_together(plan: Plan, target: Target, facts: Facts) -> list[Finding]:
-    """Return the findings that several drivers can't make each for itself; `plan`: of all of them together."""
+    """Return the findings that only the lead of several drivers can make.
+
+    `plan` is the plan of all drivers together.
+    """
     return [*_neighbours(plan, facts), *_connections(plan, target, facts)]
 
 
 def check_tape(info: dict[str, object], partial_ok: bool) -> list[Finding]:
-    """Return what the tape itself says against a replay, before any work is done with it."""
+    """Return the findings about the tape itself, before any other work. For example, the tape may be partial."""
     return list(_tape_findings(info, partial_ok))
 
 
 def listed(names: list[str]) -> str:
-    """Return a list for people: the first few, and how many more."""
+    """Return a list for people: the first names and the number of further ones."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more
 
@@ -89,7 +95,7 @@ def _introduce(target: Target, facts: Facts) -> Iterator[Finding]:
     yield Finding("info", f"target {target.name}: {facts.version}{comment}{where}")
 
 
-# A transaction or a temporary table with holes in it does other things than the original did.
+# A transaction or temporary table with missing statements behaves differently from the original.
 NEVER_REPLAYED = frozenset({"query_sampled"})
 
 
@@ -123,7 +129,10 @@ def _tape_findings(info: dict[str, object], partial_ok: bool) -> Iterator[Findin
 
 
 def unknown_overrides(ids: int, seconds: int) -> list[str]:
-    """Return what --insert-id original and --now original cannot know. `ids`, `seconds`: ids_unknown, now_uncertain."""
+    """Return warnings about values that --insert-id original and --now original cannot reproduce.
+
+    `ids` is ids_unknown and `seconds` is now_uncertain.
+    """
     texts = []
     if ids:
         texts.append(
@@ -148,7 +157,7 @@ def _overrides(plan: Plan) -> Iterator[Finding]:
 
 
 def _unseen(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Report triggers that the account may not see where the plan rests on what they do."""
+    """Warn about triggers that the account may not see, if the plan depends on their effects."""
     resting = {"--insert-id original": plan.rules.overrides.ids, "--order commit": plan.rules.commit_order}
     options = [option for option, is_given in resting.items() if is_given]
     schemas = sorted(set(plan.schemas) & facts.schemas - OWN_SCHEMAS)
@@ -165,7 +174,7 @@ def _unseen(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 
 def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Refuse the server that the tape came from."""
+    """Refuse to replay against the server that the tape came from."""
     server = plan.tape.info.get("server") or {}
     if server.get("identity") and server["identity"] == facts.identity:
         yield Finding(
@@ -176,7 +185,7 @@ def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 
 def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Report the target's other connections: a server in use is seldom meant."""
+    """Report other connections to the target. A server in use is rarely the intended target."""
     if facts.others is None:
         yield Finding("warning", "cannot check for other connections to the target: the account lacks PROCESS")
     elif facts.others:
@@ -216,7 +225,7 @@ def _writes(plan: Plan, facts: Facts, is_disposable: bool) -> Iterator[Finding]:
 
 
 def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
-    """Tell whether anything but the replay's own care keeps the account from writing."""
+    """Report whether the account could write to the target. If so, only the replay's own checks prevent writes."""
     make = (
         "If the target must not change, replay as a user that can only read: CREATE USER reader@'%' IDENTIFIED BY"
         " '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%'"
@@ -250,7 +259,7 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
 
 
 def _users(plan: Plan, target: Target) -> Iterator[Finding]:
-    """Report users of the tape without an account, where accounts are given."""
+    """Report users of the tape without an account on the target, if accounts are given."""
     accounts = plan.rules.overrides.accounts
     others = sorted(set(plan.users) - set(accounts))
     if accounts and others:
@@ -261,12 +270,12 @@ def _users(plan: Plan, target: Target) -> Iterator[Finding]:
         yield Finding("warning", f"--users or --map-user contains users that are not on the tape: {listed(unknown)}")
 
 
-# Names of those that one family of servers lacks.
+# Names of collations that MySQL or MariaDB lacks.
 COLLATION_NAMES = {248: "gb18030_chinese_ci", 249: "gb18030_bin", 255: "utf8mb4_0900_ai_ci"}
 
 
 def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Report logins of the tape whose collation the target does not know: texts compare and sort otherwise."""
+    """Report logins whose collation the target does not know. Strings may compare and sort differently there."""
     if facts.collations is None and plan.collations_unknown:
         yield Finding(
             "warning",
@@ -307,7 +316,7 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
 
 
 def _statistics(facts: Facts) -> Iterator[Finding]:
-    """Report tables that the optimizer takes for nearly empty: it reads and locks other rows."""
+    """Report tables that the optimizer treats as nearly empty. It then reads and locks different rows."""
     if facts.stale:
         yield Finding(
             "warning",
@@ -318,7 +327,7 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
 
 
 def _prepared(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
-    """Report prepared XA transactions: they keep their locks, and whoever needs a row of theirs waits."""
+    """Report prepared XA transactions. They keep their locks, so statements that need the same rows wait."""
     if facts.prepared is None and plan.prepares_xa and plan.rules.allow_writes:
         yield Finding(
             "warning",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between a lead and a driver: a kind, values as JSON, and bytes, over a socket that is plain or TLS.
+"""Messages between a lead and a driver over a plain or TLS socket. A message has a kind, JSON values and bytes.
 
-u32 length of the JSON, u32 length of the bytes, JSON, bytes. Any thread may send, one receives.
+Format: u32 length of the JSON, u32 length of the bytes, JSON, bytes. Any thread may send; one thread receives.
 """
 
 import json
@@ -19,17 +19,17 @@ from ...common.errors import QuerytapeError
 
 HEAD = struct.Struct(">II")
 MAX_JSON, MAX_BODY = 1 << 20, 16 << 20
-SEND_S = 2.0  # a message that can't be handed over in this time: the other side takes nothing any more
+SEND_S = 2.0  # if sending a message takes longer, the peer no longer reads
 PIECE = 1 << 16
 
 
 class ChannelClosed(QuerytapeError):
-    """The connection has ended, or what came is no message."""
+    """The connection has ended, or the received data is not a message."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message. `at_ns`: when its last byte was here, CLOCK_MONOTONIC."""
+    """One message. `at_ns`: CLOCK_MONOTONIC when its last byte arrived."""
 
     kind: str
     values: dict[str, Any]
@@ -38,7 +38,10 @@ class Message:
 
 
 class Channel:
-    """One connection. Python's TLS sockets are for one thread at a time, so each call into them is short and locked."""
+    """One connection to a lead or driver.
+
+    Python's TLS sockets allow one thread at a time, so each call into them is short and locked.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -50,7 +53,7 @@ class Channel:
         sock.setblocking(False)
 
     def send(self, kind: str, body: bytes = b"", **values: Any) -> None:
-        """Send a message whole. Raises ChannelClosed where that can't be done within SEND_S."""
+        """Send a whole message. Raises ChannelClosed if this takes longer than SEND_S."""
         text = json.dumps({"kind": kind, **values}).encode()
         if len(text) > MAX_JSON or len(body) > MAX_BODY:
             raise ChannelClosed(
@@ -81,7 +84,10 @@ class Channel:
         _poll(self._sock, events, 0.1)
 
     def receive(self, timeout_s: float | None = None, most: int = MAX_BODY) -> Message | None:
-        """Return the next message; None where none came in time. Raises ChannelClosed. `most`: bytes of its body."""
+        """Return the next message, or None if none arrives in time. Raises ChannelClosed.
+
+        `most` is the maximum length of its body in bytes.
+        """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while (message := self._take(most)) is None:
             try:
@@ -122,7 +128,7 @@ class Channel:
         return ChannelClosed(why)
 
     def close(self) -> None:
-        """End the connection; a thread that receives is told."""
+        """Close the connection. A receiving thread gets ChannelClosed."""
         self.closed = True
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
@@ -131,7 +137,7 @@ class Channel:
 
 
 def _poll(sock: socket.socket, events: int, seconds: float) -> None:
-    """Wait until a socket is ready, has ended, or the time is up."""
+    """Wait until a socket is ready or closed, or the time has passed."""
     if sock.fileno() < 0:
         return
     poll = select.poll()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a driver's CLOCK_MONOTONIC is ahead of the lead's, by round trips; the wall clock plays no part.
+"""Measure the offset between a driver's CLOCK_MONOTONIC and the lead's by round trips. The wall clock is not used.
 
-Of one round trip the driver's time lies between sending and receiving: in the middle, give or take half of it. The
-shortest of many is the best, and its half is a bound, whatever the two ways took.
+The driver reads its clock between the lead's send and receive times. The midpoint is the estimate. Half of the round
+trip bounds the error, even if the two directions take different times. The shortest of many round trips gives the best
+estimate.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """One exchange: sent and back by the lead's clock, `there_ns` by the driver's."""
+    """One round trip. `sent_ns` and `back_ns` are times of the lead's clock, `there_ns` is the driver's."""
 
     sent_ns: int
     there_ns: int
@@ -20,13 +21,13 @@ class RoundTrip:
 
     @property
     def length_ns(self) -> int:
-        """How long it took."""
+        """The duration of the round trip."""
         return self.back_ns - self.sent_ns
 
 
 @dataclass(frozen=True)
 class Offset:
-    """The driver's clock less the lead's, at a moment of the lead's; it is not further off than `bound_ns`."""
+    """The driver's clock minus the lead's clock at `at_ns` of the lead's clock. The error is at most `bound_ns`."""
 
     at_ns: int
     offset_ns: int
@@ -34,14 +35,16 @@ class Offset:
 
 
 def offset_of(trips: Iterable[RoundTrip]) -> Offset:
-    """Return what the shortest round trip says."""
+    """Return the offset from the shortest round trip."""
     best = min(trips, key=lambda trip: trip.length_ns)
     middle = best.sent_ns + best.length_ns // 2
     return Offset(middle, best.there_ns - middle, (best.length_ns + 1) // 2)
 
 
 def clock_json(first: Offset, last: Offset) -> dict[str, Any]:
-    """Return what run.json says of a driver's clock: at zero, at the end, and the drift between (billionths)."""
+    """Return the clock fields of a driver in run.json: offsets at the start and the end, and the drift in parts per
+    billion.
+    """
     elapsed = last.at_ns - first.at_ns
     known = elapsed > 0
     return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts parts that were not delivered into their run: the lead was lost, or a driver's link to it.
+"""Add undelivered parts to their run, after the run lost its lead or a driver its connection.
 
-Files alone: no server is asked, and no statement is read. A part is not changed; what is known of the run is written at
-the end, so what is killed in between can be done again.
+This works on files only. It connects to no server and reads no statement. The parts stay unchanged. run.json is written
+last, so an interrupted collect can be repeated.
 """
 
 import shutil
@@ -26,10 +26,10 @@ LATE = "the lead was lost during the run, so the target's counters end early. `q
 
 
 def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
-    """Put parts into their run, those in the run's own folder included; return the run.
+    """Add parts to their run and return the run. Parts in the run's own folder are included.
 
-    Raises InputError where the run is under way, is no run by several drivers, or a part is not one of it or not whole;
-    QuerytapeError where its files can't be read.
+    Raises InputError if the run is still in progress or not a run by several drivers. Raises InputError for a part that
+    is incomplete or belongs to another run. Raises QuerytapeError if files of the run cannot be read.
     """
     info = _read(run)
     if "driver_run" not in info:
@@ -59,7 +59,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _number(part: Path, info: dict[str, Any]) -> int:
-    """Return whose part it is. Raises InputError where it is not one of this run, or not whole."""
+    """Return the driver number of a part. Raises InputError if the part is incomplete or belongs to another run."""
     mine = _read(part)
     about = mine.get("driver") or {}
     if about.get("run") != info["driver_run"]:
@@ -70,8 +70,8 @@ def _number(part: Path, info: dict[str, Any]) -> int:
 
 
 def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[int]:
-    """Return the drivers whose parts are put in. Raises InputError where there is none, or one is missing."""
-    if "accounting" in info:  # all others are in it
+    """Return the drivers whose parts are added. Raises InputError if no part is left to add or a part is missing."""
+    if "accounting" in info:  # the run already contains all other parts
         lost = [entry["number"] for entry in info["drivers"] if entry["lost"]]
         if found := [number for number in lost if number in there]:
             return found
@@ -123,7 +123,7 @@ def _put_sessions(run: Path, parts: list[Path], con: duckdb.DuckDBPyConnection) 
 
 
 def _of_all(infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what run.json says of a run whose lead said nothing at its end."""
+    """Return the run.json fields of a run whose lead did not write its end."""
     used = [one["generator"] for one in infos]
     sums = {name: sum(int(one[name]) for one in used) for name in ("cpu_ns", "engine_cpu_ns", "threads_peak")}
     highest = {name: max(int(one[name]) for one in used) for name in ("cores", "rss_peak_bytes")}
@@ -145,7 +145,7 @@ def _of_all(infos: list[dict[str, Any]]) -> dict[str, Any]:
 def _account(
     run: Path, info: dict[str, Any], tape: Folder, infos: list[dict[str, Any]], con: duckdb.DuckDBPyConnection
 ) -> None:
-    """Close the accounting again, over all files that are there now."""
+    """Recompute the accounting over all files of the run."""
     before = info.get("accounting") or {}
     counts = {
         name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in infos) for name in IN_ACCOUNTING

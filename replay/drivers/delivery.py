@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings the files of a driver's part to the lead: outcomes as soon as each file is whole, the rest at the end.
+"""Send the files of a driver's part to the lead. Outcomes are sent as soon as a file is complete, the rest at the end.
 
-A driver on the lead's machine writes into the lead's folder: nothing is sent.
+A driver on the lead's machine writes into the lead's folder and sends nothing.
 """
 
 import re
@@ -18,7 +18,7 @@ _NAME = re.compile(r"(outcomes/part-[a-z0-9-]{1,40}|sessions|ticks)\.parquet", r
 
 
 class Sender:
-    """The driver's side: sends what is new of a part, from a thread of its own."""
+    """The driver's side: sends the new files of a part in its own thread."""
 
     def __init__(self, channel: Channel, part: Path) -> None:
         self._channel, self._part = channel, part
@@ -27,11 +27,11 @@ class Sender:
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def start(self) -> None:
-        """Send each file of outcomes once it is there."""
+        """Start the thread that sends each complete file of outcomes."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Send what is left. Raises ChannelClosed."""
+        """Send the remaining files. Raises ChannelClosed."""
         self._end.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -48,7 +48,7 @@ class Sender:
                 return
 
     def send_new(self) -> None:
-        """Send the files of outcomes that were not sent. Raises ChannelClosed."""
+        """Send the files of outcomes that were not sent yet. Raises ChannelClosed."""
         for path in sorted((self._part / "outcomes").glob("part-*.parquet")):
             name = f"outcomes/{path.name}"
             if _NAME.fullmatch(name) and name not in self._sent:
@@ -68,13 +68,13 @@ class Sender:
 
 
 class Receiver:
-    """The lead's side: writes what comes into the driver's part; a file is there when it is whole."""
+    """The lead's side: writes received files into the driver's part. A file gets its final name when it is complete."""
 
     def __init__(self, part: Path) -> None:
         self._part = part
 
     def take(self, message: Message) -> None:
-        """Take one piece. Raises InputError where it is not the next of a file of a run."""
+        """Write one piece of a file. Raises InputError if it is not the next piece of a run's file."""
         name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
         if not _NAME.fullmatch(name):
             raise InputError(f"{name[:80]!r} is not the name of a file of a run")

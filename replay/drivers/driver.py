@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's side: replays its tapes as any replay, and tells the lead; who leads says when zero is.
+"""The driver's side: replays its tapes as any replay and reports to the lead. The lead sets the start time.
 
-Where the lead is lost before zero, nothing is sent. After it the driver goes on to the end of its schedule and keeps
-its part.
+If the connection to the lead is lost before the start, the driver sends nothing. After the start it completes its
+schedule and keeps its part.
 """
 
 import os
@@ -31,7 +31,7 @@ from .delivery import Sender
 
 READY_EVERY_S = 0.005
 SILENT_LOCAL_S, SILENT_S = 60.0, 10.0
-# Errors by the name that they travel under.
+# Error classes by their names in messages.
 ERRORS: dict[str, type[QuerytapeError]] = {
     "idle": NothingToSend,
     "refused": RefusedError,
@@ -39,7 +39,7 @@ ERRORS: dict[str, type[QuerytapeError]] = {
     "target": TargetError,
     "other": QuerytapeError,
 }
-# Of run.json what the lead puts together; it has the rest itself.
+# Fields of run.json that a driver reports to the lead. The lead knows all other fields.
 REPORTED = (
     "started_ns",
     "partial",
@@ -55,7 +55,10 @@ REPORTED = (
 
 
 class Driver(Watcher, ReplayGroup):
-    """One driver of a run; `replay` tells it how far it is, and asks it what all agree on."""
+    """One driver of a run.
+
+    `replay` reports progress to this object and asks it for the values that all drivers share.
+    """
 
     holds = True
 
@@ -66,9 +69,12 @@ class Driver(Watcher, ReplayGroup):
         shown: Watcher | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
-        """`silent_s`: a lead that says nothing for so long is lost: it asks for the time twice a second.
+        """Set up the driver's connection to the lead.
 
-        `shown` gets the same calls. `about`: which run this is a part of, and its number.
+        - `silent_s`: a lead that sends nothing for this many seconds is lost. A live lead asks for the time twice a
+          second.
+        - `shown`: a watcher that gets the same calls.
+        - `about`: the run that this part belongs to, and the number of the driver.
         """
         self._about = about or {}
         self._shown = shown or Watcher()
@@ -82,7 +88,7 @@ class Driver(Watcher, ReplayGroup):
         self.merged = False
 
     def listen(self) -> None:
-        """Answer the lead from a thread of its own, from now on."""
+        """Start a thread that answers the lead."""
         hear(signal.SIGTERM)
         threading.Thread(target=self._listen, name="lead", daemon=True).start()
 
@@ -118,23 +124,23 @@ class Driver(Watcher, ReplayGroup):
             self._dismissed.set()
 
     def _stop(self) -> None:
-        """Do what the first or second SIGTERM does: before the run it unwinds, in it the run is stopped."""
+        """Send this process SIGTERM. Before the run, this unwinds the program. During the run, it stops the run."""
         if not self._ended:
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _send(self, kind: str, **values: Any) -> None:
-        """Send the lead a message, if there is still one."""
+        """Send a message to the lead. Does nothing if the connection is closed."""
         with suppress(ChannelClosed):
             self._channel.send(kind, **values)
 
-    # ---- what all agree on ----
+    # ---- values that all drivers share ----
 
     def about(self) -> dict[str, Any]:
-        """Return what run.json says of the run that this is a part of."""
+        """Return the run.json fields that describe the whole run."""
         return {"driver": self._about}
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
-        """Return what all drivers send together. Raises QuerytapeError where the lead is lost."""
+        """Return the first and last time over all drivers. Raises QuerytapeError if the lead is lost."""
         self._send("span", first=first_ns, last=last_ns)
         message = self._wait_for(self._spans)
         return int(message.values["first"]), int(message.values["last"])
@@ -146,11 +152,11 @@ class Driver(Watcher, ReplayGroup):
         return message
 
     def started(self, engine: Engine) -> None:
-        """Wait for zero in a thread of its own, while the replay looks after itself."""
+        """Start a thread that waits for the start time. The replay continues in its own thread."""
         threading.Thread(target=self._begin, args=(engine,), name="go", daemon=True).start()
 
     def _begin(self, engine: Engine) -> None:
-        with suppress(ValueError):  # the run has ended, and the engine is freed
+        with suppress(ValueError):  # the run has ended and the engine is freed
             while (state := engine.peek().state) in (State.NEW, State.OPENING):
                 time.sleep(READY_EVERY_S)
             if state is not State.READY:
@@ -171,17 +177,20 @@ class Driver(Watcher, ReplayGroup):
     # ---- reports to the lead ----
 
     def planning(self, events: int) -> None:
-        """Tell how far the plan is."""
+        """Report how many events are planned."""
         self._send("planning", events=events)
         self._shown.planning(events)
 
     def finding(self, finding: Finding) -> None:
-        """Tell what the pre-flight found."""
+        """Report a finding of the pre-flight."""
         self._send("finding", severity=finding.severity, text=finding.text)
         self._shown.finding(finding)
 
     def planned(self, plan: Plan) -> None:
-        """Tell what will be sent; no session is opened before all have planned. Raises QuerytapeError."""
+        """Report the plan and wait until all drivers have planned.
+
+        No session opens before that. Raises QuerytapeError.
+        """
         reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
         names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
         values = {name: getattr(plan, name) for name in names}
@@ -190,28 +199,31 @@ class Driver(Watcher, ReplayGroup):
         self._wait_for(self._opens)
 
     def opening(self, opened: int, plan: Plan) -> None:
-        """Tell how many sessions are open."""
+        """Report the number of open sessions."""
         self._send("opening", opened=opened)
         self._shown.opening(opened, plan)
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Tell what happened in the last second."""
+        """Report the counters of the last second."""
         self._send("tick", **asdict(tick))
         self._shown.tick(tick, done, plan)
 
     def stopping(self, times: int) -> None:
-        """Show that the run is stopped, by the lead or here."""
+        """Show that the run is being stopped, by the lead or by a signal."""
         self._shown.stopping(times)
 
     def failed(self, error: QuerytapeError) -> None:
-        """Tell why it does not replay."""
+        """Report the error that prevents the replay."""
         kind = next(name for name, each in ERRORS.items() if isinstance(error, each))
         self._send("failed", error=kind, text=str(error))
 
     # ---- the run ----
 
     def run(self, tape: Folder, options: ReplayOptions, delivers: bool) -> RunSummary:
-        """Replay these tapes and tell how it ended. `delivers`: send the files as well. Raises QuerytapeError."""
+        """Replay these tapes and report the result to the lead. Raises QuerytapeError.
+
+        `delivers`: send the files of the part as well.
+        """
         sender = Sender(self._channel, options.output) if delivers else None
         try:
             if sender is not None:
@@ -225,10 +237,10 @@ class Driver(Watcher, ReplayGroup):
             if sender is not None:
                 sender.finish()
             self._channel.send("ended", info=end_report(summary))
-            self._dismissed.wait()  # it is set as well where the lead is lost
+            self._dismissed.wait()  # also set if the lead is lost
         return summary
 
 
 def end_report(summary: RunSummary) -> dict[str, Any]:
-    """Return the keys of run.json that the lead gets when the run has ended."""
+    """Return the fields of run.json that the driver reports to the lead at the end."""
     return {name: summary.info.get(name) for name in REPORTED} | {"now_ns": summary.info.get("elapsed_ns")}

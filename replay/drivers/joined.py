@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that was started by hand or by a Job, on any host: it joins a lead and replays what it is given."""
+"""A driver started by hand or by a Kubernetes Job on any host. It joins a lead and replays its assigned tapes."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ WELCOME_S = 10.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a driver ended. `kept`: why its part stays here; None = the lead has put it into its run."""
+    """The end of a driver. `kept`: why its part stays on this host; None means the lead added the part to its run."""
 
     number: int
     summary: RunSummary
@@ -37,9 +37,9 @@ def replay_as_driver(
     key: bytes,
     watcher: Watcher | None = None,
 ) -> Ended:
-    """Join the lead at `address`, replay into `options.output`, deliver it.
+    """Join the lead at `address`, replay into `options.output` and deliver the part.
 
-    Raises QuerytapeError where the lead is not reached, refuses, or is lost before anything was sent.
+    Raises QuerytapeError if the lead is unreachable, refuses this driver, or is lost before anything was sent.
     """
     whole = opened(tape)
     channel = join(
@@ -70,7 +70,10 @@ def replay_as_driver(
 
 
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
-    """Return this driver's number, how many there are, its tapes, the run. Raises QuerytapeError: it is refused."""
+    """Return this driver's number, the number of drivers, its tapes and the run id.
+
+    Raises QuerytapeError if refused.
+    """
     where = f"{address[0]}:{address[1]}"
     message = channel.receive(WELCOME_S)
     if message is None or message.kind != "welcome":

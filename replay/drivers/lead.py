@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lead's side: gathers the drivers, lets them begin at one moment, adds up what they say, makes one run of it."""
+"""The lead's side: gathers the drivers, starts them together, adds up their reports and writes one run."""
 
 import secrets
 import threading
@@ -37,13 +37,13 @@ from .secured import lead_key
 from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all
 
 LOOK_S = 0.1
-AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # zero lies so far ahead when GO is sent
-GOING_SHARE = 0.7  # all drivers must confirm within this share of that time
+AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # delay from GO to the start: fixed part and part per session
+GOING_SHARE = 0.7  # all drivers must confirm within this share of the delay
 LEAVE_S = 10.0
 
 
 class Lead:
-    """One run by several drivers. `replay` is called once."""
+    """One run by several drivers. Call `replay` once."""
 
     def __init__(self, tape: Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher) -> None:
         self.tape, self.options, self.drivers, self.watcher = tape, options, drivers, watcher
@@ -61,7 +61,7 @@ class Lead:
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
-        """Replay by all drivers into the run's folder. Raises QuerytapeError; nothing is sent where it does."""
+        """Replay by all drivers into the run's folder. Raises QuerytapeError before anything is sent."""
         (folder.path / PARTS).mkdir(mode=0o700)
         with self._gathered():
             self._agree()
@@ -85,11 +85,11 @@ class Lead:
                 self._watch(plan, logs)
                 return self._finish(task, info, logs)
 
-    # ---- before zero ----
+    # ---- before the start ----
 
     @contextmanager
     def _gathered(self) -> Iterator[None]:
-        """Start or wait for all drivers; whatever ends the block, none is left that could send."""
+        """Start or wait for all drivers. When the block ends for any reason, no driver is left that could send."""
         try:
             if self.drivers.joined:
                 self._listen()
@@ -109,7 +109,9 @@ class Lead:
                 member.dismiss(LEAVE_S, self._merged)
 
     def _sent_all_the_same(self) -> int:
-        """Return how much drivers sent that were told when zero is, but not in time that it is not."""
+        """Return how many events drivers sent although the start failed. These drivers received the start time, but did
+        not receive the stop in time.
+        """
         going = [member for member in self.members if member.going]
         with self.news:
             self.news.wait_for(lambda: all(member.over for member in going), LEAVE_S if going else 0)
@@ -124,7 +126,7 @@ class Lead:
             member.connect(channel, process)
 
     def _listen(self) -> None:
-        """Wait for drivers from elsewhere."""
+        """Wait for drivers from other hosts."""
         key = lead_key(self.drivers.join_key)
         prints = prints_of(self.options, key)
         expected = Expected(tape_id(self.tape.info), prints, self._run_id)
@@ -139,7 +141,10 @@ class Lead:
             self._wait("join", joined, self.drivers.gather_s)
 
     def _wait(self, what: str, done: Callable[[Member], Any], seconds: float | None = None) -> None:
-        """Wait until it is so of every driver. Raises QuerytapeError where one is lost, or the time is up."""
+        """Wait until `done` is true for every driver.
+
+        Raises QuerytapeError if a driver is lost or the time has passed.
+        """
         until = None if seconds is None else time.monotonic() + seconds
         shown = time.monotonic()
         with self.news:
@@ -158,7 +163,7 @@ class Lead:
             self._check()
 
     def _check(self) -> None:
-        """Raise what keeps a driver from going on, before anything is sent."""
+        """Raise the error that prevents a driver from starting. Used before anything is sent."""
         for member in self.members:
             if member.failed is not None and not (member.idle and self.active):
                 kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
@@ -183,13 +188,13 @@ class Lead:
                 self._find(Finding(finding["severity"], str(finding["text"])))
 
     def _find(self, finding: Finding) -> None:
-        """Pass a finding on, once: all drivers look at the same target."""
+        """Pass a finding on once. All drivers check the same target and report the same findings."""
         if finding.severity != "refuse" and finding.text not in self._found:
             self._found.add(finding.text)
             self.watcher.finding(finding)
 
     def _agree(self) -> None:
-        """Let all have the first and last moment of what any of them sends, and plan with it."""
+        """Send all drivers the first and last time over all tapes, and wait until they have planned with it."""
         self._wait("plan", lambda member: member.span is not None)
         spans = [member.span for member in self.members if member.span is not None]
         self.span = min(first for first, _ in spans), max(last for _, last in spans)
@@ -198,7 +203,7 @@ class Lead:
         self._wait("plan", lambda member: member.planned is not None)
 
     def _open(self, plan: Plan) -> None:
-        """Let all open their sessions, and wait until they hold."""
+        """Let all drivers open their sessions. Wait until every driver is ready."""
         for member in self.members:
             member.send("open")
         shown = time.monotonic()
@@ -211,7 +216,7 @@ class Lead:
                 self.news.wait(LOOK_S)
 
     def _go(self, plan: Plan) -> None:
-        """Tell every driver when zero is, on its own clock. Raises QuerytapeError where one can't keep it."""
+        """Send every driver the start time on its own clock. Raises QuerytapeError if a driver cannot start in time."""
         for member in self.active:
             member.measure()
         now, real = time.monotonic_ns(), time.time_ns()
@@ -224,14 +229,14 @@ class Lead:
             member.send("go", zero=self.zero_ns + member.at_zero.offset_ns)
         self._wait("begin", lambda member: member.going, ahead * GOING_SHARE / 1e9)
 
-    # ---- from zero on ----
+    # ---- after the start ----
 
     def _stop(self) -> None:
-        """Ctrl-C: the drivers are told by who watches."""
+        """Count a Ctrl-C. `_watch` passes it on to the drivers."""
         self.stops += 1
 
     def _watch(self, plan: Plan, logs: RunLogs) -> None:
-        """Add up what the drivers say, once a second, until all have ended or are lost."""
+        """Add up the reports of the drivers once a second, until all have ended or are lost."""
         ticks = Ticks(logs.ticks, self.members, self.zero_ns)
         lost: set[int] = set()
         logs.sampler.start()
@@ -274,7 +279,7 @@ class Lead:
     # ---- the end ----
 
     def _finish(self, task: ReplayTask, info: dict[str, Any], logs: RunLogs) -> RunSummary:
-        """Make one run of all parts, and sum it up."""
+        """Merge all parts into one run and complete it."""
         now_ns = time.monotonic_ns() - self.zero_ns
         unknown = sum(self._complete(member, task) for member in self.members if member.info is None)
         info["drivers"] = [member.as_json() for member in self.members]
@@ -296,7 +301,7 @@ class Lead:
         return finish(ended)
 
     def _complete(self, member: Member, task: ReplayTask) -> int:
-        """Write the outcomes that a lost driver has not reported; return how many of its events are unknown."""
+        """Write the missing outcomes of a lost driver. Return how many of its events may or may not have been sent."""
         until = None if member.died_ns is None else member.died_ns - self.zero_ns
         folders = member.part / "again", member.part / "outcomes"
         known = common_collations(task.facts, task.read_facts)
@@ -311,7 +316,7 @@ class Lead:
                 yield int(member.info["generator"][what])
 
     def _cores(self) -> int:
-        """Return the cores of all hosts, each counted once."""
+        """Return the total number of cores of all hosts. Each host counts once."""
         return sum({str(member.hello["host"]): int(member.hello["cores"]) for member in self.members}.values())
 
     def _warnings(self) -> list[str]:
@@ -323,7 +328,7 @@ class Lead:
         ]
 
     def _partial(self, unknown: int) -> str | None:
-        """Return why not all was sent, where it is a driver's own matter."""
+        """Return why events were not sent, if a driver is the reason. None otherwise."""
         lost = [
             f"{member.name} was lost: {member.lost or member.failed}" for member in self.active if member.info is None
         ]
@@ -339,11 +344,14 @@ class Lead:
 def replay_by_drivers(
     tape: str | PathLike[str] | Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher | None = None
 ) -> RunSummary:
-    """Replay a set of tapes by several drivers into one new run folder, and return the run.
+    """Replay a set of tapes by several drivers into one new run folder. Return the run.
 
-    In the main thread, Ctrl-C once lets all drivers stop sending and end as partial; twice ends them now.
-    Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight of any driver),
-    QuerytapeError where a driver is lost before anything was sent.
+    In the main thread, the first Ctrl-C stops sending and ends the run as partial. The second one ends it at once.
+
+    - InputError: the tape or the options are invalid.
+    - TargetError: the target cannot be reached.
+    - RefusedError: the pre-flight of a driver refuses the replay.
+    - QuerytapeError: a driver is lost before anything was sent.
     """
     whole = opened(tape)
     refuse_what_needs_all(options, drivers.count)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for drivers from other hosts: each that proves to know the join key and has the same tape and options is taken.
+"""Accept drivers from other hosts. Each driver must prove that it knows the join key. Its tape and options must be the
+lead's.
 
-A refused driver gets the reason if it has proved who it is. It changes nothing.
+A refused driver gets the reason only if it has proved that it knows the key. A refusal does not affect the run.
 """
 
 import socket
@@ -20,12 +21,14 @@ from .member import Member
 from .secured import admit, server_context
 from .shares import differing
 
-MAX_WAITING = 64  # connections that have proved nothing yet
+MAX_WAITING = 64  # connections that have not proved the key yet
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What each driver must have alike: the id of its tape, and the hashes of its options. `run`: the run's own id."""
+    """Values that must be equal on every driver: the id of the tape and the hashes of the options. `run` is the run's
+    id.
+    """
 
     tape_id: str
     prints: dict[str, str]
@@ -33,7 +36,7 @@ class Expected:
 
 
 class Listener:
-    """Fills the members with drivers that join, inside its block. `refused`: why drivers were refused."""
+    """Assigns joining drivers to the members while its block runs. `refused`: messages about refused drivers."""
 
     def __init__(self, address: tuple[str, int], key: bytes, members: Sequence[Member], expected: Expected) -> None:
         self._key, self._members, self._expected = key, members, expected
@@ -85,7 +88,9 @@ class Listener:
         self.refused.append(printable(why, 300))
 
     def _take(self, channel: Channel, hello: dict[str, Any]) -> None:
-        """Make it the next driver, or refuse it: the lead notes why, the driver is told."""
+        """Accept a connection as the next driver, or refuse it. Both the lead and the driver get the reason for a
+        refusal.
+        """
         host = str(hello.get("host"))[:80]
         why = self._objection(hello)
         with self._lock:
@@ -93,7 +98,7 @@ class Listener:
             self._taken += member is not None
         if member is None:
             why = why or f"all {len(self._members):,} drivers have already joined"
-            self._note(f"{host}: refused a driver: {why}")  # before the driver knows
+            self._note(f"{host}: refused a driver: {why}")  # before the driver gets the reason
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
             channel.close()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts drivers on the lead's machine: processes of their own, each with a socket to the lead that only they have.
+"""Start drivers on the lead's machine. Each is a separate process with a private socket to the lead.
 
-What a driver needs (options, passwords among them) goes through that socket, and nowhere else.
+Options and passwords go only through that socket.
 """
 
 import pickle
@@ -20,7 +20,7 @@ ORDER_S = 60.0
 
 @dataclass(frozen=True)
 class Order:
-    """What a driver is to replay: a set, which tapes of it, and how; `about`: which run it is a part of."""
+    """The work of a driver: a set, its tapes in it, and the options. `about`: the run that the part belongs to."""
 
     tape: Path
     names: tuple[str, ...]
@@ -29,7 +29,7 @@ class Order:
 
 
 def start_driver(order: Order) -> tuple[Channel, subprocess.Popen[bytes]]:
-    """Start a driver; Ctrl-C at the terminal is the lead's, who tells it."""
+    """Start a driver process. The driver does not get Ctrl-C from the terminal; the lead passes it on."""
     ours, theirs = socket.socketpair()
     with theirs:
         command = [sys.executable, "-P", "-m", "querytape.replay.drivers.local_process", str(theirs.fileno())]
@@ -42,7 +42,7 @@ def start_driver(order: Order) -> tuple[Channel, subprocess.Popen[bytes]]:
 
 
 def take_order(channel: Channel) -> Order:
-    """Return what this driver's parent wants of it; nobody else has the other end of an inherited socket."""
+    """Return the order that the parent process sends. Only the parent has the other end of the inherited socket."""
     message = channel.receive(ORDER_S)
     if message is None or message.kind != "order":
         raise SystemExit("no order came")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completes the part of a lost driver: events without an outcome are `not_sent`, `driver_lost`.
+"""Complete the part of a lost driver. Events without an outcome become `not_sent` with the reason `driver_lost`.
 
-Its tapes are planned again here, as they were there.
+The lead plans the driver's tapes again with the same rules.
 """
 
 import duckdb
@@ -18,11 +18,11 @@ REASON = "driver_lost"
 
 
 def write_unreported(request: PlanRequest, until_ns: int | None) -> int:
-    """Complete the outcomes of a lost driver's part; return how many events may have been sent or not.
+    """Complete the outcomes of a lost driver's part. Return how many events may or may not have been sent.
 
-    `request`: the driver's plan; its `outcomes` has the outcomes that came, its `spill` is in the part, too.
-    `until_ns`: from the run's zero, when the driver was certainly dead, so that later events were not sent; None = it
-    may have gone on.
+    - `request`: the driver's plan. Its `outcomes` contains the received outcomes, its `spill` is inside the part.
+    - `until_ns`: time since the start when the driver was certainly dead. Later events were not sent. None means that
+      the driver may still be running.
     """
     outcomes = request.outcomes
     for folder in (outcomes, request.spill):
@@ -41,7 +41,7 @@ def write_unreported(request: PlanRequest, until_ns: int | None) -> int:
 
 
 def _due(plan: Plan, reported: str, until_ns: int) -> int:
-    """Return how many unreported events were due until then."""
+    """Return how many unreported events were due before `until_ns`."""
     due = 0
     with open_planner(plan) as con:
         for turn in range(plan.rules.amplification.loop):
@@ -56,7 +56,7 @@ def _due(plan: Plan, reported: str, until_ns: int) -> int:
 
 
 def sql_source(request: PlanRequest) -> str:
-    """Return a table of the reported outcomes; incomplete files do not count, and are removed."""
+    """Return an SQL table of the reported outcomes. Incomplete files are removed and do not count."""
     whole = []
     with open_storage(request.spill) as con:
         for file in sorted(request.outcomes.glob("part-run-*.parquet")):

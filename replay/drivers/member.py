@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lead knows of one driver: a thread takes what it says; where it says nothing any more it is lost."""
+"""The lead's view of one driver. A thread receives the driver's messages; a silent driver is lost."""
 
 import subprocess
 import threading
@@ -14,17 +14,19 @@ from .clock import Offset, RoundTrip, clock_json, offset_of
 from .delivery import Receiver
 
 BEAT_S = 0.5  # how often each driver is asked for its time
-SILENT_S = 2.5  # a driver on another host that says nothing for so long is lost: noticed within 3 s
-SILENT_LOCAL_S = 30.0  # of one on this machine the socket can't be cut: that it died is known at once
-END_S = 1.0  # a process whose socket has ended is given so long to be gone
+SILENT_S = 2.5  # silence after which a remote driver is lost: noticed within 3 s
+SILENT_LOCAL_S = 30.0  # longer for a local driver: its death is noticed at once
+END_S = 1.0  # how long a process may still run after its socket has closed
 TRIPS = 64
 
 
 class Member:
-    """One driver. `news` is notified of each message; what is public is read with it held, or when all has ended.
+    """One driver. `news` is notified of each message. Hold `news` to read public attributes, except after the end.
 
-    `names`: its tapes. `part`: where its files are, or come. `lost`: why nothing is heard of it any more.
-    `died_ns`: when its process was known to have ended, None where it may go on.
+    - `names`: its tapes.
+    - `part`: the folder of its files.
+    - `lost`: why the connection to the driver is lost.
+    - `died_ns`: when its process was known to have ended; None if it may still be running.
     """
 
     def __init__(self, number: int, names: list[str], part: Path, news: threading.Condition) -> None:
@@ -51,29 +53,29 @@ class Member:
 
     @property
     def name(self) -> str:
-        """How it is called in sentences."""
+        """The name of the driver in messages."""
         where = "" if self.process is not None else f" ({self.hello.get('host', 'unknown host')})"
         return f"driver {self.number}{where}"
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether the driver sends no more reports."""
         return self.info is not None or self.lost is not None or self.failed is not None
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of its tapes is to be sent."""
+        """Whether none of the driver's events is to be sent."""
         return self.failed is not None and self.failed["error"] == "idle"
 
     def connect(self, channel: Channel, process: subprocess.Popen[bytes] | None = None) -> None:
-        """Take what it says from now on, in a thread of its own."""
+        """Start the threads that receive the driver's messages and ask for its time."""
         self._channel, self.process = channel, process
         self._heard_ns = time.monotonic_ns()
         threading.Thread(target=self._listen, args=(channel,), name=f"driver {self.number}", daemon=True).start()
         threading.Thread(target=self._beats, name=f"beat {self.number}", daemon=True).start()
 
     def send(self, kind: str, body: bytes = b"", **values: Any) -> None:
-        """Send it a message; one that does not take it is lost."""
+        """Send the driver a message. If it does not accept the message, the driver is lost."""
         if self._channel is None or self.lost is not None:
             return
         try:
@@ -82,7 +84,7 @@ class Member:
             self.lose(str(error))
 
     def lose(self, why: str) -> None:
-        """Note that nothing is heard of it any more; one that has told all is not lost."""
+        """Mark the driver as lost. Does nothing after its final report."""
         with self.news:
             if self.over:
                 return
@@ -92,7 +94,7 @@ class Member:
             self._channel.close()
 
     def _bury(self, process: subprocess.Popen[bytes], why: str) -> str:
-        """End a driver on this machine where it has not ended, so that nothing more is sent; note when it had."""
+        """Kill a local driver that is still running, so that it sends nothing more. Record the time of its end."""
         try:
             code = process.wait(END_S)
             found = f"the driver's process ended ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
@@ -103,12 +105,12 @@ class Member:
         self.died_ns = time.monotonic_ns()
         return found
 
-    # ---- its clock ----
+    # ---- the driver's clock ----
 
     def _beats(self) -> None:
-        """Ask for its time again and again, and lose it where it was silent for too long."""
+        """Ask the driver for its time regularly. Mark it as lost after too long a silence."""
         silent = SILENT_S if self.process is None else SILENT_LOCAL_S
-        while self.lost is None and not self._dismissed:  # one that has ended waits until it is dismissed
+        while self.lost is None and not self._dismissed:  # an ended driver waits until it is dismissed
             if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
                 self.lose(f"the driver sent nothing for {silent:g} s")
             else:
@@ -116,9 +118,10 @@ class Member:
             time.sleep(BEAT_S)
 
     def measure(self) -> Offset:
-        """Return its clock's offset by TRIPS round trips made now, and keep it as that at zero.
+        """Measure the driver's clock offset by TRIPS round trips. Return it and store it as the offset at the start of
+        the run.
 
-        Raises QuerytapeError where it is lost.
+        Raises QuerytapeError if the driver is lost.
         """
         self._trips.clear()
         for made in range(TRIPS):
@@ -133,13 +136,13 @@ class Member:
         return self.at_zero
 
     def clock(self) -> dict[str, Any]:
-        """Return what run.json says of its clock: measured at zero, and by the newest round trips since."""
+        """Return the clock fields of run.json: the offset at the start and the newest offset."""
         if self.at_zero is None:
             return {}
         with self.news:
             return clock_json(self.at_zero, offset_of(tuple(self._trips)) if self._trips else self.at_zero)
 
-    # ---- what it says ----
+    # ---- the driver's messages ----
 
     def _listen(self, channel: Channel) -> None:
         try:
@@ -182,7 +185,7 @@ class Member:
             self.late = str(values["text"])
 
     def dismiss(self, seconds: float, merged: bool) -> None:
-        """Let it go; a process of ours that stays is ended. `merged`: its part is in the run."""
+        """Dismiss the driver. Kill a local process that does not exit. `merged`: its part is in the run."""
         self._dismissed = True
         self.send("bye", merged=merged)
         if self.process is not None:
@@ -195,7 +198,7 @@ class Member:
             self._channel.close()
 
     def as_json(self) -> dict[str, Any]:
-        """Return what run.json says of who it is and how it ended."""
+        """Return the entry of the driver in run.json: its identity and how it ended."""
         planned = self.planned or {}
         return {
             "number": self.number,

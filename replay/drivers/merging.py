@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts together what several drivers produce: ticks and plans, the counters of their ends, and the files of one run."""
+"""Merge the results of several drivers: ticks, plans, final counters, and the files of one run."""
 
 import time
 from collections import Counter
@@ -19,11 +19,14 @@ from ..plan.rules import Plan, Rules
 from .member import Member
 
 PLANNED = ("planned", "sessions", "peak_sessions", "ids_unknown", "now_uncertain")
-PARTS = "drivers"  # the folder of the parts, inside the run's
+PARTS = "drivers"  # folder of the parts inside the run's folder
 
 
 def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member]) -> Plan:
-    """Return what all have planned, as far as it is counted; at once are at most as many sessions as all say."""
+    """Return the sum of all drivers' plans, limited to their counts.
+
+    Its peak number of sessions is the sum over the drivers, which is an upper limit.
+    """
     plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]))
     reasons: Counter[tuple[str, str]] = Counter()
     for planned in (member.planned for member in members if member.planned is not None):
@@ -37,7 +40,7 @@ def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member
 
 
 class Ticks:
-    """One tick a second of all drivers: what they have said since the last one, by the lead's clocks."""
+    """Combines the ticks of all drivers into one tick per second, by the lead's clock."""
 
     def __init__(self, log: TickLog, members: Sequence[Member], zero_ns: int) -> None:
         self._log, self._members, self._zero_ns = log, members, zero_ns
@@ -45,9 +48,9 @@ class Ticks:
         self.done = 0
 
     def take(self) -> Tick:
-        """Return what happened since the last call, and keep it; quantiles are the highest of any driver.
+        """Return and keep the sum of all drivers' ticks since the last call. Quantiles are the highest of any driver.
 
-        The caller holds the members' news.
+        The caller holds the lock `news` of the members.
         """
         now, real = time.monotonic_ns(), time.time_ns()
         said = []
@@ -67,20 +70,20 @@ class Ticks:
 
 
 def lateness_of(infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return run.json's `lateness` of several drivers: that of the one that has the highest."""
+    """Return `lateness` of run.json for several drivers. Each value is the highest of any driver."""
     said = [info["lateness"] for info in infos]
     return {name: max((one[name] for one in said if one.get(name) is not None), default=None) for name in LATENESS}
 
 
 def whole_ticks(files: Sequence[Path]) -> str:
-    """Return a query of the ticks of several drivers' files, second by second, as `Ticks` makes them."""
+    """Return a query that merges the tick files of several drivers second by second, as `Ticks` does."""
     how = dict.fromkeys((*SUMMED, *LATEST), "sum") | dict.fromkeys(("at_ns", "real_ns", *HIGHEST), "max")
     listed = ", ".join(f'{how[name]}("{name}")::{kind} AS "{name}"' for name, kind in columns("run", "ticks"))
     return f"SELECT {listed} FROM read_parquet({sql_files(files)}) GROUP BY at_ns // 1000000000 ORDER BY 1"
 
 
 def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> EngineStats:
-    """Return the engines' counters together; quantiles are those of the driver that has the highest."""
+    """Return the sum of the engines' counters. Quantiles are the highest of any driver."""
     infos = [member.info for member in members if member.info is not None]
     values: dict[str, Any] = {field.name: 0 for field in fields(EngineStats)}
     for info in infos:
@@ -95,12 +98,12 @@ def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> En
 
 
 def part_path(run: Path, number: int) -> Path:
-    """Return where a driver's part is, while the run goes on."""
+    """Return the folder of a driver's part during the run."""
     return run / PARTS / f"{number:02d}"
 
 
 def merge(run: Path, members: Sequence[Member], con: duckdb.DuckDBPyConnection) -> None:
-    """Move what the drivers wrote into the run's own tables, and remove their parts."""
+    """Move the files of the drivers into the run's tables and remove their parts."""
     for member in members:
         for file in sorted((member.part / "outcomes").glob("part-*.parquet")):
             name = file.name.removeprefix("part-")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection between hosts that both sides have proved to know the join key on: TLS 1.3, and HMAC bound to it.
+"""A connection between hosts that both know the join key: TLS 1.3 and an HMAC bound to it.
 
-The lead's certificate is made for the run and says nothing. Who knows the key proves it over both sides' random numbers
-and the certificate that it sees: who stands between shows another certificate, and both proofs fail. The key itself is
-never sent. A key is 32 random bytes or more, so trying keys offline is hopeless.
+The lead makes its certificate for the run; the certificate alone proves nothing. Each side proves the key by an HMAC
+over both random numbers and the certificate. A machine in the middle shows a different certificate, so both proofs
+fail. The key itself is never sent. It has at least 32 random bytes, so guessing it offline is hopeless.
 """
 
 import base64
@@ -27,11 +27,11 @@ PROTOCOL = 1
 VARIABLE = "QUERYTAPE_JOIN_KEY"
 KEY_BYTES = 32
 HANDSHAKE_S = 10.0
-MOST_UNPROVED = 0  # bytes behind a message of somebody who has proved nothing
+MOST_UNPROVED = 0  # longest message body from an unauthenticated peer, in bytes
 
 
 def make_key(path: Path) -> bytes:
-    """Write a new key into a file that its owner alone can read; return it. Raises InputError."""
+    """Write a new key into a file that only its owner can read. Return the key. Raises InputError."""
     text = base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES))
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -43,7 +43,7 @@ def make_key(path: Path) -> bytes:
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """Return the key of a file, or of QUERYTAPE_JOIN_KEY; None where there is neither. Raises InputError."""
+    """Return the key from a file, or from QUERYTAPE_JOIN_KEY. None if neither exists. Raises InputError."""
     if path is None:
         text = os.environ.get(VARIABLE, "").strip().encode()
         return _checked(text, VARIABLE) if text else None
@@ -60,7 +60,7 @@ def read_key(path: Path | None) -> bytes | None:
 
 
 def lead_key(path: Path | None) -> bytes:
-    """Return the key of a lead: of its file, which is made where it is not there. Raises InputError."""
+    """Return the lead's key. Creates the key file if it does not exist. Raises InputError."""
     key = read_key(path)
     if key is None and path is None:
         raise InputError(f"a lead needs a join key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}")
@@ -74,7 +74,7 @@ def _checked(text: bytes, where: str) -> bytes:
 
 
 def server_context() -> tuple[ssl.SSLContext, bytes]:
-    """Return a lead's TLS with a certificate made for it, and the certificate (DER)."""
+    """Return a TLS context for the lead and its new certificate (DER)."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -89,7 +89,7 @@ def server_context() -> tuple[ssl.SSLContext, bytes]:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     coding, der = serialization.Encoding.PEM, certificate.public_bytes(serialization.Encoding.DER)
     kept = private.private_bytes(coding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    with tempfile.NamedTemporaryFile(prefix="querytape-") as file:  # 0600, and gone at once
+    with tempfile.NamedTemporaryFile(prefix="querytape-") as file:  # mode 0600, removed at once
         file.write(kept + certificate.public_bytes(coding))
         file.flush()
         context.load_cert_chain(file.name)
@@ -97,7 +97,7 @@ def server_context() -> tuple[ssl.SSLContext, bytes]:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a driver's TLS: the certificate is not verified by itself, but by the lead's proof."""
+    """Return a TLS context for a driver. The lead's HMAC proof replaces the verification of the certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -106,7 +106,7 @@ def client_context() -> ssl.SSLContext:
 
 
 def proof(key: bytes, role: str, mine: str, other: str, certificate: bytes) -> str:
-    """Return what only who knows the key can say, in this connection, in this role."""
+    """Return the proof that a side knows the key. It is valid only for this connection and this role."""
     text = "\0".join(["querytape", str(PROTOCOL), role, mine, other, hashlib.sha256(certificate).hexdigest()])
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
@@ -114,9 +114,9 @@ def proof(key: bytes, role: str, mine: str, other: str, certificate: bytes) -> s
 def admit(
     sock: socket.socket, context: ssl.SSLContext, certificate: bytes, key: bytes
 ) -> tuple[Channel, dict[str, Any]]:
-    """Return the channel to a driver that has proved to know the key, and what it says of itself.
+    """Return the channel to a driver that has proved the key, and the values of its hello message.
 
-    Raises QuerytapeError with who is refused, and why; the connection is closed.
+    Raises QuerytapeError with the refused host and the reason. The connection is closed then.
     """
     sock.settimeout(HANDSHAKE_S)
     who = sock.getpeername()[0]
@@ -145,7 +145,7 @@ def admit(
 
 
 def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
-    """Return the channel to the lead. Raises QuerytapeError where it is not reached, or is not who has the key."""
+    """Return the channel to the lead. Raises QuerytapeError if the lead is unreachable or does not prove the key."""
     where = f"{address[0]}:{address[1]}"
     try:
         sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))
@@ -178,7 +178,7 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
 
 
 def _next(channel: Channel, kind: str) -> Message:
-    """Return the next message of the beginning. Raises QuerytapeError."""
+    """Return the next message of the handshake. Raises QuerytapeError."""
     message = channel.receive(HANDSHAKE_S, MOST_UNPROVED)
     if message is None:
         raise ChannelClosed(f"received no message for {HANDSHAKE_S:g} s")

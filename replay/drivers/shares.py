@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives the tapes of a set to drivers, by their events; refuses what several drivers can't do.
+"""Divide the tapes of a set among drivers by their number of events. Refuse options that need a single driver.
 
-A driver must have the options of its lead. Each side makes a keyed hash of each option's value and sends only that,
-because values may be statements (--init) or names of accounts.
+A driver must have the options of its lead. Each side sends only a keyed hash of each option's value, because values may
+be statements (--init) or account names.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ...schemas.tape_set import TapeSet
 from ..options import ReplayOptions
 
 OnLost = Literal["go-on", "stop"]
-# What is each machine's own, or the lead's alone.
+# Options that may differ between machines, or that only the lead uses.
 OWN = frozenset(
     {"start_at_ns", "sample_ns", "host_metrics", "queue_bytes", "timer_probes", "connect_timeout_s", "reads_to"}
 )
@@ -29,10 +29,12 @@ WORDS = 16  # hexadecimal digits of each hash
 
 @dataclass(frozen=True)
 class Drivers:
-    """What `--drivers` asks for: `count` of them, started here or `joined` from elsewhere.
+    """The value of `--drivers`: `count` drivers, started here or `joined` from other hosts.
 
-    `listen`: where they are waited for; `join_key`: a file with the key, None = in the environment. `gather_s`: how
-    long. `on_lost`: what happens when one is lost.
+    - `listen`: the address at which the lead waits for drivers.
+    - `join_key`: a file with the key; None means the environment variable.
+    - `gather_s`: how long the lead waits, in seconds.
+    - `on_lost`: what the others do after a driver is lost.
     """
 
     count: int
@@ -44,14 +46,15 @@ class Drivers:
 
 
 def tapes_of(tape: Folder) -> list[Folder]:
-    """Return the tapes of a set, or the one tape."""
+    """Return the tapes of a set, or the single tape."""
     return [member.tape for member in tape.members] if isinstance(tape, TapeSet) else [tape]
 
 
 def deal(tape: Folder, drivers: int) -> list[list[str]]:
-    """Return the names of each driver's tapes: the largest first, each to who has the least.
+    """Return the names of each driver's tapes. The largest tape comes first; each goes to the driver with the fewest
+    events.
 
-    Raises InputError where there are fewer tapes than drivers: a session is never split.
+    Raises InputError if there are fewer tapes than drivers, because a session is never split.
     """
     tapes = tapes_of(tape)
     if len(tapes) < drivers:
@@ -69,9 +72,9 @@ def deal(tape: Folder, drivers: int) -> list[list[str]]:
 
 
 def part_of(tape: Folder, names: Sequence[str]) -> Folder:
-    """Return these tapes of a set as a set of their own, with the sessions' numbers and the name of the whole.
+    """Return some tapes of a set as a smaller set. Session numbers and the set's name stay the same.
 
-    Raises InputError where one is missing.
+    Raises InputError if a tape is missing.
     """
     if not isinstance(tape, TapeSet):
         return tape
@@ -87,7 +90,9 @@ def part_of(tape: Folder, names: Sequence[str]) -> Folder:
 
 
 def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
-    """Raise InputError for what several drivers can't do, for each knows its own sessions alone."""
+    """Raise InputError for options that several drivers cannot support, because each driver knows only its own
+    sessions.
+    """
     if count == 1:
         return
     selection = options.selection
@@ -107,7 +112,7 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
 
 
 def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOptions:
-    """Return the options of one driver of `count`: what is done once is the lead's, connects are shared out."""
+    """Return the options of one driver of `count`. The lead does one-time work; the connect rate is divided."""
     return replace(
         options,
         connect_rate=max(options.connect_rate // count, 1),
@@ -122,7 +127,7 @@ def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOption
 
 
 def prints_of(options: ReplayOptions, key: bytes) -> dict[str, str]:
-    """Return a keyed hash of each option that all drivers must have alike, by its name in run.json's `parameters`."""
+    """Return a keyed hash of each option that must be equal on all drivers, by its name in `parameters` of run.json."""
     values = {name: value for name, value in options.as_json().items() if name not in OWN}
     values["reads_to"] = options.reads_to is not None
     return {name: _print(value, key) for name, value in values.items()}
@@ -134,5 +139,5 @@ def _print(value: object, key: bytes) -> str:
 
 
 def differing(mine: Mapping[str, str], theirs: Mapping[str, object]) -> list[str]:
-    """Return the options that are not alike."""
+    """Return the names of the options that differ."""
     return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))

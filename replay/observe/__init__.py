@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what a replay does and what it meets: ticks, counters of the target, query plans; and the accounting.
+"""Record the run: ticks, counters of the target, query plans, and the accounting.
 
-The modules here know the plan and the options, never the run that calls them.
+The modules of this package use the plan and the options, never the run that calls them.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Balances a run: events on the tape = executed + filtered + skipped + not sent. Reads files alone.
+"""Balance a run: events on the tape = executed + filtered + skipped + not sent. Reads only files.
 
-It also counts what became of the events that restore the state of sessions that were open before.
+This module also counts the results of the events that restore the state of sessions open before the tape began.
 """
 
 from typing import Any
@@ -30,7 +30,9 @@ def account(
     engine_counts: dict[str, int],
     amplification: int = 1,
 ) -> dict[str, Any]:
-    """Return run.json's `accounting`, `engine_counts` included; balanced: one outcome for each copy of each event."""
+    """Return `accounting` of run.json, including `engine_counts`. It is balanced if each copy of each event has one
+    outcome.
+    """
     con.execute(f"SET VARIABLE copies = {amplification}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {tape.source('events')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW run_outcomes AS FROM {run.source('outcomes')}")
@@ -52,7 +54,7 @@ def account(
 
 
 def summarise(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, Any]:
-    """Return what the last lines of a replay show: end of the last event, quantiles of lateness, errors by number."""
+    """Return the last values of a replay: end of the last event, quantiles of lateness, errors by number."""
     source = run.source("outcomes")
     end, p50, p99 = con.execute(
         "SELECT max(coalesce(done_ns, sent_ns)), approx_quantile(sent_ns - due_ns, 0.5),"
@@ -65,7 +67,7 @@ def summarise(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, Any]:
 
 
 def session_totals(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, int]:
-    """Return run.json's `sessions`, from the run's own table."""
+    """Return `sessions` of run.json, computed from the run's table of sessions."""
     row = con.execute(
         "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
         " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
@@ -76,9 +78,10 @@ def session_totals(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, int
 
 
 def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> dict[str, Any] | None:
-    """Return run.json's `state`: how many such events succeeded, failed by error number, were not sent by reason.
+    """Return `state` of run.json for the events that restore session state.
 
-    None where the tape carries none.
+    It counts events that succeeded, failed (by error number) or were not sent (by reason). None if the tape has no such
+    events.
     """
     if not (tape.info.get("open_sessions") or tape.info.get("carried")):
         return None
@@ -96,7 +99,7 @@ def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) ->
 
 
 def state_lines(info: dict[str, Any]) -> list[str]:
-    """Return a line on what could not be restored, where there is anything."""
+    """Return a warning line about state that could not be restored, if any."""
     state = info.get("state") or {}
     parts = [f"{n:,} failed with {errno}" for errno, n in state.get("failed", {}).items()]
     parts += [f"{n:,} not sent ({reason})" for reason, n in state.get("not_sent", {}).items()]

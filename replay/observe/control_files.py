@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes the speed of a replay while it runs, or stops it: by files in its folder that it reads once a second."""
+"""Change the speed of a running replay, or stop it. The replay reads request files in its folder once a second."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -15,23 +15,23 @@ SPEED_FILE = "speed"
 PAUSE = "pause"
 STANDING = Fraction(0)
 STOP_FILE = "stop"
-MOST = 2  # the first lets answers come, the second cuts the connections
+MOST = 2  # the first stop waits for answers, the second cuts connections
 
 
 def parse_request(text: str) -> Fraction:
-    """Return a factor, 0 for a pause. Raises OptionError."""
+    """Return the speed factor of a request, or 0 for a pause. Raises OptionError."""
     return STANDING if text.strip().lower() == PAUSE else parse_speed(text)
 
 
 def request_text(speed: Fraction) -> str:
-    """Return a factor as the file has it."""
+    """Return a speed factor as the text of a request file."""
     return PAUSE if speed == STANDING else speed_text(speed)
 
 
 def request_speed(run: Path, text: str) -> None:
-    """Ask the replay that writes `run` for another speed, or to pause.
+    """Request another speed, or a pause, from the replay that writes `run`.
 
-    Raises InputError where it is over, or nothing is due.
+    Raises InputError if the replay has ended or has no schedule.
     """
     speed = parse_request(text)
     info = _read_info(run)
@@ -47,7 +47,7 @@ def request_speed(run: Path, text: str) -> None:
 
 
 def requested_speed(run: Path) -> Fraction | None:
-    """Return what was asked for last, 0 for a pause; None where nothing was."""
+    """Return the requested speed, or 0 for a pause. None if there is no request."""
     try:
         return parse_request((run / SPEED_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError, InputError):
@@ -55,7 +55,7 @@ def requested_speed(run: Path) -> Fraction | None:
 
 
 class SpeedFile:
-    """The replay's side: reads requests, applies them, and keeps the list of changes."""
+    """The replay's side: reads requests, applies them, and records the changes."""
 
     def __init__(self, run: Path, pace: Pace) -> None:
         self._run = run
@@ -64,23 +64,24 @@ class SpeedFile:
         self.changes: list[dict[str, Any]] = []
 
     def apply(self, engine: Engine, at_ns: int) -> None:
-        """Change the engine's speed where another one is requested; `at_ns`: now, from the run's zero."""
+        """Change the engine's speed if a new one is requested. `at_ns` is the time since the start of the run."""
         requested = requested_speed(self._run)
         if requested is None or requested == self._now:
             return
         engine.set_speed(float(requested / self._planned))
         self._now = requested
-        self.changes.append({"at_ns": at_ns, "speed": speed_text(requested)})  # 0: paused
+        self.changes.append({"at_ns": at_ns, "speed": speed_text(requested)})  # a speed of 0 means paused
 
     def clean(self) -> None:
-        """Remove the request."""
+        """Remove the request file."""
         (self._run / SPEED_FILE).unlink(missing_ok=True)
 
 
 def request_stop(run: Path) -> int:
-    """Ask the replay that writes `run` to stop; return how often that was asked now: the second cuts connections.
+    """Request a stop of the replay that writes `run`. Return the number of stop requests so far. The second request
+    cuts the connections.
 
-    Raises InputError where it is over.
+    Raises InputError if the replay has ended.
     """
     info = _read_info(run)
     if info.get("finished") or not is_held(run):
@@ -92,7 +93,7 @@ def request_stop(run: Path) -> int:
 
 
 def stops_asked(run: Path) -> int:
-    """Return how often a stop was asked for."""
+    """Return how many times a stop was requested."""
     try:
         text = (run / STOP_FILE).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -101,7 +102,7 @@ def stops_asked(run: Path) -> int:
 
 
 def forget_stop(run: Path) -> None:
-    """Remove the request."""
+    """Remove the stop request."""
     (run / STOP_FILE).unlink(missing_ok=True)
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what one execution of a read makes a server do: rows and pages read, temporary tables, merge passes.
+"""Count the work of one execution of a read: rows and pages read, temporary tables, merge passes.
 
-Only what `explain.py` would run is run, in a session that the server itself keeps read-only, and within a time. Status
-variables are read before and after each execution. Of all executions the least counts: the first one may find cold
-caches. What the reading of the variables costs, and what the server does meanwhile, is measured without a statement,
-and subtracted.
+The statement must satisfy the rules of `explain.py`. It runs in a session that the server keeps read-only, with a time
+limit. Status variables are read before and after each execution. The smallest increase of all executions counts,
+because the first one may find cold caches. The increase without a statement is measured and subtracted. It contains the
+cost of reading the variables and the server's own work.
 
-Handler_*, Created_tmp_*, Sort_* and Select_* are of the session. Innodb_* are of the whole server: they are kept only
-of executions during which nobody else sent a statement. MariaDB counts the pages of a statement itself (ANALYZE).
+Handler_*, Created_tmp_*, Sort_* and Select_* count the session. Innodb_* count the whole server, so they are kept only
+for executions without other statements on the server. MariaDB itself counts the pages of a statement (ANALYZE).
 """
 
 import json
@@ -32,25 +32,28 @@ OF_SESSION = (
     "Handler_read_rnd", "Handler_read_rnd_next", "Handler_write", "Handler_tmp_write", "Created_tmp_tables",
     "Created_tmp_disk_tables", "Sort_merge_passes", "Sort_rows", "Select_full_join", "Select_scan",
 )  # fmt: skip
-OF_SERVER = ("Innodb_pages_read",)  # versions count lookups in the buffer pool too differently
-QUERIES = "Queries"  # of the whole server, in SHOW SESSION STATUS as well
-OWN_QUERIES = 2  # between two readings: the statement, and the second reading
+OF_SERVER = ("Innodb_pages_read",)  # versions count buffer pool lookups differently
+QUERIES = "Queries"  # a counter of the whole server, even in SHOW SESSION STATUS
+OWN_QUERIES = 2  # queries between two readings: the statement and the second reading
 ASK = "SHOW SESSION STATUS WHERE Variable_name IN ({})".format(
     ", ".join(f"'{name}'" for name in (*OF_SESSION, *OF_SERVER, QUERIES))
 )
-# MariaDB's ANALYZE, of each table -> the status variable that counts it for the whole server.
+# Counters per table in MariaDB's ANALYZE -> the equivalent status variable of the whole server.
 OF_ENGINE = {"pages_read_count": "Innodb_pages_read", "pages_prefetch_read_count": "Innodb_pages_read"}
 SETTINGS = ("SET SESSION max_execution_time = {ms}", "SET SESSION max_statement_time = {s}")
-# An answer from the query cache is not an execution. A server without this cache refuses the setting.
+# An answer from the query cache is not an execution. Servers without the cache reject this setting.
 WITHOUT_CACHE = "SET SESSION query_cache_type = OFF"
 ROWS_AT_ONCE = 1_000
-IDLE_S = 1.0  # longest time without a statement
+IDLE_S = 1.0  # longest measurement without a statement, in seconds
 
 Counters = dict[str, int]
 
 
 class WorkCounter:
-    """Runs reads on the server of an explainer; use `with closing(...)`. `each_s`: for all executions of a read."""
+    """Runs reads on the server of an explainer and counts their work. Use `with closing(...)`.
+
+    `each_s` is the time limit in seconds for all executions of one read.
+    """
 
     def __init__(self, explainer: Explainer, each_s: float) -> None:
         self._explainer = explainer
@@ -60,16 +63,15 @@ class WorkCounter:
         self._lost = 0
 
     def close(self) -> None:
-        """Close the connection."""
         if self._session is not None and self._session.open:
             with suppress(pymysql.Error, OSError):
                 self._session.close()
         self._session = None
 
     def count(self, sample: Sample) -> PlanText:
-        """Return as JSON what an execution of a read counts (`counters`), or why it was not run.
+        """Return the work of one execution of a read as JSON (`counters`), or why the read was not run.
 
-        Raises TargetError where the server is lost for good.
+        Raises TargetError if too many connections to the server were lost.
         """
         if reason := self._explainer.why_not_run(sample.statement):
             return PlanText(KIND, None, f"not run: {reason}")
@@ -85,7 +87,7 @@ class WorkCounter:
             return PlanText(KIND, None, f"the server's answer contains no counters ({type(error).__name__})")
 
     def _connected(self) -> Any:
-        """Return the session, read-only for sure. Raises TargetError."""
+        """Return the connection after checking that it is read-only. Raises TargetError."""
         if self._session is None or not self._session.open:
             target = self._explainer.target
             self._session = target.connect(answer_s=self._each_s + 1, streams=True)
@@ -102,7 +104,7 @@ class WorkCounter:
             self._db = wanted
 
     def _counted(self, session: Any, statement: str) -> dict[str, Any]:
-        """Return how often a statement was run, and the least that one execution counted."""
+        """Return how many times a statement was run, and the smallest counts of one execution."""
         until = time.monotonic() + self._each_s
         grown: list[Counters] = []
         took_s = longest_s = 0.0
@@ -122,7 +124,7 @@ class WorkCounter:
         return {"executions": len(grown), "counters": counters}
 
     def _cut(self, session: Any, error: BaseException) -> None:
-        """Kill what a lost session left on the server. Raises TargetError where too many were lost."""
+        """Kill a lost session on the server. Raises TargetError if too many sessions were lost."""
         session.abandon()
         self._session = None
         self._lost += 1
@@ -133,21 +135,21 @@ class WorkCounter:
 
 
 def run(session: Any, statement: str, until: float) -> None:
-    """Run a statement and read its rows, keeping none; a session whose statement does not end in time is closed.
+    """Run a statement and discard its rows. If it does not end in time, close the session.
 
     Raises pymysql.Error.
     """
     cursor = session.cursor(SSCursor)
     cursor.execute(statement)
     while cursor.fetchmany(ROWS_AT_ONCE):
-        if time.monotonic() > until + 1:  # the server's own limit should have come first
+        if time.monotonic() > until + 1:  # normally the server's own limit ends the statement first
             session.abandon()
             raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "reading the rows took too long")
     cursor.close()
 
 
 def read_counters(session: Any) -> Counters:
-    """Return the status variables by name. Raises LookupError where the server shows none."""
+    """Return the status variables by name. Raises LookupError if the server shows none."""
     rows = query_or_none(session, ASK, 2) or ()
     found = {str(row[0]): number for row in rows if (number := whole(row[1])) is not None}
     if QUERIES not in found:
@@ -156,15 +158,15 @@ def read_counters(session: Any) -> Counters:
 
 
 def difference(before: Counters, after: Counters) -> Counters:
-    """Return by how much each counter grew."""
+    """Return the increase of each counter."""
     return {name: after[name] - before[name] for name in before.keys() & after.keys()}
 
 
 def least(grown: list[Counters], idle: Counters) -> Counters:
-    """Return the least that each counter grew in one execution, without what it grows by itself (`idle`).
+    """Return the smallest increase of each counter in one execution, minus the increase without a statement (`idle`).
 
-    Counters of the server count only after the first execution, and where nobody else sent a statement; they are left
-    out where there is no such execution.
+    Counters of the whole server use only executions after the first, during which no other client sent a statement.
+    They are omitted if there is no such execution.
     """
     quiet = [each for each in grown[1:] if each[QUERIES] <= OWN_QUERIES and idle[QUERIES] < OWN_QUERIES]
     found: Counters = {}
@@ -177,9 +179,9 @@ def least(grown: list[Counters], idle: Counters) -> Counters:
 
 
 def engine_pages(text: str) -> Counters:
-    """Return the pages that MariaDB's ANALYZE counted for a statement's tables, by the server's counter.
+    """Return the pages that MariaDB's ANALYZE counted for the tables of a statement, by status variable.
 
-    Empty where the version does not count them. What is 0 is not in the text.
+    The result is empty if the server's version does not count them. ANALYZE omits counts of 0.
     """
     try:
         stats = list(_engine_stats(json.loads(text)))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a server how it would run a statement, without a write and within a time.
+"""Get the query plan of a statement from a server, without any write and with a time limit.
 
-EXPLAIN may run what it explains: every server fills derived tables and calls functions of constants, and a stored
-function may write. So reads are explained in a session that the server itself keeps read-only, and nothing is asked
-where that cannot be had. A server refuses to explain writes there: they, and reads that lock, are explained in a
-session that is rolled back, and only where they call nothing that the server stores and read no view, which may hide a
-call. An EXPLAIN that takes too long is killed on the server.
+EXPLAIN may execute parts of its statement: servers fill derived tables and call functions with constant arguments. A
+stored function may write. Reads are therefore explained in a session that the server keeps read-only. If no such
+session is possible, nothing is explained.
+
+A read-only session rejects EXPLAIN of writes. Writes and locking reads are explained in a session that is rolled back.
+They must call no stored routine and read no view, because a view may hide a call. An EXPLAIN that takes too long is
+killed on the server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,15 +25,17 @@ from ...servers.queries import query_or_none
 from ...servers.target import Target, fault_text
 from ..options import READ_ONLY
 
-MAX_TEXT = 1 << 20  # of a plan
-MAX_LOST = 20  # connections that were lost or cut, then nothing more is asked
+MAX_TEXT = 1 << 20  # maximum length of a plan
+MAX_LOST = 20  # limit of lost or killed connections
 SETTINGS = ("SET SESSION explain_json_format_version = 1",)
 IS_READ_ONLY = ("SELECT @@SESSION.transaction_read_only", "SELECT @@SESSION.tx_read_only")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A statement to be explained, in the schema in which it was sent; `number` and `why` of several of a digest."""
+    """A statement to be explained, with its original schema. `number` and `why` distinguish several samples of a
+    digest.
+    """
 
     digest: str
     db: str | None
@@ -41,7 +45,7 @@ class Sample:
 
 
 class PlanText(NamedTuple):
-    """What a server answered: `kind` is json, tree, analyze or server_digest; `error` says why there is no text."""
+    """The server's answer. `kind` is json, tree, analyze or server_digest. `error` explains a missing text."""
 
     kind: str
     text: str | None
@@ -49,14 +53,15 @@ class PlanText(NamedTuple):
 
 
 class NotAskedError(Exception):
-    """Why a statement is not explained."""
+    """A statement is not explained. The message is the reason."""
 
 
 class Explainer:
-    """A server that is asked for plans; use `with closing(...)`. Raises TargetError where it can't be asked at all.
+    """Gets plans from a server. Use `with closing(...)`. Raises TargetError if the server cannot be queried at all.
 
-    `schemas`: a schema of the tape -> the server's. `each_s`: how long an answer may take. `analyze_s`: reads are run
-    as well (ANALYZE), each for at most so long; None = nothing is run.
+    - `schemas`: maps schemas of the tape to those of the server.
+    - `each_s`: time limit for each answer, in seconds.
+    - `analyze_s`: also run each read (ANALYZE), with this time limit. None means that nothing is run.
     """
 
     def __init__(
@@ -77,16 +82,16 @@ class Explainer:
         self._library = library_functions(server)
 
     def close(self) -> None:
-        """Close the connections."""
         for session in self._sessions.values():
             with suppress(pymysql.Error, OSError):
                 session.close()
         self._sessions.clear()
 
     def explain(self, sample: Sample, more: bool = True) -> Iterator[PlanText]:
-        """Yield a statement's plan as JSON, or why there is none; with `more` as a tree, and the server's own digest.
+        """Yield a statement's plan as JSON, or the reason why there is none.
 
-        Raises TargetError where the server is lost for good.
+        `more`: also yield the plan as a tree, and the server's own digest. Raises TargetError if too many connections
+        were lost.
         """
         try:
             is_read = self._is_read(sample.statement)
@@ -110,7 +115,9 @@ class Explainer:
             yield self._ask("analyze", f"{how} {sample.statement}", sample, True, self.analyze_s)
 
     def _is_read(self, statement: str) -> bool:
-        """Whether a statement is explained as a read; False where it is a write, or locks. Raises NotAskedError."""
+        """Return True for a read and False for a write or a locking read. Raises NotAskedError if it must not be
+        explained.
+        """
         text = statement.encode()
         seen = self._normalizer.normalize(text)
         wrapped = self._normalizer.normalize(b"EXPLAIN FORMAT=JSON " + text)
@@ -133,7 +140,7 @@ class Explainer:
         return False
 
     def why_not_run(self, statement: str) -> str | None:
-        """Return why a statement may not be run by itself in a read-only session, None where it may."""
+        """Return why a statement must not run in a read-only session, or None if it may."""
         try:
             is_read = self._is_read(statement)
         except NotAskedError as reason:
@@ -145,12 +152,12 @@ class Explainer:
         return None
 
     def _may_run(self, statement: str) -> bool:
-        """Whether a read may be run, as a replay of reads only would."""
+        """Whether a replay without writes would send this statement."""
         seen = self._normalizer.normalize(statement.encode())
         return CLASSES[seen.class_] == "read" and not seen.danger and not seen.actions & ACTIONS["locking_read"]
 
     def _ask(self, kind: str, statement: str, sample: Sample, is_read: bool, limit_s: float) -> PlanText:
-        """Return what the server says; a session in which an answer does not come is killed, and made anew."""
+        """Return the server's answer. A session that does not answer in time is killed and replaced."""
         session = self._session(is_read, limit_s)
         try:
             self._use(session, is_read, sample.db)
@@ -179,7 +186,9 @@ class Explainer:
             self._dbs[is_read] = wanted
 
     def _session(self, is_read: bool, limit_s: float | None = None) -> Any:
-        """Return the session for reads or for writes. Raises TargetError; a session for reads is read-only for sure."""
+        """Return the session for reads or for writes. A session for reads is checked to be read-only. Raises
+        TargetError.
+        """
         limit_s = limit_s or self.each_s
         session = self._sessions.get(is_read)
         if session is None or not session.open:
@@ -195,7 +204,7 @@ class Explainer:
         return session
 
     def _cut(self, session: Any, is_read: bool, error: BaseException) -> None:
-        """Kill what a lost session left on the server. Raises TargetError where too many were lost."""
+        """Kill a lost session on the server. Raises TargetError if too many sessions were lost."""
         self._sessions.pop(is_read, None)
         self.lost += 1
         if self.lost > MAX_LOST:
@@ -204,13 +213,13 @@ class Explainer:
 
 
 def kill(target: Target, thread_id: int) -> None:
-    """End a session on the server. Raises TargetError where the server can't be reached."""
+    """Kill a session on the server. Raises TargetError if the server cannot be reached."""
     with closing(target.connect()) as other, suppress(pymysql.Error, OSError), other.cursor() as cursor:
         cursor.execute(f"KILL {thread_id}")
 
 
 def keep_read_only(session: Any, target: Target) -> None:
-    """Make a session read-only, and see that it is. Raises TargetError where it is not: then nothing may be asked."""
+    """Make a session read-only and check that it is. Raises TargetError if it is not; no statement may be sent then."""
     try:
         with session.cursor() as cursor:
             cursor.execute(READ_ONLY)
@@ -227,7 +236,10 @@ def keep_read_only(session: Any, target: Target) -> None:
 
 
 def _stored(server: Any) -> frozenset[str] | None:
-    """Return the names of what the server stores and an EXPLAIN may run: routines and views."""
+    """Return the names of the server's routines and views, which an EXPLAIN may execute.
+
+    None if they cannot be listed.
+    """
     names: set[str] = set()
     for query in (
         "SELECT ROUTINE_NAME FROM information_schema.ROUTINES",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads counters of the target's machine from its /proc (proc(5)): of this machine, or of another through ssh.
+"""Read counters of the target's machine from /proc (proc(5)), on this machine or on another one through ssh.
 
-Through ssh: one ssh for the whole run, with a shell there that prints some files for each line that it is sent. Keys
-or an agent log in; ssh never prompts, and nothing is installed there. On this machine the target's process is found by
-its pid file or its socket.
+One ssh connection serves the whole run. A remote shell prints some files for each line that it receives. ssh uses keys
+or an agent and never prompts. Nothing is installed on the remote machine. On this machine, a pid file or a socket
+identifies the target's process.
 """
 
 import os
@@ -30,7 +30,7 @@ CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "ste
 FILES = ("stat", "diskstats", "net/dev", "pressure/cpu", "pressure/io", "pressure/memory")
 BREAK, END = "== querytape", "== querytape end"
 SERVERS = ("mysqld", "mariadbd")  # names of the target's process
-# The process of the target is that of its pid file, else the only one of such a name.
+# The process of the target is the one in its pid file. Without the file, it is the only process named like a server.
 SCRIPT = (
     'p=$(cat {pid_file} 2>/dev/null); case $p in ""|*[!0-9]*) p=$(pidof '
     + " ".join(SERVERS)
@@ -39,11 +39,11 @@ SCRIPT = (
     + f" echo {END!r}; done"
 )
 FIRST_ANSWER_S, ANSWER_S = 15.0, 5.0
-MAX_PATH = 107  # of a Unix socket
+MAX_PATH = 107  # longest path of a Unix socket
 
 
 class Host:
-    """This machine. `source`: how its samples are named; `pid`: the target's process, where it is here and known."""
+    """This machine. `source`: the name of its samples. `pid`: the target's process, if it is known and runs here."""
 
     def __init__(self, proc: Path = Path("/proc"), source: str = "host", pid: int | None = None) -> None:
         self._proc = proc
@@ -51,18 +51,18 @@ class Host:
         self._files = (*FILES, f"{pid}/stat") if pid else FILES
 
     def read(self) -> Values:
-        """Yield counters since the machine's start. Raises TargetError where they can't be read any more."""
+        """Yield counters since the start of the machine. Raises TargetError if they cannot be read any more."""
         yield from counters([_text(self._proc / name) for name in self._files], self._source)
         yield self._source, "own cpu_ns", float(process_cpu_ns())
 
     def close(self) -> None:
-        """Release what `read` needs: nothing here."""
+        """Release the resources of `read`. This machine needs none."""
 
 
 class SshHost(Host):
-    """Another machine: `ssh://user@host:port`. Raises TargetError where ssh does not get there.
+    """Another machine, `ssh://user@host:port`. Raises TargetError if ssh cannot connect.
 
-    `pid_file`: where the target says that its process id is.
+    `pid_file`: the path of the target's pid file on that machine.
     """
 
     def __init__(self, url: str, pid_file: str = "") -> None:
@@ -73,7 +73,7 @@ class SshHost(Host):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C is the replay's, which ends this one itself
+            start_new_session=True,  # Ctrl-C reaches only the replay, which ends ssh itself
         )
         try:
             self._request(FIRST_ANSWER_S)
@@ -82,7 +82,7 @@ class SshHost(Host):
             raise
 
     def read(self) -> Values:
-        """Yield counters since that machine's start. Raises TargetError when it does not answer within 5 s."""
+        """Yield counters since the start of that machine. Raises TargetError if it does not answer within 5 s."""
         return counters(self._request(ANSWER_S))
 
     def _request(self, within_s: float) -> list[str]:
@@ -127,7 +127,9 @@ class SshHost(Host):
 
 
 def ssh_command(url: str) -> list[str]:
-    """Return the ssh command line for `ssh://user@host:port`. Raises InputError for another URL, or without ssh."""
+    """Return the ssh command line for `ssh://user@host:port`. Raises InputError if the URL is invalid or ssh is
+    missing.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -146,7 +148,10 @@ def ssh_command(url: str) -> list[str]:
 
 
 def counters(texts: list[str], source: str = "host") -> Values:
-    """Yield what is in FILES and the target's stat: CPU in ticks, switches, disk and network bytes, stalls in us."""
+    """Yield the counters in FILES and in the stat file of the target's process.
+
+    These are CPU time in ticks, context switches, disk and network bytes, and stalls in microseconds.
+    """
     texts = [*texts, *([""] * (len(FILES) + 1 - len(texts)))]
     named = (*_of_stat(texts[0]), *_of_devices(*texts[1:3]), *_of_pressure(texts[3:6]), *_of_process(texts[6]))
     return ((source, name, value) for name, value in named)
@@ -170,7 +175,9 @@ def _of_stat(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _of_pressure(texts: list[str]) -> Iterator[tuple[str, float]]:
-    """Yield for how long something waited for CPU, disk or memory; not each kernel has pressure stall information."""
+    """Yield how long tasks waited for CPU, disk or memory. Some kernels lack this information (pressure stall
+    information).
+    """
     for name, text in zip(("cpu", "io", "memory"), texts, strict=True):
         for line in text.splitlines():
             word, _, total = line.partition(" ")[0], *line.rpartition("total=")[1:]
@@ -179,7 +186,7 @@ def _of_pressure(texts: list[str]) -> Iterator[tuple[str, float]]:
 
 
 def _of_process(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the CPU ticks of the target's process; another program's stat, or none, gives nothing."""
+    """Yield the CPU ticks of the target's process. An empty text or the stat of another program gives nothing."""
     head, _, rest = text.rpartition(")")
     fields = rest.split()
     if head.partition("(")[2].startswith(SERVERS) and len(fields) > 12:
@@ -208,7 +215,7 @@ def _text(path: Path) -> str:
 
 
 def local_process(target: Target, facts: Facts) -> int | None:
-    """Return the process id of a server on this machine, None if it is uncertain."""
+    """Return the process id of a server on this machine, or None if it is uncertain."""
     if target.socket is not None:
         return listener(target.socket)
     if facts.hostname != socket.gethostname() or facts.variables.get("port") != str(target.port):
@@ -217,7 +224,7 @@ def local_process(target: Target, facts: Facts) -> int | None:
 
 
 def listener(path: str) -> int | None:
-    """Return the process that listens at a Unix socket, None where there is none in sight."""
+    """Return the process that listens on a Unix socket, or None if it is unknown."""
     if not path.startswith("/") or len(path.encode()) > MAX_PATH:
         return None
     with socket.socket(socket.AF_UNIX) as probe:
@@ -227,11 +234,11 @@ def listener(path: str) -> int | None:
             pid = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
         except (OSError, ValueError):
             return None
-    return pid or None  # 0: of another namespace
+    return pid or None  # pid 0: a process of another namespace
 
 
 def pid_file(variables: Mapping[str, str]) -> str:
-    """Return the path of a server's pid file on its machine, "" where it does not say."""
+    """Return the path of a server's pid file on its machine, or "" if it is unknown."""
     path = variables.get("pid_file", "")
     if not path:
         return ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a run to others while it goes on: counters and histograms, read when somebody asks.
+"""Show a running replay to other threads: counters and histograms that are read on demand.
 
-The engine is freed at the run's end; what was read last stays.
+The engine is freed at the end of the run. The last values stay available.
 """
 
 import threading
@@ -15,14 +15,14 @@ from ...native.bindings.meters import DigestTime, Meters
 from ..plan.rules import Plan
 
 Samples = Mapping[tuple[str, str], float]
-KEPT_SLOWEST = 20  # after the end
+KEPT_SLOWEST = 20  # number of digests kept after the end of the run
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A run at one moment. `samples`: newest values of the target's counters, by source and name.
+    """The state of a run at one moment. `samples`: newest values of the target's counters, by source and name.
 
-    `planned`: events to be sent. `paced`: whether events are due at all.
+    `planned`: the number of events to send. `paced`: whether events have due times.
     """
 
     stats: EngineStats
@@ -33,10 +33,12 @@ class Moment:
 
 
 class LiveRun:
-    """A run that can be looked at from any thread, inside its block and after it.
+    """A run that any thread can inspect, inside its block and after it.
 
-    `name`: of its folder. `target`: name of the server. `stop_after_ns`: after this it sends nothing more. `counters`:
-    the engine's of the last tick, None before the first.
+    - `name`: the name of the run's folder.
+    - `target`: the name of the server.
+    - `stop_after_ns`: the run sends nothing after this time.
+    - `counters`: the engine's counters at the last tick, None before the first.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class LiveRun:
         self._last: Moment | None = None
 
     def read(self) -> Moment:
-        """Return the run as it is now, or as it was when its block ended."""
+        """Return the current state of the run. After the block, return its last state."""
         with self._lock:
             if self._engine is None:
                 assert self._last is not None
@@ -68,14 +70,16 @@ class LiveRun:
             return self._look(self._engine)
 
     def slowest(self, most: int) -> list[DigestTime]:
-        """Return up to `most` digests with the most service time so far, most first; after the end, KEPT_SLOWEST."""
+        """Return up to `most` digests with the highest service time so far, in descending order. KEPT_SLOWEST of them
+        stay available after the end.
+        """
         with self._lock:
             return self._slowest[:most] if self._engine is None else self._engine.slowest(most)
 
     def due(self) -> int | None:
-        """Return how many events are due by now, of those fed, to within a 2048th of the run; None where none is due.
+        """Return how many of the fed events are due by now. The resolution is 1/2048 of the run.
 
-        After the end it is None as well.
+        None if events have no due times, or after the end of the run.
         """
         with self._lock:
             return None if self._engine is None else self._engine.due()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the XA transactions that a replay has prepared and not ended, for what was sent ended first.
+"""Roll back XA transactions that a replay prepared and did not end, because the replay ended before their end was sent.
 
-A prepared transaction outlives its session. Its locks would make the next replay wait for ever.
+A prepared transaction outlives its session. Its locks would block the next replay forever.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,7 +15,8 @@ from ...servers.prepared import Xid, end_prepared, prepared_transactions, xa_sta
 from ..options import ReplayOptions
 from ..run_folder import RunFolder, open_storage
 
-# In the order of their answers. 1402, 1613, 1614: the server has rolled the transaction back.
+# Executed XA statements in the order of their answers. The server rolled the transaction back for errors 1402, 1613 and
+# 1614.
 STATEMENTS = (
     "SELECT statement, coalesce(errno, 0) IN (0, 1402, 1613, 1614) AS done"
     " FROM (SELECT session, seq, digest, statement FROM {events})"
@@ -32,12 +33,17 @@ SHOWN = 5
 def end_own_prepared(
     tape: Folder, run: RunFolder, options: ReplayOptions, before: Collection[str] | None
 ) -> dict[str, Any] | None:
-    """Roll back what the replay has prepared and the target had not before; None where there is no such transaction.
+    """Roll back the transactions that the replay prepared and the target did not have before. None if there are none.
 
-    `before`: literals; None = the account could not see them. Of the answer `rolled_back` has names, `left` the
-    literals of those that the target did not let go, `unseen` how many names the replay prepared if the account can see
-    none: then those count to which the replay sent no end.
-    Raises TargetError where the target can't be asked.
+    `before`: literals of the transactions prepared before the replay. None means that the account could not see them.
+    Fields of the result:
+
+    - `rolled_back`: names of the transactions that were rolled back.
+    - `left`: literals of those that the target did not release.
+    - `unseen`: the number of names that the replay prepared, if the account cannot see prepared transactions.
+      Transactions without an end in the replay are then rolled back.
+
+    Raises TargetError if the target cannot be queried.
     """
     with closing(options.target.connect(options.connect_timeout_s)) as con:
         now = prepared_transactions(con)
@@ -52,9 +58,10 @@ def end_own_prepared(
 
 
 def _own_xids(tape: Folder, run: RunFolder) -> tuple[set[Xid], set[Xid]]:
-    """Return the transactions that the replay has prepared, and those of them whose last statement was the PREPARE.
+    """Return the transactions that the replay prepared, and those of them whose last statement was the PREPARE.
 
-    A text of several statements that fails may have prepared one before that: only the first set has it.
+    A text of several statements that fails may have prepared a transaction before the failure. Only the first set
+    contains such transactions.
     """
     prepared, not_ended = set[Xid](), set[Xid]()
     with small_database() as con:
@@ -79,7 +86,7 @@ def _own_xids(tape: Folder, run: RunFolder) -> tuple[set[Xid], set[Xid]]:
 
 
 def prepared_warnings(prepared: dict[str, Any] | None) -> Iterator[str]:
-    """Return a sentence each on what could not be seen, what was rolled back, and what is left."""
+    """Yield warnings about prepared transactions: those that were invisible, rolled back, or left on the target."""
     if prepared is None:
         return
     if unseen := prepared["unseen"]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses statements of a tape to explain, and keeps query plans of the costliest ones, once the run is over.
+"""Choose statements of a tape to explain, and keep query plans of the costliest ones after the run.
 
-Asked as `explain.py` says: without a write, each within a time. On MySQL 8 the server's own digest is kept as well,
-which performance_schema and monitoring know.
+Plans are requested by the rules of `explain.py`: no write, and a time limit for each. On MySQL 8 the server's own
+digest is kept as well. performance_schema and monitoring tools use this digest.
 """
 
 import time
@@ -20,16 +20,18 @@ from ...servers.target import Target
 from .explain import Explainer, Sample
 
 MAX_DIGESTS = 40
-MAX_S = 30.0  # for all of them
+MAX_S = 30.0  # time limit for all plans
 MAX_BYTES = 1 << 20
-# Statements that are not whole, not a client's own, or without their values.
+# Flags of statements that are incomplete, were not sent by a client, or lack their values.
 UNWANTED = ("truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
 
 
 def keep_query_plans(
     con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder, target: Target, schemas: dict[str, str]
 ) -> int:
-    """Write `query_plans.parquet` of a run; return how many statements were explained. 0 where the target is gone."""
+    """Write `query_plans.parquet` of a run. Return how many statements were explained, or 0 if the target is
+    unreachable.
+    """
     samples = list(costliest(con, tape, run))
     rows: list[tuple[str, str, str | None, str | None]] = []
     with suppress(TargetError, pymysql.Error, OSError), closing(Explainer(target, schemas)) as server:
@@ -43,7 +45,7 @@ def keep_query_plans(
 
 
 def costliest(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> Iterator[Sample]:
-    """Yield a sample of each of the digests that took the most time in the run."""
+    """Yield one sample of each of the digests that took the most time in the run."""
     con.execute(ddl("names"))
     for table, source in (("run_outcomes", run.source("outcomes")), ("tape_events", tape.source("events"))):
         con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS FROM {source}")
@@ -56,9 +58,9 @@ def costliest(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> Iter
 def plan_samples(
     con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str] | None = None
 ) -> list[Sample]:
-    """Return at most `per_digest` statements of each digest, those of the digests with most time first.
+    """Return at most `per_digest` statements of each digest. The digests with the most time come first.
 
-    `digests`: only of these. What is no UTF-8 is left out.
+    `digests`: only these digests. Statements that are not UTF-8 are omitted.
     """
     samples = []
     for digest, number, why, db, statement, _, _ in _chosen(con, tape, per_digest, digests, prepared=False):
@@ -68,7 +70,7 @@ def plan_samples(
 
 
 class Place(NamedTuple):
-    """Where a statement is on its tape."""
+    """The position of a statement on its tape."""
 
     digest: str
     session: int
@@ -78,7 +80,7 @@ class Place(NamedTuple):
 def sample_places(
     con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str]
 ) -> list[Place]:
-    """Return the events of the same choice, executions of prepared statements among them."""
+    """Return the positions of the statements that `plan_samples` chooses, plus executions of prepared statements."""
     rows = _chosen(con, tape, per_digest, digests, prepared=True)
     return [Place(row[0], row[5], row[6]) for row in rows]
 
@@ -99,7 +101,7 @@ def _chosen(
 
 
 def explainable(con: duckdb.DuckDBPyConnection, tape: Folder) -> int:
-    """Return how many digests of a tape are reads or writes: those that could be explained if there is a sample."""
+    """Return how many digests of a tape are reads or writes. Only these can be explained."""
     ((digests,),) = con.execute(
         f"SELECT count(*) FROM {tape.source('digests')} WHERE class IN ('read', 'write')"
     ).fetchall()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warns if a run's times or its order of commits may be wrong; each sentence says what to do.
+"""Warn if the times of a run or its order of commits may be wrong. Each warning names a remedy.
 
-The replayer or its machine may have been the limit, not the target. `querytape calibrate` measures a machine's limits.
+The replaying machine may have been the limit instead of the target. `querytape calibrate` measures a machine's limits.
 """
 
 import json
@@ -12,16 +12,18 @@ from typing import Any
 from ...common.files import cache_folder
 from ...common.units import plural
 
-CPU_SHARE = 0.7  # of all cores, by the replayer
-RATE_SHARE = 0.7  # of what calibration reached
-LATE_NS = 1_000_000  # a smaller lateness is not worth a warning
-LATE_FACTOR = 3  # lateness up to so many times that of the timer probes is the machine's
-BROKEN_SHARE = 0.01  # more broken waits than this: the order was not kept
+CPU_SHARE = 0.7  # maximum CPU share of the replay, of all cores
+RATE_SHARE = 0.7  # maximum share of the calibrated rate
+LATE_NS = 1_000_000  # a smaller lateness gives no warning
+LATE_FACTOR = 3  # lateness up to this multiple of the timer probes is the machine's fault
+BROKEN_SHARE = 0.01  # a higher share of broken waits means that the order was not kept
 MAX_NUMBER = 1e18
 
 
 def warnings(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
-    """Return warnings about a finished run's times; `info` is its run.json, `calibration` this machine's last one."""
+    """Return warnings about the times of a finished run. `info`: its run.json. `calibration`: the last one of this
+    machine.
+    """
     return [
         *_large_rows(info),
         *_cpu(info),
@@ -91,7 +93,7 @@ def _overload(info: dict[str, Any]) -> list[str]:
 
 
 def order_warnings(info: dict[str, Any]) -> list[str]:
-    """Return warnings about a finished run's order of commits; `info` is its run.json."""
+    """Return warnings about the order of commits in a finished run. `info`: its run.json."""
     counts, plan = info["accounting"], info["plan"]
     notes = [f"--order commit: {note}" for note in plan.get("order_notes") or ()]
     broken = counts.get("order_broken", 0)
@@ -107,12 +109,12 @@ def order_warnings(info: dict[str, Any]) -> list[str]:
 
 
 def cache_file() -> Path:
-    """Return where the last calibration is kept."""
+    """Return the path of the file with the last calibration."""
     return cache_folder() / "calibration.json"
 
 
 def last_calibration() -> dict[str, Any] | None:
-    """Return the last calibration of this machine, None where there is none."""
+    """Return the last calibration of this machine, or None if there is none."""
     try:
         kept = json.loads(cache_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -123,7 +125,7 @@ def last_calibration() -> dict[str, Any] | None:
 
 
 def is_level(value: Any) -> bool:
-    """Whether a value of the file can be a level: nothing that comes from a file is believed."""
+    """Whether a value from the file is a valid level. The content of the file is not trusted."""
     if not isinstance(value, dict) or not isinstance(value.get("pace"), str):
         return False
     rate, late = value.get("queries_per_second"), value.get("late_p99_ns")

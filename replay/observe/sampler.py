@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples counters of the target and its machine during a run, on ticks aligned to the wall clock.
+"""Sample counters of the target and its machine during a run, at times aligned to the wall clock.
 
-One thread and one connection of its own. Only values that changed are kept; the first tick has all. The time that a
-tick took is kept as well (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
-A few counters are read only before and after the run: of writes (the binary log, syncs, lock waits), and of the query
-cache (MySQL before 8.0, MariaDB).
+The sampler has its own thread and connection. The first sample contains all values; later ones only changed values. The
+cost of each sample is recorded (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
+
+Some counters are read only before and after the run. They are counters of writes (binary log, syncs, lock waits), and
+of the query cache (MySQL before 8.0, MariaDB).
 """
 
 import threading
@@ -27,7 +28,7 @@ from ...servers.queries import query_or_none, whole
 from ...servers.target import Target, fault_text
 from .host import Host, Values
 
-ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
+ENGINE_EVERY = 10  # samples between two texts of SHOW ENGINE INNODB STATUS
 OF_WRITES = (
     "Binlog_cache_use", "Binlog_stmt_cache_use", "Innodb_data_fsyncs", "Innodb_log_waits", "Innodb_os_log_fsyncs",
     "Innodb_row_lock_waits", "Uptime",
@@ -36,13 +37,13 @@ OF_QUERY_CACHE = ("Qcache_hits", "Qcache_inserts", "Qcache_not_cached", "Com_sel
 
 
 class Sampler:
-    """Samples from `start` to `stop`; `problem`: why it ended early. `flush` may be called from another thread."""
+    """Samples from `start` to `stop`. `problem`: why it ended early. Another thread may call `flush`."""
 
     def __init__(self, folder: Path, target: Target, interval_ns: int, hosts: Sequence[Host]) -> None:
         self._folder = folder
         self._target = target
         self._interval_ns = interval_ns
-        self._hosts = list(hosts)  # the target's machine and this one, as far as they can be seen
+        self._hosts = list(hosts)  # the target's machine and this one, if they are visible
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._lock = threading.Lock()
@@ -53,12 +54,12 @@ class Sampler:
         self.problem: str | None = None
 
     def start(self) -> None:
-        """Begin; nothing is sampled where the interval is 0."""
+        """Start sampling. Does nothing if the interval is 0."""
         if self._interval_ns > 0:
             self._thread.start()
 
     def stop(self) -> None:
-        """End after the tick at hand."""
+        """Stop after the current sample."""
         self._end.set()
         if self._thread.is_alive():
             self._thread.join(10)
@@ -66,7 +67,7 @@ class Sampler:
             host.close()
 
     def newest(self) -> Mapping[tuple[str, str], float]:
-        """Return the values of the newest tick, by source and name; from any thread."""
+        """Return the newest values by source and name. Any thread may call this."""
         with self._lock:
             return self._newest
 
@@ -86,7 +87,7 @@ class Sampler:
             self.problem = f"sampling stopped after {plural(number, 'sample')}: {fault_text(error)}"
 
     def _until_next(self) -> float:
-        """Return seconds until the wall clock's next multiple of the interval."""
+        """Return the seconds until the next multiple of the interval on the wall clock."""
         return (self._interval_ns - time.time_ns() % self._interval_ns) / 1e9
 
     def _tick(self, con: "Connection[Any]", number: int) -> None:
@@ -111,7 +112,7 @@ class Sampler:
             self._waiting["texts"] += texts
 
     def _host_values(self) -> list[tuple[str, str, float]]:
-        """Return the machines' counters; after an error it is noted as the problem, and that one not read again."""
+        """Return the counters of the machines. A machine that fails is recorded as the problem and not read again."""
         values: list[tuple[str, str, float]] = []
         for host in tuple(self._hosts):
             try:
@@ -123,7 +124,7 @@ class Sampler:
         return values
 
     def flush(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Write what was sampled since the last flush as one part of each table."""
+        """Write the samples since the last flush as one part per table."""
         with self._lock:
             waiting, self._waiting = self._waiting, {"samples": [], "texts": []}
         try:
@@ -142,14 +143,14 @@ class Sampler:
 
 
 def status(con: "Connection[Any]") -> Values:
-    """Yield the numeric counters of SHOW GLOBAL STATUS."""
+    """Yield the numeric variables of SHOW GLOBAL STATUS."""
     for row in query_or_none(con, "SHOW GLOBAL STATUS", 2) or ():
         with suppress(ValueError, TypeError):
             yield "status", str(row[0]), float(row[1])
 
 
 def processes(con: "Connection[Any]") -> Values:
-    """Yield how many threads are in each command and state, the replay's own among them."""
+    """Yield the number of threads per command and per state. The replay's own threads count too."""
     rows = query_or_none(con, "SHOW PROCESSLIST", 7) or ()
     for command, n in Counter(str(row[4]) for row in rows).items():
         yield "processlist", f"command {command}", float(n)
@@ -158,7 +159,9 @@ def processes(con: "Connection[Any]") -> Values:
 
 
 def server_counters(target: Target, timeout_s: int, names: Sequence[str] = OF_WRITES) -> dict[str, int] | None:
-    """Return counters of the server by name in lower case, those that it has; None where it can't be asked."""
+    """Return the server's values of these counters by lower case name. None if the server cannot be queried or has none
+    of them.
+    """
     try:
         with closing(target.connect(timeout_s)) as con:
             rows = query_or_none(con, question(names), 2) or ()
@@ -168,12 +171,14 @@ def server_counters(target: Target, timeout_s: int, names: Sequence[str] = OF_WR
 
 
 def cache_counters(target: Target, timeout_s: int) -> dict[str, int] | None:
-    """Return the server's counters by name in lower case; None where it has no query cache or can't be asked."""
+    """Return the counters of the query cache by lower case name. None if the server has no query cache or cannot be
+    queried.
+    """
     found = server_counters(target, timeout_s, OF_QUERY_CACHE)
     return found if found and "qcache_hits" in found else None
 
 
 def question(names: Sequence[str]) -> str:
-    """Return the statement that asks for counters."""
+    """Return the statement that reads these counters."""
     listed = ", ".join(f"'{name}'" for name in names)
     return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({listed})"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects what the tape's schemas are on a server, before anything is sent: one row an object, its facts as JSON.
+"""Collect properties of the tape's schemas on a server before anything is sent. Each object is a row with JSON
+properties.
 
-Tables, columns, views, indexes, foreign keys, partitions, histograms, the age of statistics, triggers, routines and
-events; and the server's default collations, by which a comparison tells a version's defaults from somebody's choice.
-What a server does not know or refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for
-equal.
+The rows cover tables, columns, views, indexes, foreign keys, partitions, histograms, statistics, triggers, routines and
+events. The server's default collations are included, so that a comparison can distinguish version defaults from
+explicit choices. Unknown, refused or truncated information becomes a row of the kind `problem`. It must not be treated
+as equal.
 """
 
 import json
@@ -28,10 +29,11 @@ from ...servers.queries import ALL_ROWS, OWN_LIMIT, OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
 from ...servers.visibility import NEEDED, ROUTINES, TABLES, Unseen, unseen
 
-MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
-MAX_VALUE = 4_000  # characters
+MAX_ROWS = 300_000  # rows per kind, as for 10,000 tables of 30 columns
+MAX_VALUE = 4_000  # characters of a value
 MAX_SCHEMAS = 100
-# An account sees none of these of a table that was not granted to it; nor a schema in which nothing was granted to it.
+# Kinds of objects that an account sees only for tables granted to it. An account sees a schema only if something in the
+# schema was granted to it.
 OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "check", "partition", "histogram")
 SETTINGS = (
     ALL_ROWS,
@@ -39,18 +41,19 @@ SETTINGS = (
     "SET SESSION information_schema_stats_expiry = 0",
     "SET SESSION max_execution_time = 20000",
     "SET SESSION max_statement_time = 20",
-    "SET SESSION sort_buffer_size = 1048576",  # a server that sorts with less can't sort these lists (error 1038)
+    "SET SESSION sort_buffer_size = 1048576",  # these lists need it: a smaller buffer gives error 1038
 )
-BACK = ("SET SESSION sort_buffer_size = DEFAULT", OWN_LIMIT)  # they count for query plans
+BACK = ("SET SESSION sort_buffer_size = DEFAULT", OWN_LIMIT)  # resets settings that would affect query plans
 
 
-# A CHECK goes by its condition, for each server gives checks names of its own; without what only some servers write.
+# These parts are removed from the condition of a CHECK, because only some servers write them. A CHECK is compared by
+# its condition, because each server names checks differently.
 WRITTEN = ("`", "(", ")", "\\\\", "_utf8mb4", "_utf8mb3", "_latin1", "_ascii")
 CONDITION = reduce(lambda text, part: f"REPLACE({text}, '{part}', '')", WRITTEN, "LOWER(CHECK_CLAUSE)")
 
 
 class Fact(NamedTuple):
-    """An object of a schema: `name` is a column's, an index's, ...; "" for a table or a schema itself."""
+    """An object of a schema. `name` is the name of a column, index and so on; "" for a table or schema itself."""
 
     kind: str
     db: str
@@ -61,11 +64,12 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Where facts of one kind are: a table of the server, and its columns.
+    """The source of facts of one kind: a table of the server and its columns.
 
-    `keys`: the columns for schema, table and name. `listed`: facts that have a value a row, as the columns of an index;
-    they are joined. `then`: the rows are ordered by the keys and these columns; None = not ordered. `optional`: not
-    every server has it, and one that has not lacks nothing.
+    - `keys`: the columns for schema, table and name.
+    - `listed`: facts with one value per row, such as the columns of an index. Their values are joined.
+    - `then`: further columns to order the rows by, after the keys. None means unordered.
+    - `optional`: some servers lack this table. That is not reported as a problem.
     """
 
     kind: str
@@ -146,7 +150,7 @@ SOURCES = (
         ("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME"),
         {"on_update": "UPDATE_RULE", "on_delete": "DELETE_RULE"},
     ),
-    Source(  # MariaDB's; its columns of JSON have one by themselves
+    Source(  # CHECKs of MariaDB; its JSON columns have an implicit check
         "check",
         f"(SELECT CONSTRAINT_SCHEMA, TABLE_NAME, {CONDITION} AS CONDITION_TEXT"
         " FROM information_schema.CHECK_CONSTRAINTS WHERE LEFT(CHECK_CLAUSE, 11) <> 'json_valid(') AS checks",
@@ -154,7 +158,7 @@ SOURCES = (
         then=(),
         optional=True,
     ),
-    Source(  # MySQL's
+    Source(  # CHECKs of MySQL
         "check",
         f"(SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {CONDITION} AS CONDITION_TEXT, t.ENFORCED"
         " FROM information_schema.CHECK_CONSTRAINTS AS c JOIN information_schema.TABLE_CONSTRAINTS AS t"
@@ -238,7 +242,7 @@ SOURCES = (
 
 
 def tape_schemas(con: duckdb.DuckDBPyConnection, tape: Folder, default: str | None = None) -> list[str]:
-    """Return the schemas that a tape's events run in or name, by name; `default` is that of events that name none."""
+    """Return the sorted schemas that the tape's events run in or name. `default` applies to events without a schema."""
     rows = con.execute(
         f"SELECT db FROM (SELECT DISTINCT coalesce(nullif(db, ''), $1) AS db FROM {tape.source('events')}"
         f" UNION SELECT replace(regexp_extract(unnest(tables), '^(.+)\\.[^.]+$', 1), '`', '')"
@@ -255,7 +259,7 @@ def keep_schema_facts(
     path: Path,
     writes: bool = True,
 ) -> int:
-    """Write `schema_facts.parquet` and return how many objects it has. `schemas`: the tape's name -> the server's."""
+    """Write `schema_facts.parquet` and return its number of rows. `schemas`: the tape's name -> the server's name."""
     rows = (
         (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
         for fact in collect(server, schemas, writes)
@@ -264,9 +268,9 @@ def keep_schema_facts(
 
 
 def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool = True) -> Iterator[Fact]:
-    """Yield the facts of the tape's schemas, and as `problem` what could not be learned.
+    """Yield the facts of the tape's schemas. Missing information is yielded as the kind `problem`.
 
-    `writes`: they are sent, and set off triggers.
+    `writes`: the replay sends writes, which fire triggers.
     """
     _set(server, *SETTINGS)
     there = dict(list(schemas.items())[:MAX_SCHEMAS])
@@ -274,11 +278,11 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
         yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were examined")
     yield from _default_collations(server)
     hidden: dict[str, tuple[str, ...]] = {}
-    with suppress(TargetError):  # what follows says it
+    with suppress(TargetError):  # the loop below reports the loss
         acting, routines, tables = (unseen(server, tuple(there.values()), each) for each in (NEEDED, ROUTINES, TABLES))
         hidden = {kind: one.schemas for one in (acting, routines) if one for kind in one.kinds}
         yield from _hidden(server, acting, writes)
-        if routines:  # compare_servers shows this sentence only if the tape calls a routine
+        if routines:  # compare_servers shows this text only if the tape calls a routine
             yield problem("", "routine", said=routines.said())
         if tables:
             names = [name for name, place in there.items() if place in tables.schemas]
@@ -300,7 +304,10 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
 
 
 def _hidden(server: "Connection[Any]", hidden: Unseen | None, writes: bool) -> Iterator[Fact]:
-    """Yield what the account may not see: as a sentence where it may act, without one where it can't."""
+    """Yield a problem for each kind of object that the account may not see.
+
+    The problem has a text only if triggers or events of this kind may run during the replay.
+    """
     if hidden is None:
         return
     scheduler = query_or_none(server, "SELECT @@GLOBAL.event_scheduler")
@@ -311,16 +318,16 @@ def _hidden(server: "Connection[Any]", hidden: Unseen | None, writes: bool) -> I
 
 
 def _set(server: "Connection[Any]", *statements: str) -> None:
-    """Change what a server lets be changed of this session."""
+    """Change settings of this session. Settings that the server rejects are skipped."""
     for statement in statements:
         with suppress(pymysql.Error, OSError), server.cursor() as cursor:
             cursor.execute(statement)
 
 
 def problem(text: str, kind: str | None = None, schema: str = "", **facts: str) -> Fact:
-    """Return a sentence on what is not known as a row of its own.
+    """Return a `problem` row for missing information.
 
-    `kind`: of the objects of which some are unknown; `schema`: in this one alone.
+    `kind`: the kind of objects with unknown properties. `schema`: limits the problem to this schema.
     """
     return Fact("problem", schema, "", text[:MAX_VALUE], {"unknown": kind, **facts} if kind else {})
 
@@ -335,7 +342,7 @@ def _default_collations(server: "Connection[Any]") -> Iterator[Fact]:
 
 
 def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]) -> Iterator[Fact]:
-    """Yield the facts of one source, rows of one object joined. Raises pymysql.Error."""
+    """Yield the facts of one source. Rows of the same object are joined. Raises pymysql.Error."""
     with server.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {source.place} LIMIT 0")
         has = {str(column[0]).upper() for column in cursor.description or ()}
@@ -356,7 +363,7 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
     for name, there in schemas.items():
         tape_names.setdefault(there.lower(), []).append(name)
     for db, table, name, values in _joined(source, list(facts), len(keys), rows[:MAX_ROWS]):
-        if "definition" in values:  # of a view: it names its own schema, which the tape may call differently
+        if "definition" in values:  # a view's text names its own schema, whose name may differ on the tape
             values["definition"] = values["definition"].replace(f"`{db}`.", "")
         for tape_name in tape_names.get(db.lower(), ()):
             yield Fact(source.kind, tape_name, table, name, values)
@@ -365,7 +372,7 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
 def _joined(
     source: Source, names: list[str], keys: int, rows: Sequence[Sequence[Any]]
 ) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Yield (schema, table, name, facts) of each object; rows of one object follow each other."""
+    """Yield (schema, table, name, facts) of each object. Rows of the same object must be adjacent."""
     last: tuple[str, str, str] | None = None
     values: dict[str, str] = {}
     for row in rows:
@@ -390,14 +397,16 @@ def _joined(
 
 
 def _said(values: dict[str, str]) -> dict[str, str]:
-    """Return the facts that say something: a list of nothing is none; MariaDB's ignored index is MySQL's invisible."""
+    """Return only the non-empty facts. MariaDB's `ignored` index becomes MySQL's invisible index."""
     if values.pop("ignored", "NO") == "YES":
         values["visible"] = "NO"
     return {fact: value for fact, value in values.items() if value.strip(",")}
 
 
 def _text(value: object) -> str:
-    """Return what a server gave as a text of bounded length; two long texts with one beginning stay different."""
+    """Return a server's value as a text of limited length. A checksum keeps long texts with the same beginning
+    different.
+    """
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     end = f"... {crc32(safe.encode()):08x}" if len(safe) > MAX_VALUE else ""

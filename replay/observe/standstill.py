@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends a replay in the order of commits that goes on only because its waits are broken, and says who waits for whom.
+"""End a replay with --order commit that progresses only by broken waits. Report which session waits for which.
 
 session 3 ──order──► commit of session 5 ──lock on the target──► session 3
 """
@@ -22,9 +22,9 @@ from ..plan.rules import Plan
 from ..run_folder import open_storage
 
 MOST_STALLS = 20
-TEXT = 60  # characters of a statement
-SHOWN = 8  # sessions
-# Who waits for whom: MySQL 8 (where its performance schema is on), then MariaDB and MySQL 5.7.
+TEXT = 60  # shown characters of a statement
+SHOWN = 8  # shown sessions
+# Queries for lock waits: MySQL 8 (needs its performance schema), then MariaDB and MySQL 5.7.
 LOCK_WAITS = tuple(
     f"SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM {table} w"
     f" JOIN information_schema.innodb_trx r ON r.trx_id = w.{requesting}"
@@ -36,7 +36,7 @@ LOCK_WAITS = tuple(
 )
 
 
-# Connections that wait for a lock of rows; any other lock is a state, such as "Waiting for table metadata lock".
+# Connections that wait for a row lock. Other lock waits appear as a state, such as "Waiting for table metadata lock".
 ROW_LOCKS = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
 STATES = "SELECT ID, STATE FROM information_schema.processlist"
 LOCK_STATES = ("waiting for", "user lock")
@@ -44,7 +44,9 @@ LOCK_STATES = ("waiting for", "user lock")
 
 @dataclass(frozen=True)
 class Standstill:
-    """Sessions that wait, each for the next one. `circle`: the last waits for the first; else it is not known."""
+    """A chain of sessions that each wait for the next. `circle`: the last one waits for the first; otherwise this is
+    unknown.
+    """
 
     waits: tuple[str, ...]
     circle: bool
@@ -53,13 +55,13 @@ class Standstill:
 
     @property
     def reason(self) -> str:
-        """Why the replay was ended."""
+        """The reason why the replay was ended."""
         bound = duration(self.bound_ns)
         return f"--order commit made no progress in {self.stalls} consecutive periods of --order-bound ({bound})"
 
     @property
     def text(self) -> str:
-        """Who waits for whom."""
+        """A description of the chain of waits."""
         shown = self.waits[:SHOWN]
         more = f"; and {plural(len(self.waits) - SHOWN, 'further session')}" if len(self.waits) > SHOWN else ""
         return f"--order commit: {'circular wait: ' if self.circle else ''}{'; '.join(shown)}{more}"
@@ -67,22 +69,22 @@ class Standstill:
 
 @dataclass
 class Facts:
-    """Whatever is known of a moment: by session, and by connection of the target."""
+    """The known state of the sessions and of the target's connections at one moment."""
 
     doing: dict[int, Doing]
-    owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # (table, commit): session, seq
-    texts: dict[tuple[int, int], str] = field(default_factory=dict)  # (session, seq)
+    owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # by (table, commit): (session, seq)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)  # by (session, seq)
     blockers: dict[int, int] = field(default_factory=dict)
     working: frozenset[int] = frozenset()  # connections whose statement waits for no lock
 
 
 def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options: ReplayOptions) -> Standstill | None:
-    """Return who waits for whom, None where the replay makes progress or a statement is only slow."""
+    """Return the chain of waits. None if the replay makes progress or a statement is only slow."""
     if stats.order_stalls < MOST_STALLS:
         return None
     facts = Facts({one.session: one for one in engine.doing()})
     if all(one.table is None for one in facts.doing.values()):
-        return None  # nobody waits just now, or the replay is over
+        return None  # no session waits now, or the replay is over
     facts.blockers, facts.working = ask_target(options)
     with open_storage(plan.spill) as con:
         facts.owners = owners(
@@ -97,9 +99,9 @@ def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options:
 
 
 def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:
-    """Return for connections of the target for whose lock they wait, and which wait for none.
+    """Return the blocking connection of each waiting connection, and the connections that wait for no lock.
 
-    Both are empty if it does not show them.
+    Both are empty if the target does not show them.
     """
     try:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
@@ -118,11 +120,11 @@ def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:
 def owners(
     con: duckdb.DuckDBPyConnection, plan: Plan, wanted: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return the event of each commit, (table, number): (session, seq)."""
+    """Return the event (session, seq) of each commit. A commit is a pair (table, number)."""
     if not wanted or not plan.order.exists():
         return {}
     listed = ", ".join(f"('{table}:{number}')" for table, number in wanted)
-    turns = (  # of what ends a transaction and does more there are two
+    turns = (  # an event that ends a transaction and does more has two entries
         f"SELECT session, seq, unnest(string_split(waits, '|')) AS turn FROM read_parquet({sql_text(plan.order)})"
     )
     marks_of_events = f"SELECT session, seq, unnest(string_split(split_part(turn, ';', 2), ' ')) AS mark FROM ({turns})"
@@ -134,7 +136,7 @@ def owners(
 
 
 def texts(con: duckdb.DuckDBPyConnection, plan: Plan, events: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """Return the normalised statement of each event (session, seq), shortened."""
+    """Return the shortened normalized statement of each event (session, seq)."""
     if not events:
         return {}
     listed = ", ".join(f"({session}, {seq})" for session, seq in events)
@@ -147,9 +149,10 @@ def texts(con: duckdb.DuckDBPyConnection, plan: Plan, events: Sequence[tuple[int
 
 
 def walk(facts: Facts) -> tuple[list[str], bool, bool]:
-    """Follow the waits from each session, and return the first circle; without one the longest way.
+    """Follow the waits from each session. Return the first circle, or the longest chain if there is no circle.
 
-    The last is whether such a way ends at a statement that the target works on: then all is only slow.
+    The first flag is True if a circle was found. The second flag is True if a chain ends at a statement that the target
+    is executing. The replay is then only slow.
     """
     longest: list[str] = []
     works = False
@@ -170,7 +173,7 @@ def walk(facts: Facts) -> tuple[list[str], bool, bool]:
 
 
 def wait_of(facts: Facts, session: int) -> tuple[str, int | None]:
-    """Return what a session waits for, and for which session; None = for none that is known."""
+    """Return a text about the wait of a session, and the session that it waits for. None if that session is unknown."""
     doing = facts.doing.get(session)
     if doing is None:
         return f"session {session} has no connection", None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs a run second by second: makes differences of the engine's counters, keeps and writes them during the run."""
+"""Log a run second by second. Each tick is the difference between two readings of the engine's counters."""
 
 import resource
 import shutil
@@ -14,8 +14,9 @@ from ...common.duck import sql_files, write_parquet, write_rows
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
 
-# Columns of a tick: of several drivers' ticks they are added up, the newest of each are, or the highest counts.
-COUNTED = ("reads", "writes", "others", "errors", "order_waits", "order_broken")  # by the engine
+# Columns of a tick by the way in which values of several drivers are combined. SUMMED adds all ticks. LATEST adds the
+# newest tick of each driver. HIGHEST takes the maximum.
+COUNTED = ("reads", "writes", "others", "errors", "order_waits", "order_broken")  # counted by the engine
 SUMMED = ("done", "cpu_ns", *COUNTED)
 LATEST = ("sessions_open", "queued_bytes")
 HIGHEST = ("p95_ns", "late_p99_ns")
@@ -23,7 +24,7 @@ HIGHEST = ("p95_ns", "late_p99_ns")
 
 @dataclass(frozen=True)
 class Tick:
-    """One row of `ticks` (schemas/run.sql), by the same names."""
+    """One row of `ticks` (schemas/run.sql). The fields have the names of the columns."""
 
     at_ns: int
     real_ns: int
@@ -42,13 +43,13 @@ class Tick:
 
 
 def process_cpu_ns() -> int:
-    """Return the CPU time of this process so far, all threads."""
+    """Return the CPU time of this process so far, over all threads."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
 class TickLog:
-    """Makes ticks of the engine's counters; belongs to one thread, but `flush` may be called from another."""
+    """Makes ticks from the engine's counters. It belongs to one thread, but another thread may call `flush`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,7 +60,7 @@ class TickLog:
         self.clock_pairs: list[tuple[int, int]] = []
 
     def take(self, stats: EngineStats) -> Tick:
-        """Return what happened since the last call, and keep it for the run."""
+        """Return and keep the changes since the last call."""
         before, cpu = self._before, process_cpu_ns()
         self.clock_pairs.append((time.monotonic_ns(), time.time_ns()))
         names = ("executed", "not_sent", *COUNTED)
@@ -71,12 +72,12 @@ class TickLog:
         return self.add(Tick(at_ns=stats.now_ns, real_ns=self.clock_pairs[-1][1], **values))
 
     def add(self, tick: Tick) -> Tick:
-        """Keep a tick that was made elsewhere."""
+        """Keep a tick that other code made."""
         self._waiting.append(tick)
         return tick
 
     def flush(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Write the ticks since the last flush as one part."""
+        """Write the ticks since the last flush as one Parquet file."""
         ticks, self._waiting = self._waiting, []
         if not ticks:
             return
@@ -89,7 +90,7 @@ class TickLog:
         return self._folder / f"part-{number:05d}.parquet"
 
     def gather(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make one file of the parts."""
+        """Merge the parts into one file."""
         self.flush(con)
         if self._parts:
             parts = sql_files(self._part(number) for number in range(self._parts))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what Percona Toolkit says of machine and server in the run, where it is installed and --summaries is given."""
+"""Keep the reports of Percona Toolkit about machine and server, if it is installed and --summaries is given."""
 
 import shutil
 import subprocess
@@ -14,9 +14,9 @@ MAX_S = 120
 
 
 def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary where it is local.
+    """Write `toolkit/NAME.txt` for each available tool. Return the names of the tools. pt-summary runs only if `local`.
 
-    `servers`: variables of up to three servers (source, target, read_target), which pt-config-diff compares with the
+    `servers`: variables of up to three servers (source, target, read_target). pt-config-diff compares them with the
     target's.
     """
     folder = run / "toolkit"
@@ -28,12 +28,12 @@ def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str,
     try:
         names = _run_tools(folder, options, local)
     finally:
-        options.unlink()  # it has the password
+        options.unlink()  # the file contains the password
     return names + _differences(folder, servers)
 
 
 def _run_tools(folder: Path, options: Path, local: bool) -> list[str]:
-    """Run what is installed; return the names of those that said something."""
+    """Run the installed tools. Return the names of the tools that ran."""
     names = []
     for name, arguments in (("pt-mysql-summary", [f"--defaults-file={options}"]), ("pt-summary", [])):
         program = shutil.which(name)
@@ -49,7 +49,9 @@ def _run_tools(folder: Path, options: Path, local: bool) -> list[str]:
 
 
 def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Write how each server's variables differ from the target's, where pt-config-diff is installed."""
+    """Write the differences between each server's variables and the target's, if pt-config-diff is installed. Return
+    the names of the reports.
+    """
     program = shutil.which("pt-config-diff")
     others = [name for name in servers if name != "target" and servers[name]]
     if program is None or not others:
@@ -68,13 +70,13 @@ def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all, readable by its owner alone from its first byte; a link there is replaced."""
+    """Write a file atomically. Only its owner can ever read it. An existing link is replaced."""
     with publish(path) as temporary:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def option_file(target: Target) -> str:
-    """Return a [client] group for a target; a password is in quotes."""
+    """Return a [client] group for a target. The password is quoted."""
     quoted = (target.password or "").replace("\\", "\\\\").replace('"', '\\"')
     where = [f"socket={target.socket}"] if target.socket else [f"host={target.address}", f"port={target.port}"]
     return "\n".join(["[client]", f"user={target.user}", f'password="{quoted}"', *where, ""])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the plan of a replay from a tape: what is sent, when, in which order, and what is excluded.
+"""Make the plan of a replay from a tape: the events to send, their times and order, and the excluded events.
 
-Imports go one way: windows, catalog <- rules (pacing, selection, overrides) <- database <- transactions,
-commit_order <- make_plan. Nothing here connects to a server but `read_catalog`.
+Imports go one way: windows, catalog <- rules (pacing, selection, overrides) <- database <- transactions, commit_order
+<- make_plan. Only `read_catalog` connects to a server.
 """

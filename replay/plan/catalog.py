@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the tables that a statement may touch, for the order of commits: rather too many than too few.
+"""Find the tables that a statement may touch, for the order of commits. When in doubt, include more tables.
 
-A table counts by its name, whatever its schema. Where a statement may touch more than it names (a view, a routine, a
-trigger, a write that names no table) nothing is known: it waits for all.
+Tables are compared by name; the schema is ignored. Views, routines and triggers may touch tables that the statement
+does not name. A write may also name no table. Such statements wait for all tables.
 """
 
 import re
@@ -21,7 +21,7 @@ PART = re.compile(r"`[^`]*`|[^.`]+")
 OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 WORD = re.compile(r"[\w$]+")
 REPLACE_FUNCTION = re.compile(r"\breplace\s*\(")
-# Word of a statement -> the events of triggers that it may set off.
+# Keyword of a statement -> the trigger events that it may cause.
 EVENTS = {
     "insert": ("insert",),
     "load": ("insert",),
@@ -29,15 +29,16 @@ EVENTS = {
     "update": ("update",),
     "delete": ("delete",),
 }
-DYNAMIC = frozenset({"prepare", "immediate"})  # in a routine: what it runs is text of its own
+DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routine
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """What the target has: `opaque` hides other tables behind it; `together`: tables joined by foreign keys.
+    """Objects of the target. `opaque`: names that hide other tables. `together`: tables joined by foreign keys.
 
-    `numbering`: tables and views that generate ids; None = not asked. `hidden`: triggers and routines that may insert
-    into those (`hidden_inserts`). `steps`: the target's increment and offset of ids; None = not known.
+    - `numbering`: tables and views that generate ids; None means that they were not queried.
+    - `hidden`: triggers and routines that may insert into those (`hidden_inserts`).
+    - `steps`: the target's increment and offset of ids; None means unknown.
     """
 
     opaque: frozenset[str] = frozenset()
@@ -48,7 +49,7 @@ class Catalog:
 
 
 def read_catalog(con: "Connection[Any]") -> Catalog:
-    """Return what the target has; what the account may not see is not there. Raises TargetError."""
+    """Return the objects of the target that the account may see. Raises TargetError."""
 
     def names(sql: str) -> list[tuple[str, ...]]:
         try:
@@ -90,7 +91,7 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
 
 
 def join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return name -> the first name of its group, for names joined in pairs."""
+    """Group names that are joined in pairs. Return a map from each name to the first name of its group."""
     head: dict[str, str] = {}
 
     def find(name: str) -> str:
@@ -107,9 +108,9 @@ def join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 def tables_of(
     tables: Iterable[str] | None, calls: Iterable[str], statement_class: str, snapshot: bool, catalog: Catalog
 ) -> frozenset[str] | None:
-    """Return the tables that a statement may touch, from those that it names; None = it may be any.
+    """Return the tables that a statement may touch. `tables` are the tables that it names. None means any table.
 
-    `snapshot`: it reads everything as of now.
+    `snapshot`: the statement takes a consistent view of all tables.
     """
     if tables is None or snapshot:
         return None
@@ -121,15 +122,16 @@ def tables_of(
 
 
 def bare(name: str) -> str:
-    """Return the last part of a name as digests have it, without its back quotes."""
+    """Return the last part of a qualified name in a digest, in lower case and without backquotes."""
     parts: list[str] = PART.findall(name)
     return parts[-1].strip("`").lower()
 
 
 def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozenset[str]:
-    """Return what a text may set off: `insert orders` for a trigger of a table, `call refresh` for a routine.
+    """Return the triggers and routines that a text may run: `insert orders` for a trigger, `call refresh` for a
+    routine.
 
-    `names`: tables it names; `calls`: routines. All in lower case.
+    `names` are the tables that the text names, `calls` the routines. All names are in lower case.
     """
     words = set(WORD.findall(REPLACE_FUNCTION.sub("(", text)))
     events = {event for word, events in EVENTS.items() if word in words for event in events}
@@ -139,10 +141,13 @@ def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozen
 def hidden_inserts(
     bodies: Iterable[tuple[str, str]], numbering: Set[str], views: Iterable[tuple[str, str]] = ()
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the triggers and routines that may insert where ids are generated, and the tables and views that do that.
+    """Return the triggers and routines that may insert into id-generating tables, and these tables and their views.
 
-    `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine; a text that the server does not
-    show is empty, and may do anything. `views`: (name, text); such a text is empty as well. All in lower case.
+    - `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine. The text is empty if the server
+      does not show it. Such a body may do anything.
+    - `views`: (name, text) of each view. The text may be empty as well.
+
+    All texts are in lower case.
     """
     tables, texts = set(numbering), list(views)
     while more := {n for n, text in texts if n not in tables and (not text or tables & set(WORD.findall(text)))}:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which commits each event waits for under --order commit, from the tape, before anything is sent.
+"""Determine before the replay which commits each event waits for under --order commit.
 
-A commit is a COMMIT or ROLLBACK of a transaction that took locks, a locking statement outside of one, or DDL.
-Commits of a table are numbered; an event waits for the first so many on each of its tables. The rules: docs/order.md.
-Table 0 is every table: for statements of which it is not known what they touch. Table 1 holds the commits of such
-statements: everything waits for those. Table 2 is the user-level locks.
+A commit is a COMMIT or ROLLBACK of a transaction with locks, a locking statement outside a transaction, or DDL. The
+commits of a table are numbered. An event waits for the first N commits on each of its tables. docs/order.md has the
+rules.
+
+- Table 0 means every table, for statements whose tables are unknown.
+- Table 1 holds the commits of such statements. Every event waits for them.
+- Table 2 stands for the user-level locks.
 """
 
 from collections.abc import Mapping
@@ -39,7 +42,7 @@ from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
-USES = {  # how a statement uses its tables, and user-level locks
+USES = {  # how a statement uses its tables and user-level locks
     PROPERTIES["asks_rows"]: USE_ASKS,
     PROPERTIES["adds_rows"]: USE_ADDS_ROWS,
 }
@@ -48,7 +51,7 @@ USER_LOCKS = {
     PROPERTIES["frees_user_lock"]: USE_FREES_LOCK,
     PROPERTIES["looks_at_user_lock"]: USE_LOOKS_AT_LOCK,
 }
-OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
+OVERLAP_NS = 1_000_000_000  # a longer statement did not spend all its time waiting for locks
 WHOLE_SECONDS_NS = 1_000_000_000
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
@@ -68,7 +71,7 @@ CALLS_AT_ONCE = (
     "{} outside transactions overlapped. No tape contains the commits inside a CALL, so these calls keep the order of"
     " their ends, and rows may differ"
 )
-# A CALL overlaps one that began before it and goes on, or the next one: those of one session never overlap.
+# A CALL overlaps an earlier CALL that is still running, or the next CALL. CALLs of one session never overlap.
 COUNT_CALLS = (
     "SELECT count(*) FROM (SELECT start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events"
     " SEMI JOIN call_digests USING (digest_no) WHERE sent AND tx_first IS NULL"
@@ -83,7 +86,9 @@ ONLY_ARRIVALS = (
 
 
 def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write `plan.order`: session, seq, tape_ns, waits (as the engine reads them); set `plan.order_tables`."""
+    """Write `plan.order` with the columns session, seq, tape_ns and waits (in the engine's format). Set
+    `plan.order_tables`.
+    """
     tables, uses, called = _number_tables(con, plan)
     plan.order_tables = PLACES * tables
     _gather_events(con, plan)
@@ -136,9 +141,9 @@ def _write_order(
 
 
 def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> str:
-    """Return which of an event's times the tape knows, at least in their order: both, ends or arrivals.
+    """Return which times of an event the tape has, at least in correct order: both, ends or arrivals.
 
-    A general log is written as statements arrive; every other log that has no durations, when they have ended.
+    A general log is written when statements arrive. Other logs without durations are written when statements end.
     """
     if not durations and "general" in str(info.get("source")).split("+"):
         return "arrivals"
@@ -146,7 +151,7 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
 
 
 def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Fill all_events, what is not sent included. digest_no: NULL where nothing is known of it."""
+    """Fill the table `gathered` with all events, also unsent ones. digest_no is NULL if the digest is unknown."""
     con.execute(
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
         " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
@@ -161,7 +166,7 @@ def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _find_membership(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make all_events of the gathered: with the transaction of each, where it has one."""
+    """Make the table all_events from `gathered`. Add the transaction of each event, if it has one."""
     joined, first, end = "", "NULL::BIGINT", "NULL::BIGINT"
     if plan.transactions.exists():
         joined = (
@@ -183,8 +188,8 @@ def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
 def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, list[tuple[int, int, int]], bool]:
     """Number the digests (tables known_digests, call_digests) and the tables.
 
-    Return how many tables, their uses, and whether any procedure is called. A use is a digest's number, a table's, and
-    whether the statement asks for rows and adds rows.
+    Return the number of tables, their uses, and whether any procedure is called. A use has three numbers: digest, table
+    and flags. The flags mean that the statement asks for rows or adds rows.
     """
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0)"

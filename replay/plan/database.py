@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a plan as a database: its rules are variables and macros, its tape is views, one window of time after another.
+"""Opens a plan as a database: rules become variables and macros. The tape becomes views of one time window each.
 
-window_tape    the tape's events, silent stretches cut; `tape_ns` is when each began on the tape
-window_selected  with what the selection needs to know of session and transaction
-window_events  with `reason`: why an event is not sent; NULL = it is sent
-window_feed    what the engine gets of it
+window_tape      the tape's events without the cut silent stretches; `tape_ns` is the start time on the tape
+window_selected  adds columns about session and transaction, for the selection
+window_events    adds `reason`: why an event is not sent; NULL = it is sent
+window_feed      the columns that the engine gets
 """
 
 import os
@@ -24,21 +24,24 @@ from .rules import NARROW, Plan
 from .unknown_values import columns_asked, define_digests
 from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
 
-# Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
-# ran, in place of the EXECUTE or next to it.
+# Measuring points whose tapes contain each text as the client sent it. A server log instead contains the executed
+# statement of an EXECUTE, alone or next to the EXECUTE.
 CLIENT_TEXTS = ("wire", "proxy")
-# What a plan found, each a file of its own where there is any: `Plan` says what.
+# Results of planning. Each non-empty result is a separate file. The class `Plan` describes them.
 FOUND = {
     "excluded_statements": "session BIGINT, stmt BIGINT, reason VARCHAR",
     "excluded_events": "session BIGINT, seq BIGINT, reason VARCHAR",
     "victims": "session BIGINT, seq BIGINT, statement BLOB",
     "kills": "session BIGINT, seq BIGINT, start_ns BIGINT, thread BIGINT, ends_session BOOLEAN",
 }
-WHOLE_TAPE_MEMORY = 1 << 30  # to sort it
+WHOLE_TAPE_MEMORY = 1 << 30  # memory to sort the whole tape
 
 
 def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
-    """Return a database that knows the plan: variables, macros, and `due_of` for its zero."""
+    """Return a database with the plan's variables and macros.
+
+    Its macro `due_of` counts from the zero time of the plan.
+    """
     con = open_storage(plan.spill)
     raise_memory(con, plan.memory_bytes)
     rules = plan.rules
@@ -74,7 +77,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def all_cores(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[None]:
-    """Let queries use all cores. A piece of a growing tape keeps one core, because its replay is running."""
+    """Let queries use all cores. A piece of a followed tape uses one core, because its replay is already running."""
     con.execute(f"SET threads = {1 if plan.piece else len(os.sched_getaffinity(0))}")
     try:
         yield
@@ -83,13 +86,13 @@ def all_cores(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[None]:
 
 
 def take_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
-    """Return the database that made the plan, where it was kept, else one that knows it: the caller's to close."""
+    """Return the database that made the plan if it was kept, or else a new one. The caller closes it."""
     con, plan.planner = plan.planner, None
     return con if con is not None else open_planner(plan)
 
 
 def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make tables preparing_digests and inserting_digests, where the rules ask for them: their texts may be large."""
+    """Make the tables preparing_digests and inserting_digests if the rules need them. Their texts may be large."""
     raise_memory(con, BASE_MEMORY + 4 * int(plan.tape.info.get("largest_event") or 0))
     if plan.rules.selection.by_event:
         con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
@@ -99,7 +102,7 @@ def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def define_due(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make `due_of(start_ns, base_ns)` and `shift_of(session, clone)` for the plan's zero and length."""
+    """Define the macros `due_of(start_ns, base_ns)` and `shift_of(session, clone)` for a plan."""
     due = plan.rules.pace.due_sql(plan.zero_ns)
     con.execute(f"CREATE OR REPLACE TEMP MACRO due_of(start_ns, base_ns) AS {due}")
     shift = plan.rules.amplification.shift_sql(plan.round_ns)
@@ -107,7 +110,7 @@ def define_due(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]:
-    """Yield the tape's windows in order of time."""
+    """Yield the tape's windows in time order."""
     files = [*plan.files, *([plan.repaired] if plan.repaired.exists() else [])]
     copies = plan.rules.amplification.amplify
     max_bytes = max(WINDOW_BYTES // copies, 1)
@@ -116,7 +119,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]
             plan.measured[file] = measured
     max_rows = plan.max_rows or (WINDOW_ROWS if copies == 1 else max(WINDOW_ROWS // copies, 1000))
     ranges = [piece for file in files if file in plan.measured for piece in plan.measured[file].pieces]
-    together: Counter[int] = Counter()  # what begins at one moment is in one window, however much it is
+    together: Counter[int] = Counter()  # events with the same start time share a window, even large ones
     for piece in ranges:
         together[piece.first_ns] += piece.bytes
     excess = max(together.values(), default=0) - max_bytes
@@ -125,7 +128,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]
 
 
 def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whole: bool = False) -> None:
-    """Make `window_events` the events of one window, with the `reason` why one is not sent."""
+    """Make the view `window_events` with the events of one window. `reason` is why an event is not sent."""
     names = "*" if whole else ", ".join([*NARROW, '"user"', "digest", *columns_asked(plan)])
     inside = f"start_ns >= {window.begin_ns} AND start_ns < {window.end_ns}"
     repaired = duck_path(plan.repaired)
@@ -153,11 +156,13 @@ def _without_gaps(plan: Plan, events: str) -> str:
 
 
 def select(plan: Plan, source: str) -> str:
-    """Return a query of events with what the selection needs, and `filtered` (event_selection.py).
+    """Return a query of events with columns for the selection, and the column `filtered` (event_selection.py).
 
-    is_done: the interrupted run sent it; is_picked: an earlier run says that it is worth sending again (true where none
-    is asked), is_led: something picked comes later in its session, is_visited: its session has something picked;
-    is_early: sent only for the session state of what is selected.
+    - is_done: the interrupted run sent the event.
+    - is_picked: an earlier run or report marks the event for sending again. True if neither is given.
+    - is_led: an event marked for sending again comes later in the session.
+    - is_visited: the session has an event marked for sending again.
+    - is_early: the event is sent only for the session state of selected events.
     """
     selection = plan.rules.selection
     columns, joins, needed = ["false AS is_done"], [], "true"
@@ -202,14 +207,14 @@ def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _session_bases(plan: Plan) -> str:
-    """Return a table of when each session begins, where that is scaled separately."""
+    """Return a table of the start times of sessions, if connects are scaled separately."""
     if not plan.rules.pace.scales_separately or not plan.session_list.exists():
         return "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS base_ns WHERE false)"
     return f"(SELECT DISTINCT session, base_ns FROM read_parquet({sql_text(plan.session_list)}))"
 
 
 def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> None:
-    """Make `window_feed` what the engine gets of one window, by due time."""
+    """Make the view `window_feed` with the engine's columns of one window, including due times."""
     show_window(con, plan, window, whole=True)
     con.execute(f"CREATE OR REPLACE TEMP VIEW session_bases AS FROM {_session_bases(plan)}")
     no_order = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::VARCHAR AS waits WHERE false)"
@@ -222,7 +227,10 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
 
 
 def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make view threads: the connection id of each session and when it began. Of two at one moment: the last."""
+    """Make the view `threads`: the connection id of each session and when it began.
+
+    If a connection id has two sessions at one moment, the last one counts.
+    """
     threads = (
         f"SELECT max(session) AS session, thread_id, first_ns FROM {plan.tape.source('sessions')}"
         " WHERE thread_id IS NOT NULL GROUP BY thread_id, first_ns"
@@ -231,13 +239,13 @@ def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def feed_stream(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Any:
-    """Return one window's events for `Engine.feed`; nothing else may run on `con` until they are read."""
+    """Return the events of one window for `Engine.feed`. Nothing else may run on `con` until they are read."""
     show_feed(con, plan, window)
     return con.sql("FROM window_feed ORDER BY due_ns, session, seq")
 
 
 def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
-    """Yield all that is to be fed, a stream after the other; each is to be read before the next."""
+    """Yield the streams of all events to feed. Read each stream before taking the next."""
     if plan.sorted_feed.exists():
         rounds = plan.rules.amplification.loop if plan.rules.max_concurrent_sessions else 1
         for turn in range(rounds):
@@ -260,7 +268,9 @@ def session_stream(con: duckdb.DuckDBPyConnection, plan: Plan) -> Any:
 
 
 def write_missing(plan: Plan, run_files: str, final: Path, reason: str) -> int:
-    """Write a not_sent outcome for each planned event that has none in `run_files` (an SQL table); return how many."""
+    """Write a not_sent outcome for each planned event without an outcome in `run_files` (an SQL table). Return their
+    number.
+    """
     total = 0
     with open_planner(plan) as con:
         for number, window in enumerate(plan_windows(con, plan)):

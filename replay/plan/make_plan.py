@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans a replay: makes sessions and a stream of events for the engine from a tape and the rules.
+"""Plan a replay: build the sessions and the event stream for the engine from a tape and the rules.
 
-Two walks over the tape. The first reads no statement: it counts, lists the sessions and writes an outcome for each
-event that is not sent. The second gives the engine one sorted window after the other while the replay runs.
+The tape is read twice. The first pass reads no statement text. It counts events, lists the sessions and writes an
+outcome for each event that is not sent. The second pass feeds the engine one sorted window after another during the
+replay.
 """
 
 import shutil
@@ -34,14 +35,18 @@ class NothingToSend(InputError):
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """Which tape is planned by which rules, what is known of the target, and where the results go.
+    """A tape, the rules for its plan, properties of the target, and the folders for the results.
 
-    `spill` gets the list of sessions, `outcomes` the outcomes of events that are not sent. `catalog`: the target's
-    tables. `collations`: those that the target knows, by id. `after`: the plan of the piece before this one, if the
-    tape is still being written: this piece has the same zero, and may have nothing to send. `keep_planner`: leave the
-    database open in the plan, for `take_planner`. `span`: takes the first and last moment of this tape, and returns
-    those of all tapes that are replayed together. `progress` is called after each window with the number of events
-    read so far. `max_rows`: the most events in a window; None = chosen by their size.
+    - `spill`: the folder for the list of sessions.
+    - `outcomes`: the folder for outcomes of events that are not sent.
+    - `catalog`: the target's tables.
+    - `collations`: the target's collations by id.
+    - `after`: the plan of the previous piece, if the tape is still being written. This piece has the same zero time,
+      and may have nothing to send.
+    - `keep_planner`: keep the database open in the plan, for `take_planner`.
+    - `span`: maps the first and last moment of this tape to those of all tapes replayed together.
+    - `progress`: called after each window with the number of events read so far.
+    - `max_rows`: the largest number of events in a window; None means by size.
     """
 
     tape: Folder
@@ -58,7 +63,7 @@ class PlanRequest:
 
 
 def make_plan(request: PlanRequest) -> Plan:
-    """Walk the tape once. Raises NothingToSend if no event is left to send; the outcomes are written even so."""
+    """Plan the tape. Raises NothingToSend if no event is left to send. Outcomes are written in this case as well."""
     tape, rules, after = request.tape, request.rules, request.after
     plan = Plan(tape, rules, request.spill, files=tape.files("events"), max_rows=request.max_rows)
     plan.collations, plan.catalog = request.collations, request.catalog
@@ -99,7 +104,9 @@ def make_plan(request: PlanRequest) -> Plan:
 
 
 def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Find what the rules ask for before any event is looked at: picks, transactions, KILLs, silent stretches."""
+    """Compute what the rules need before any event is planned: events to send again, transactions, KILLs, silent
+    stretches.
+    """
     rules = plan.rules
     if rules.selection.picks:
         find_picks(con, plan)
@@ -116,7 +123,7 @@ def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _go_on(plan: Plan, after: Plan) -> str:
-    """Make a plan that of the piece after another one's; return what the names of its outcomes begin with."""
+    """Continue the plan of the previous piece. Return the prefix of the file names of its outcomes."""
     plan.zero_ns, plan.piece = after.zero_ns, after.piece + 1
     if after.excluded_statements.exists():
         shutil.copyfile(after.excluded_statements, plan.excluded_statements)
@@ -131,7 +138,9 @@ def _interrupted(path: Path) -> Folder:
 
 
 def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int) -> None:
-    """Find the stretches in which nothing that is sent runs; from then on the views cut them."""
+    """Find the silent stretches of the tape, in which no event to be sent is running. The views of the plan then omit
+    them.
+    """
     busy_until, cut, gaps = None, 0, []
     for window in plan_windows(con, plan):
         show_window(con, plan, window)
@@ -155,7 +164,7 @@ def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int) -> 
 
 
 def _take_window(con: duckdb.DuckDBPyConnection, plan: Plan, number: int, excluded: Path) -> None:
-    """Add one window to the plan; what of it is not sent is written as outcomes."""
+    """Add one window to the plan. Write the outcomes of its events that are not sent."""
     _exclude_statements(con)
     _add_window(con, number)
     n = _count(con, plan)
@@ -171,7 +180,9 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
 
 
 def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Read whom each KILL names, and note those whose victim is not sent: they would hit what runs there now."""
+    """Read which connection each KILL names. Exclude a KILL whose victim is not sent, because the KILL would hit
+    another statement.
+    """
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     normalizer = Normalizer()
     rows = con.execute(
@@ -189,14 +200,14 @@ def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _killed(normalizer: Normalizer, params: bytes | None, statement: bytes | None) -> tuple[int | None, bool]:
-    """Return the connection id that a KILL names, and whether it ends the session. `params`: of COM_PROCESS_KILL."""
+    """Return the connection id of a KILL, and whether it ends the session. `params`: of COM_PROCESS_KILL."""
     if params is None:
         return normalizer.killed_thread(statement or b"")
     return (int.from_bytes(params[1:5], "little") if len(params) >= 5 else None), True
 
 
 def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
-    """Note the window's prepared statements that are not sent: nothing about them is."""
+    """Record the prepared statements of the window that are not sent. Their later events are not sent either."""
     prepares = "command = 'prepare' AND stmt IS NOT NULL"
     if not con.execute(f"SELECT 1 FROM window_tape WHERE {prepares} LIMIT 1").fetchall():
         return
@@ -207,7 +218,7 @@ def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Add one window's events (table window_groups) to the plan's counts; return how many of them are not sent."""
+    """Add the events of one window (table window_groups) to the plan's counts. Return how many of them are not sent."""
     copies = plan.rules.amplification.total
     rows = con.execute(
         "SELECT reason, exclusion_status(reason), sum(events)::BIGINT FROM window_groups GROUP BY reason"
@@ -228,7 +239,7 @@ def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
 
 def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
-    """Write one window's filtered and skipped events as outcomes."""
+    """Write the filtered and skipped events of one window as outcomes."""
     excluded = (
         "SELECT session, seq, clone, reason, exclusion_status(reason) AS status"
         " FROM window_events, every_clone WHERE reason IS NOT NULL"
@@ -244,7 +255,7 @@ def _excluded_text(plan: Plan) -> str:
 
 
 def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Find the sessions whose times run backwards somewhere: inside a window, or from one to the next."""
+    """Find the sessions whose times run backwards, inside a window or between windows. Return their number."""
     con.execute(
         "CREATE OR REPLACE TEMP TABLE disordered AS SELECT session FROM ("
         "  SELECT session, disordered, min_seq < max(max_seq) OVER (PARTITION BY session ORDER BY number"
@@ -258,7 +269,7 @@ def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Give the disordered sessions times that never run backwards, and list the sessions again.
 
-    Their events are copied, each no earlier than those before it in its session; the copy then counts as one more part.
+    The events of these sessions are copied to one more part. Each copied event starts no earlier than its predecessors.
     """
     source = plan.source()
     con.execute(
@@ -266,8 +277,8 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         " max(start_ns) OVER (PARTITION BY session ORDER BY seq) AS start_ns"
         f" FROM {source} SEMI JOIN disordered USING (session)"
     )
-    con.execute("SET preserve_insertion_order = false")  # else row groups are not bounded by bytes
-    con.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # the times are the small side
+    con.execute("SET preserve_insertion_order = false")  # ordered output would not limit row groups by bytes
+    con.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # join on the small table of times
     write_parquet(
         con,
         "SELECT e.* REPLACE (r.start_ns AS start_ns)"
@@ -283,7 +294,9 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan, span: Callable[[int, int], tuple[int, int]]) -> None:
-    """Make the first planned event the run's zero; what is sent before --from, for sessions' state, does not count."""
+    """Make the first planned event the zero time of the run. Events before --from, sent only for session state, do not
+    count.
+    """
     first, last, early = con.execute(
         "SELECT min(timed_ns), max(end_ns), min(first_ns) FROM session_windows"
     ).fetchall()[0]
@@ -296,7 +309,7 @@ def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan, span: Callable[[in
 
 
 def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write the sessions for the engine; find how many are open at once, and when the last event is due."""
+    """Write the sessions for the engine. Determine the peak number of open sessions and the last due time."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_sessions AS FROM {plan.tape.source('sessions')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW charsets AS {load_sql(__package__, 'charsets.sql')}")
     con.execute("CREATE OR REPLACE TEMP TABLE collations (id INTEGER, names VARCHAR)")
@@ -319,10 +332,10 @@ def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, order: str, rounds: int) -> None:
-    """Write all that is fed in the order of `order`, where that is not the tape's.
+    """Write all fed events sorted by `order`. Used when this differs from the tape's order.
 
-    Sessions whose connects are scaled separately are due in another order; where only so many are open at once, events
-    of the others must not fill the queue.
+    If connects are scaled separately, due times have a different order. If few sessions may be open at once, events of
+    waiting sessions must not fill the queue.
     """
     parts: list[Path] = []
     for turn in range(rounds):

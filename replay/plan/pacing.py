@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides when an event is due: a pure function in integer nanoseconds, and the same rule as SQL.
+"""Compute the due time of an event, as a pure function in integer nanoseconds and as equivalent SQL.
 
-A speed is an exact fraction: 1.5 is 3/2, and half speed doubles every offset. No clock is read here.
-An amplified tape has clones of each session at the same time, and is sent several times in a row.
+A speed is an exact fraction: 1.5 is 3/2. Half speed doubles every offset. No clock is read in this module. An amplified
+tape has clones of each session at the same time, or is sent several times in a row.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Any
 from ...common.errors import OptionError
 from ...schemas.names import PaceKind
 
-# Numerator and denominator of a speed: with 64-bit offsets every product fits DuckDB's HUGEINT.
+# Limit for numerator and denominator of a speed. Products with 64-bit offsets then fit DuckDB's HUGEINT.
 MAX_TERM = 10**9
 MAX_NS = 2**63 - 1
 MAX_CLONES = 10_000
@@ -20,12 +20,15 @@ MAX_CLONES = 10_000
 
 @dataclass(frozen=True)
 class Pace:
-    """The rule that turns the tape's times into the replay's. Times in nanoseconds.
+    """The rule that converts times of the tape to times of the replay. Times are in nanoseconds.
 
-    `schedule`: every event at its time (open loop). `think`: as long after the previous answer as on the tape (closed
-    loop). `none`: as fast as sessions allow. `connect_speed` scales when sessions begin, `think_speed` what happens
-    inside them; None = `speed`. `max_idle_ns`: stretches in which no session does anything are cut to this.
-    `ramp_ns`: the speed rises from nothing to its own in this time.
+    - `schedule`: every event at its time (open loop).
+    - `think`: as long after the previous answer as on the tape (closed loop).
+    - `none`: as fast as sessions allow.
+    - `connect_speed`: scales the start times of sessions; None means `speed`.
+    - `think_speed`: scales the times inside sessions; None means `speed`.
+    - `max_idle_ns`: stretches without any active session are cut to this length.
+    - `ramp_ns`: the speed rises from 0 to its full value in this time.
     """
 
     kind: PaceKind = "schedule"
@@ -37,21 +40,24 @@ class Pace:
 
     @classmethod
     def of(cls, speed: Fraction | None) -> "Pace":
-        """Return the schedule at one speed; None is no pace at all."""
+        """Return a schedule at one speed. None gives the pace `none`."""
         return cls("none") if speed is None else cls(speed=speed)
 
     @property
     def paced(self) -> bool:
-        """Whether anything is due."""
+        """Whether events have due times."""
         return self.kind != "none"
 
     @property
     def scales_separately(self) -> bool:
-        """Whether connects are scaled by another factor than what happens inside sessions."""
+        """Whether connects and events inside sessions have different speed factors."""
         return (self.connect_speed or self.speed) != (self.think_speed or self.speed)
 
     def due_sql(self, zero_ns: int) -> str:
-        """Return when an event is due, from the run's zero, in terms of `start_ns` and its session's `base_ns`."""
+        """Return an SQL expression for the due time, relative to the zero time of the run.
+
+        The expression uses `start_ns` and the session's `base_ns`.
+        """
         think = self.think_speed or self.speed
         if self.scales_separately:
             begin = f"greatest(base_ns - {zero_ns}::BIGINT, 0)"
@@ -61,7 +67,8 @@ class Pace:
             due = due_sql(f"greatest(start_ns - {zero_ns}::BIGINT, 0)", think)
         if not self.ramp_ns:
             return due
-        # The speed grows like time: after t of the ramp R, t^2 / 2R of the plan is done; behind it all is R/2 later.
+        # The speed grows linearly. After time t of the ramp R, t^2 / 2R of the plan is done. After the ramp, everything
+        # is R/2 later.
         half = self.ramp_ns // 2
         return (
             f"list_transform([{due}], lambda x: CASE WHEN x < {half} THEN sqrt(2.0 * {self.ramp_ns} * x)::BIGINT"
@@ -69,7 +76,7 @@ class Pace:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return what run.json keeps of it."""
+        """Return the pace as fields of run.json."""
         return {
             "pace": self.kind,
             "speed": speed_text(self.speed) if self.paced else "max",
@@ -92,15 +99,15 @@ def parse_speed(text: str) -> Fraction:
 
 
 def speed_text(speed: Fraction) -> str:
-    """Return a speed as people write it: `1`, `0.5`, `1/3`."""
+    """Return a speed in its usual notation: `1`, `0.5`, `1/3`."""
     decimal = f"{float(speed):g}"
     return decimal if Fraction(decimal) == speed else str(speed)
 
 
 def due_ns(offset_ns: int, speed: Fraction) -> int:
-    """Return when an event is due that came `offset_ns` (>= 0) after the tape's first, rounded down.
+    """Return the due time of an event `offset_ns` (>= 0) after the tape's first event, rounded down.
 
-    Raises OverflowError where that is past 2^63 - 1 ns (292 years).
+    Raises OverflowError if the result exceeds 2^63 - 1 ns (292 years).
     """
     if offset_ns < 0:
         raise ValueError(f"offset_ns: expected 0 or more, found {offset_ns}")
@@ -111,13 +118,14 @@ def due_ns(offset_ns: int, speed: Fraction) -> int:
 
 
 def due_sql(offset: str, speed: Fraction) -> str:
-    """Return the SQL expression that is `due_ns` of an SQL expression; DuckDB raises where it overflows."""
+    """Return an SQL expression that computes `due_ns`. DuckDB raises an error on overflow."""
     return f"CAST(({offset})::HUGEINT * {speed.denominator} // {speed.numerator} AS BIGINT)"
 
 
 @dataclass(frozen=True)
 class Amplification:
-    """`amplify` sessions for each one of the tape, the further ones up to `shift_ns` later; `loop` times the tape.
+    """Copies of a tape: `amplify` copies of each session, started up to `shift_ns` later, and `loop` rounds of the
+    tape.
 
     Clone number l * amplify + a is copy a of round l.
     """
@@ -134,11 +142,13 @@ class Amplification:
 
     @property
     def total(self) -> int:
-        """How often each event is sent."""
+        """How many times each event is sent."""
         return self.amplify * self.loop
 
     def shift_sql(self, round_ns: int) -> str:
-        """Return how much later a clone is due, in terms of `session` and `clone`; the same each time."""
+        """Return an SQL expression for the delay of a clone. It uses `session` and `clone`, and is the same on each
+        replay.
+        """
         spread = (
             f"('0x' || substr(md5(session::VARCHAR || '/' || clone::VARCHAR), 1, 12))::BIGINT % {max(self.shift_ns, 1)}"
         )
@@ -146,5 +156,5 @@ class Amplification:
         return f"({shift} + clone // {self.amplify} * {round_ns}::BIGINT)"
 
     def as_json(self) -> dict[str, Any]:
-        """Return what run.json keeps of it."""
+        """Return the amplification as fields of run.json."""
         return {"amplify": self.amplify, "amplify_shift_ns": self.shift_ns, "loop": self.loop}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defines the rules of a plan (what may be sent, when, how often) and the plan itself."""
+"""Define the rules of a plan (which events may be sent, when, how often) and the plan itself."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -23,12 +23,13 @@ NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "acti
 
 @dataclass(frozen=True)
 class Rules:
-    """Everything that the plan depends on.
+    """All inputs of a plan besides the tape.
 
-    `allowed`: kinds of dangerous statements (schemas.DANGERS) that are sent. `lead_ns`: sessions whose connect the tape
-    did not see are opened this long before their first event. `commit_order`: sessions wait for each other's commits.
-    `max_concurrent_sessions`: so many sessions at a time, one after the other; 0 = as on the tape.
-    `split`: reads may go to a second target.
+    - `allowed`: kinds of dangerous statements (schemas.DANGERS) that are sent.
+    - `lead_ns`: how long before their first event sessions are opened, if the tape did not see their connect.
+    - `commit_order`: sessions wait for each other's commits.
+    - `max_concurrent_sessions`: how many sessions run at once; 0 means as on the tape.
+    - `split`: reads may go to a second target.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -62,19 +63,24 @@ class Rules:
 
 @dataclass
 class Plan:
-    """A planned tape. Times in nanoseconds: `zero_ns` since the epoch, the others from the run's zero.
+    """A planned tape. Times are in nanoseconds: `zero_ns` since the epoch, all others since the zero time of the run.
 
-    `events` are the tape's; `planned` and `reasons` count each of its copies. `round_ns`: how long the tape takes once.
-    `collations`: what SET NAMES takes for those that the target knows, by id.
-    `collations_unknown`: those of logins that the target does not know: id, character set, sessions.
-    `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
-    pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
-    statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
-    be off by a second. `steps_known`: an INSERT's later ids follow from its first. `catalog`: the target's tables.
-    `prepares_xa`: the tape has XA PREPARE.
-    `order_notes`: what the order of commits rests on, where the tape does not know it.
-    `piece`: which piece of a tape under way this is, 0 = what it had at the start. `planner`: the database that made
-    the plan, where it is kept for the feed. `max_rows`: the most events in a window; None = chosen by their size.
+    - `events`: events of the tape. `planned` and `reasons` count each copy of an event.
+    - `round_ns`: how long the tape takes once.
+    - `collations`: the target's collations by id, as arguments of SET NAMES.
+    - `collations_unknown`: login collations that the target lacks: id, character set, number of sessions.
+    - `gaps`: cut silent stretches: start time, and the total time cut up to it.
+    - `measured`: the pieces of each file that was read.
+    - `without_id`: number of INSERTs without an id, by digest. None: in texts of several statements.
+    - `ids_unknown`: number of INSERTs for which the target will generate an id.
+    - `now_uncertain`: number of statements whose clock may be wrong by a second.
+    - `steps_known`: the later ids of an INSERT follow from its first id.
+    - `catalog`: the target's tables.
+    - `prepares_xa`: the tape has XA PREPARE.
+    - `order_notes`: assumptions of the commit order that the tape does not confirm.
+    - `piece`: number of the piece of a followed tape; 0 is the piece at the start.
+    - `planner`: the database that made the plan, if it is kept for the feed.
+    - `max_rows`: the largest number of events in a window; None means by size.
     """
 
     tape: Folder
@@ -109,76 +115,79 @@ class Plan:
     max_rows: int | None = None
 
     def source(self) -> str:
-        """Return an SQL table expression of all events of its files."""
+        """Return an SQL table expression of all events in the plan's files."""
         return self.tape.events_of([duck_path(file) for file in self.files])
 
     @property
     def memory_bytes(self) -> int:
-        """What a database needs to walk the measured files: more where an event is large."""
+        """The memory that a database needs to read the measured files. Large events need more."""
         copies = self.rules.amplification.amplify
         return max((one.memory(copies) for one in self.measured.values()), default=BASE_MEMORY)
 
     @property
     def repaired(self) -> Path:
-        """Events of sessions whose times ran backwards, with times that do not. Exists where there are any."""
+        """Events of sessions whose times ran backwards, with corrected times. Exists if there are any."""
         return self.spill / "repaired.parquet"
 
     @property
     def excluded_statements(self) -> Path:
-        """Prepared statements whose PREPARE is not sent, and why. Exists where there are any."""
+        """Prepared statements whose PREPARE is not sent, and why. Exists if there are any."""
         return self.spill / "excluded_statements.parquet"
 
     @property
     def excluded_events(self) -> Path:
-        """Single events that are not sent: KILLs without their victim, writes without an answer. Exists if any are."""
+        """Single events that are not sent: KILLs without their victim, writes without an answer. Exists if there are
+        any.
+        """
         return self.spill / "excluded_events.parquet"
 
     @property
     def transactions(self) -> Path:
-        """The tape's transactions, where the rules need them."""
+        """The tape's transactions, if the rules need them."""
         return self.spill / "transactions.parquet"
 
     @property
     def companions(self) -> Path:
-        """Commands that are selected with the EXECUTE they go with (companions.sql). Exists where there are any."""
+        """Commands that are selected together with their EXECUTE (companions.sql). Exists if there are any."""
         return self.spill / "companions.parquet"
 
     @property
     def victims(self) -> Path:
-        """Statements that are taken for a deadlock's victims (victims.sql), and what is sent instead of those in XA.
+        """Statements that are treated as deadlock victims (victims.sql), with the statements sent instead of XA
+        victims.
 
-        Exists where there are any.
+        Exists if there are any.
         """
         return self.spill / "victims.parquet"
 
     @property
     def kills(self) -> Path:
-        """Which connection each KILL names, where they may be sent. Exists where there are any."""
+        """The connection that each KILL names, if KILLs may be sent. Exists if there are any."""
         return self.spill / "kills.parquet"
 
     @property
     def resumed(self) -> Path:
-        """From which event each session of an interrupted run continues."""
+        """The event from which each session of an interrupted run continues."""
         return self.spill / "resumed.parquet"
 
     @property
     def picks(self) -> Path:
-        """Which events an earlier run or report says are worth sending again: session, seq."""
+        """The events that an earlier run or report marks for sending again: session, seq."""
         return self.spill / "picks.parquet"
 
     @property
     def picked_sessions(self) -> Path:
-        """The last of them in each session: session, last_seq."""
+        """The last event of each session that is marked for sending again: session, last_seq."""
         return self.spill / "picked_sessions.parquet"
 
     @property
     def order(self) -> Path:
-        """Which commits each event waits for, where the rules order them (commit_order.py)."""
+        """The commits that each event waits for, if the rules order commits (commit_order.py)."""
         return self.spill / "order.parquet"
 
     @property
     def sorted_feed(self) -> Path:
-        """All that is fed, by due time, where that differs from the tape's order."""
+        """All fed events sorted by due time, if this order differs from the tape's."""
         return self.spill / "feed.parquet"
 
     @property
@@ -187,7 +196,7 @@ class Plan:
         return self.spill / "sessions.parquet"
 
     def as_json(self) -> dict[str, Any]:
-        """Return run.json's `plan`."""
+        """Return `plan` of run.json."""
         return {
             "planned": self.planned,
             "sessions": self.sessions,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects what is replayed: whole sessions, and inside them whole transactions, are kept or excluded."""
+"""Select the events to replay. Whole sessions, and whole transactions inside them, are kept or excluded."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,12 +15,16 @@ PATHS_AND_SHARES = ("sample", "resume", "failed_in", "slower_in")
 
 @dataclass(frozen=True)
 class Selection(EventFilter):
-    """Which sessions and events of a tape are replayed.
+    """The sessions and events of a tape that are replayed.
 
-    `users`, `sessions`, `sample` (a share, the same sessions each time) and `max_sessions` select sessions; `dbs`,
-    `digests`, `classes`, `from_ns` and `to_ns` select events. `resume`: a run that was interrupted; only what it did
-    not send is replayed. `failed_in`, `slower_in`: a run and a report; only what failed in the one, or has a digest
-    that the other calls slower, is replayed, with transactions and session state (picks.py).
+    - `users`, `sessions`, `sample` and `max_sessions` select sessions. `sample` is a share and always gives the same
+      sessions.
+    - `dbs`, `digests`, `classes`, `from_ns` and `to_ns` select events.
+    - `resume`: an interrupted run. Only its unsent events are replayed.
+    - `failed_in`: a run. Only its failed events are replayed.
+    - `slower_in`: a report. Only events with digests that got slower are replayed.
+
+    Transactions and session state of failed and slower events are replayed as well (send_again.py).
     """
 
     sample: Fraction | None = None
@@ -31,27 +35,29 @@ class Selection(EventFilter):
 
     @property
     def picks(self) -> bool:
-        """Whether an earlier run or report says which events are replayed."""
+        """Whether an earlier run or report determines the replayed events."""
         return self.failed_in is not None or self.slower_in is not None
 
     @property
     def by_session(self) -> bool:
-        """Whether some sessions are excluded as a whole."""
+        """Whether some sessions are excluded entirely."""
         return super().by_session or self.sample is not None or self.max_sessions is not None
 
     @property
     def by_event(self) -> bool:
-        """Whether events inside sessions are excluded: then transactions must be known."""
+        """Whether events inside sessions are excluded. Transactions must then be known."""
         return super().by_event or self.resume is not None or self.picks
 
     def wanted_sql(self) -> str:
-        """Return a query of what is asked for: of what is picked, where anything is, also COMMITs and SETs."""
+        """Return a query of the wanted events. It includes COMMITs and SETs that an earlier run or report marks for
+        sending again.
+        """
         if not self.picks:
             return super().wanted_sql()
         return f"SELECT session, seq FROM tape_events SEMI JOIN picked USING (session, seq) WHERE {self.event_sql()}"
 
     def session_sql(self) -> str:
-        """Return a condition on the columns of a tape's `sessions`."""
+        """Return an SQL condition on the columns of a tape's `sessions`."""
         if self.sample is None:
             return super().session_sql()
         return f"{super().session_sql()} AND {_sample_rank('session')} < {int(self.sample * SAMPLE_STEPS)}"
@@ -66,12 +72,16 @@ class Selection(EventFilter):
         return f"SELECT session, last_ns, events FROM {source} WHERE {self.session_sql()}{limit}"
 
     def exclusion_cases(self) -> list[str]:
-        """Return the cases of `filtered_by_sql`: what an interrupted run has done is not done again."""
+        """Return the SQL CASE branches that exclude events, for `filtered_by_sql`. They exclude events that an
+        interrupted run has already sent.
+        """
         done = f"WHEN is_done AND NOT ({STATE_SQL} AND is_needed) THEN 'filter:resumed'"
         return [*([done] if self.resume else []), *self._unpicked_cases(), *super().exclusion_cases()]
 
     def _unpicked_cases(self) -> list[str]:
-        """Return the case of what is neither picked nor of a picked transaction, nor state that they need."""
+        """Return the SQL CASE branch that excludes events not marked for sending again. Transactions and session state
+        that the marked events need are kept.
+        """
         if not self.picks:
             return []
         reason = "filter:failed_in" if self.failed_in else "filter:slower_in"
@@ -79,11 +89,11 @@ class Selection(EventFilter):
         return [f"WHEN NOT coalesce({own} OR ({STATE_SQL} AND is_led), false) THEN '{reason}'"]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was asked for."""
+        """Return the selection as fields of run.json."""
         values = super().as_json()
         return values | {name: str(values[name]) for name in PATHS_AND_SHARES if name in values}
 
 
 def _sample_rank(column: str) -> str:
-    """Return a session's rank among SAMPLE_STEPS, the same on every machine."""
+    """Return an SQL expression for a session's rank among SAMPLE_STEPS. It is the same on every machine."""
     return f"(('0x' || substr(md5({column}::VARCHAR), 1, 12))::BIGINT % {SAMPLE_STEPS})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the events that an earlier run says are worth sending again: those that failed, or whose digests got slower."""
+"""Find the events worth sending again: those that failed in an earlier run, or whose digests got slower in a report."""
 
 import json
 from pathlib import Path
@@ -12,13 +12,13 @@ from ...common.errors import FolderError, InputError
 from ...schemas import Folder, ddl, open_folder, tape_id
 from .rules import Plan
 
-SLOWER = "slower"  # the verdict, as a report's JSON has it
+SLOWER = "slower"  # the verdict in a report's JSON
 
 
 def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write `plan.picks` and `plan.picked_sessions`.
+    """Write the events to send again to `plan.picks` and `plan.picked_sessions`.
 
-    Raises InputError where run or report are another tape's, or nothing failed or got slower.
+    Raises InputError if the run or report belongs to another tape, or nothing failed or got slower.
     """
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     selection = plan.rules.selection
@@ -54,12 +54,12 @@ def _run(path: Path, tape: Folder) -> Folder:
 
 
 def slower_digests(path: Path, tape: Folder) -> list[str]:
-    """Return the digests that a report's JSON calls slower. Raises InputError where it is none, or of another tape."""
+    """Return the slower digests of a report's JSON. Raises InputError if it is invalid or of another tape."""
     option = f"--slower-in {path}"
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         events, rows = report["tape"]["events"], report["digests"]
-        events = report["tape"].get("samples_of_events", events)  # of the tape that quick mode asked
+        events = report["tape"].get("samples_of_events", events)  # size of the tape given to quick mode
         found = [_digest(row) for row in rows if row["verdict"] == SLOWER]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{option}: expected the output of `querytape report --json`: {error}") from error
@@ -71,7 +71,7 @@ def slower_digests(path: Path, tape: Folder) -> list[str]:
 
 
 def _digest(row: Any) -> str:
-    """Return a row's digest. Raises ValueError where it is none."""
+    """Return the digest of a row. Raises ValueError if it is not a digest."""
     digest = str(row["digest"])
     if len(digest) != 16 or not set(digest) <= set("0123456789abcdef"):
         raise ValueError(f"{digest[:40]!r} is not a digest")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the tape's transactions, for all that must keep them whole or know what they commit."""
+"""Find the tape's transactions, for code that must keep them whole or know their commits."""
 
 import duckdb
 
@@ -21,7 +21,8 @@ UNKNOWN_WRITES = (
     "{:,} writes or commits without an answer on the tape are sent, although the original server may not have executed"
     " them"
 )
-# XA commands that say that theirs was rolled back, and victims inside of one, with the statement that began it.
+# Failed XA commands whose transaction was rolled back, and victims inside an XA transaction with the statement that
+# began the transaction.
 XA_VICTIMS = """
     SELECT e.session, e.seq, has_action(e.actions, 'xa') AS own,
         CASE WHEN has_action(e.actions, 'xa') THEN e.statement ELSE b.statement END AS named
@@ -36,7 +37,7 @@ XA_VICTIMS = """
 
 
 def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write `plan.transactions`; `plan.companions` where events are selected one by one."""
+    """Write `plan.transactions`. Also write `plan.companions` if single events are selected."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
     if plan.rules.commit_order and _find_victims(con, plan):
@@ -54,7 +55,9 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Find which statements a deadlock rolled back where the log does not say; from then on tape_events says it."""
+    """Find the statements that a deadlock rolled back, if the log has no error numbers. tape_events then has error 1213
+    for them.
+    """
     if not con.execute("SELECT 1 FROM tape_events WHERE errno IS NULL AND executes(command) LIMIT 1").fetchall():
         return 0
     precision = int(plan.tape.info.get("precision_ns") or 0)
@@ -75,7 +78,9 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
 
 def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Leave out what was rolled back with its session while it ran; say how many others may have been done, or not."""
+    """Exclude unanswered statements that were rolled back with their session. Add a note with the number of other
+    unanswered writes.
+    """
     con.execute(f"CREATE OR REPLACE TEMP TABLE unanswered AS {load_sql(__package__, 'unanswered.sql')}")
     con.execute("INSERT INTO excluded_events FROM unanswered WHERE reason IS NOT NULL")
     unknown = int(con.execute("SELECT count(*) FROM unanswered WHERE reason IS NULL").fetchall()[0][0])
@@ -85,21 +90,21 @@ def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the tape knows of any statement that it was answered."""
+    """Return whether the tape has an answer time of any statement."""
     return bool(con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0])
 
 
 def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
-    """Say what is sent for a victim inside of an XA transaction: a ROLLBACK is refused there.
+    """Choose the statement to send instead of a deadlock victim inside an XA transaction, where ROLLBACK is rejected.
 
-    XA END lets the XA ROLLBACK come that every client has to send. What would prepare or commit rolls back.
+    XA END allows the client's later XA ROLLBACK. A victim that would prepare or commit becomes XA ROLLBACK.
     """
     if not con.execute("FROM tape_digests WHERE has_action(actions, 'xa') LIMIT 1").fetchall():
         return
     rows = []
     for session, seq, own, named in con.execute(XA_VICTIMS).fetchall():
         verb, xid = verb_and_xid(bytes(named or b"").decode("utf-8", "replace"))
-        if xid is None:  # a name that cannot be read: ROLLBACK, as for any victim
+        if xid is None:  # unreadable name: ROLLBACK, as for any victim
             continue
         ends = "END" if not own else "ROLLBACK" if verb in ("prepare", "commit") else ""
         rows.append((session, seq, f"XA {ends} {xid.literal}".encode() if ends else named))
@@ -110,9 +115,9 @@ def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:
-    """Write `plan.resumed`: session, from_seq; a transaction that was interrupted is sent again from its beginning.
+    """Write `plan.resumed`: session, from_seq. An interrupted transaction is sent again from its beginning.
 
-    Raises InputError where the run is another tape's, or has nothing left to do.
+    Raises InputError if the run belongs to another tape or is complete.
     """
     tape_of_run = run.info.get("tape", {}).get("id")
     if tape_of_run != tape_id(plan.tape.info):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what the overrides are asked for and the tape does not know: ids of INSERTs, the second of a NOW()."""
+"""Count values that the overrides need and the tape lacks: ids of INSERTs, the second of a NOW()."""
 
 import duckdb
 
@@ -8,14 +8,16 @@ from .catalog import bare, may_set_off
 from .overrides import source_steps
 from .rules import Plan
 
-# Sources whose INSERTs without an id generated none. Logs leave ids out, or have them with some settings only.
+# Sources that record every generated id: an INSERT without an id generated none. Logs omit ids, or record them only
+# with some settings.
 KNOW_IDS = frozenset({"packets", "proxysql", "binlog"})
-# Where a tape's times are the arrival of a statement, and of its answer; a server's log has the second that it used.
+# Measuring points whose times are the arrival of a statement and its answer. A server log has the second that the
+# server used.
 ARRIVALS = frozenset({"wire", "proxy"})
 SECOND_NS = 1_000_000_000
 
 
-# Its later ids follow from the first by steps, unless its text has one row only.
+# Condition for an INSERT of several rows. Its later ids follow from the first id by steps.
 MANY_ROWS = (
     "(insert_id IS NOT NULL OR insert_ids IS NOT NULL) AND coalesce(rows_affected, 2) > 1"
     " AND (command = 'bulk_execute' OR has_action(actions, 'many_rows')"
@@ -24,14 +26,14 @@ MANY_ROWS = (
 
 
 def columns_asked(plan: Plan) -> list[str]:
-    """Return the columns of events that `count_window` needs besides those of every plan."""
+    """Return the extra columns of events that `count_window` needs."""
     overrides = plan.rules.overrides
     ids = ["insert_id", "insert_ids", "rows_affected"] if overrides.ids else []
     return (["first_byte_ns"] if overrides.clock else []) + ids
 
 
 def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Add what one window's events to be sent lack to the plan's counts."""
+    """Add the missing values of one window's sent events to the plan's counts."""
     copies = plan.rules.amplification.total
     if plan.rules.overrides.ids:
         _count_ids(con, plan, copies)
@@ -47,7 +49,7 @@ def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _count_ids(con: duckdb.DuckDBPyConnection, plan: Plan, copies: int) -> None:
-    """Count INSERTs without an id by digest, and by None what lacks ids whatever the table is."""
+    """Count INSERTs without an id by digest. The key None counts INSERTs that lack ids for any table."""
     source = set(str(plan.tape.info.get("source")).split("+"))
     silent = "" if not source <= KNOW_IDS else " WHERE answers_without_id"
     sure = "insert_ids = '' OR digest IN (FROM hiding_digests)"
@@ -73,16 +75,18 @@ def _count_ids(con: duckdb.DuckDBPyConnection, plan: Plan, copies: int) -> None:
 
 
 def lock_mode(plan: Plan) -> str:
-    """Return the source's innodb_autoinc_lock_mode; where the tape does not know it 2, the least certain."""
+    """Return the source's innodb_autoinc_lock_mode. If it is unknown, return 2, the least certain mode."""
     server = plan.tape.info.get("server") or {}
     return str((server.get("variables") or {}).get("innodb_autoinc_lock_mode", "2"))
 
 
 def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make tables inserting_digests (digests that add rows), hiding_digests and bulk_inserts; see `plan.steps_known`.
+    """Make the tables inserting_digests (digests that add rows), hiding_digests and bulk_inserts. Set
+    `plan.steps_known`.
 
-    `answers_without_id`: the answer has no room for their id. `copies_rows`: from a query, so that they take ids in
-    portions. hiding_digests: those that may make a trigger or routine insert.
+    - `answers_without_id`: the answer cannot contain the id.
+    - `copies_rows`: the rows come from a query, so the statement takes ids in portions.
+    - hiding_digests: digests that may make a trigger or routine insert rows.
     """
     con.execute(
         "CREATE TEMP TABLE inserting_digests AS SELECT digest, any_value(tables) AS tables,"
@@ -105,7 +109,7 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             ],
         )
     source = source_steps(plan.tape.info)
-    # Sessions that begin after SET GLOBAL have other steps; SET ... = DEFAULT gives those of the target.
+    # SET GLOBAL changes the auto_increment steps of later sessions. SET ... = DEFAULT sets the target's steps.
     back = "" if source == plan.catalog.steps else " OR has_property(properties, 'sets_id_steps_back')"
     resets = f"has_property(properties, 'sets_id_steps_global'){back}"
     found = con.execute(f"FROM tape_digests WHERE {resets} LIMIT 1").fetchall()
@@ -113,9 +117,10 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Count the INSERTs whose ids are not known: only into tables that generate ids, where the target told which.
+    """Count the INSERTs with unknown ids. If the target listed the tables that generate ids, only INSERTs into them
+    count.
 
-    What is counted without a digest did generate ids.
+    INSERTs counted without a digest always generated ids.
     """
     named, numbering = {}, plan.catalog.numbering
     if numbering is not None and any(plan.without_id):
@@ -129,7 +134,7 @@ def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _interleaved(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Return how many INSERTs took their ids in portions while another session inserted into one of their tables."""
+    """Return how many INSERTs took ids in portions while another session inserted into one of their tables."""
     if not plan.rules.overrides.ids or not con.execute("FROM bulk_inserts LIMIT 1").fetchall():
         return 0
     tables = con.execute("SELECT digest, tables FROM inserting_digests").fetchall()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks a tape in order of time without sorting the whole of it.
+"""Reads a tape in time order without sorting all of it.
 
-A tape's parts are sorted inside but overlap. Their row groups give ranges of time with known sizes; cutting the time
-line where enough of them have begun gives windows, each of which is sorted on its own. A part of large statements is
-measured, and cut into pieces of a bounded size: its footer counts a value that repeats once.
+Each part of a tape is sorted, but parts overlap in time. Their row groups have known time ranges and sizes. The time
+line is cut when enough of them have begun. This gives windows, and each window is sorted separately. A part with large
+statements is measured and cut into pieces of limited size. Its footer is not enough, because it counts repeated values
+once.
 
     row groups   |--a--|   |---c---|
                      |---b---|        |--d--|
@@ -21,14 +22,14 @@ from ...common.duck import duck_path, sql_files
 
 WINDOW_ROWS = 500_000
 WINDOW_BYTES = 96 << 20
-BASE_MEMORY = 256 << 20  # of DuckDB, where no event is large
+BASE_MEMORY = 256 << 20  # bytes for DuckDB if no event is large
 LARGE_EVENT = 64 << 10
-COPIES_OF_EVENT = 4  # page, row to be sorted, result, Arrow: of each event while a window is fed
+COPIES_OF_EVENT = 4  # copies of each event while a window is fed: page, sorted row, result, Arrow
 
 
 @dataclass(frozen=True)
 class Range:
-    """A row group: its file, its rows and uncompressed bytes, and its first and last start."""
+    """A row group: its file, its number of rows, its uncompressed bytes, and its first and last start time."""
 
     file: str
     rows: int
@@ -39,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Window:
-    """Events with begin_ns <= start_ns < end_ns, all of which are in `files`."""
+    """Events with begin_ns <= start_ns < end_ns. `files` contains all of them."""
 
     begin_ns: int
     end_ns: int
@@ -47,7 +48,7 @@ class Window:
 
 
 def row_groups(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> list[Range]:
-    """Return the row groups of a tape's parts from the footers alone."""
+    """Return the row groups of a tape's parts. Only the footers are read."""
     if not files:
         return []
     rows = con.execute(
@@ -61,14 +62,16 @@ def row_groups(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> list[Ra
 
 @dataclass(frozen=True)
 class Measured:
-    """A file's pieces in order of time, its largest event, and its largest row group as the file has it, in bytes."""
+    """The pieces of a file in time order. `event_bytes`: its largest event. `group_bytes`: its largest row group."""
 
     pieces: tuple[Range, ...]
     event_bytes: int
     group_bytes: int
 
     def memory(self, copies: int) -> int:
-        """Return the bytes that DuckDB needs to sort a window of this file, in which each event is sent so often."""
+        """Return the memory in bytes that DuckDB needs to sort a window of this file. Each event is sent `copies`
+        times.
+        """
         if self.event_bytes < LARGE_EVENT:
             return BASE_MEMORY
         whole_group = 2 * max(self.group_bytes - WINDOW_BYTES // 2, 0)
@@ -76,9 +79,9 @@ class Measured:
 
 
 def measure(con: duckdb.DuckDBPyConnection, file: Path, max_bytes: int = WINDOW_BYTES) -> Measured | None:
-    """Return the pieces of one part, at most `max_bytes` of statements and parameters each; None where it has no row.
+    """Return the pieces of one part with at most `max_bytes` of statements and parameters each. None if it has no rows.
 
-    One event may be more than that. Raises `con`'s memory limit to what reading the part takes.
+    A single event may exceed this limit. Raises `con`'s memory limit to the size needed to read the part.
     """
     groups = row_groups(con, [file])
     if not groups:
@@ -102,15 +105,15 @@ def measure(con: duckdb.DuckDBPyConnection, file: Path, max_bytes: int = WINDOW_
 
 
 def raise_memory(con: duckdb.DuckDBPyConnection, needed: int) -> None:
-    """Let a database take this many bytes, where its limit is lower."""
+    """Set the memory limit of a database to `needed` bytes, at least BASE_MEMORY."""
     con.execute(f"SET memory_limit = '{max(needed, BASE_MEMORY)}B'")
 
 
 def windows(ranges: Sequence[Range], max_rows: int = WINDOW_ROWS, max_bytes: int = WINDOW_BYTES) -> Iterator[Window]:
-    """Yield windows that follow each other and cover every range.
+    """Yield consecutive windows that cover every range.
 
-    A window is cut before the range that would bring the rows (or bytes) of the ranges beginning in it past the bound;
-    it also has the rest of ranges that began earlier.
+    A window ends before the range that would exceed its limit of rows or bytes. Only ranges that begin in the window
+    count. The window also contains the rest of earlier ranges.
     """
     ordered = sorted(ranges, key=lambda r: r.first_ns)
     if not ordered:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks every second what the run does, and draws it; sends what is asked of the run.
+// Requests the state of the run every second and draws it. Sends the user's requests to the run.
 (() => {
   "use strict";
   const EVERY = 1000, CONFIRM = 4000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the token for a session. The token itself is kept nowhere.
+// Exchanges the token for a session. The token itself is not stored.
 const session = (() => {
   "use strict";
   const meta = document.querySelector('meta[name="querytape-word"]');
@@ -10,7 +10,7 @@ const session = (() => {
     if (!answer.ok) throw new Error(said.error);
     word = said.word;
   };
-  // A request that changes something.
+  // Sends a request that changes something.
   const send = async (url, method, what) => {
     const answer = await fetch(url, {
       method, headers: { "Content-Type": "application/json", "X-Querytape-Word": word || "" }, body: what && JSON.stringify(what),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports that many tests of outputs read: made once."""
+"""Shared fixtures: the tapes, runs and reports that several tests read, built once per session."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.helpers.shapes import LISTED, misfits
 
 @pytest.fixture(scope="session", autouse=True)
 def _rows_are_as_typed() -> Iterator[None]:
-    """Let every test here fail whose report has a row that is not of its type (rows.py)."""
+    """Fail each test in this folder whose report contains a row that does not match its type in rows.py."""
     query = AnalysisDatabase.query
 
     def checked(database: AnalysisDatabase, name: str) -> list[Row]:
@@ -30,23 +30,23 @@ def _rows_are_as_typed() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """A tape, and two runs of it: one digest is three times slower on the second."""
+    """Write a tape and two replays of it. One digest is three times slower in the second run."""
     return slower_runs(tmp_path_factory.mktemp("outputs"))
 
 
 @pytest.fixture(scope="session")
 def report(runs: tuple[Path, Path, Path]) -> Report:
-    """Both runs compared; read it, change nothing."""
+    """Build the report that compares both runs. Tests must not change it."""
     return build(runs[0], [runs[1]], [runs[2]])
 
 
 @pytest.fixture(scope="session")
 def small_paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """Tape, A and B of `small_runs`."""
+    """Write the tape and the runs A and B of `small_runs`."""
     return small_runs(tmp_path_factory.mktemp("golden"))
 
 
 @pytest.fixture(scope="session")
 def small_report(small_paths: tuple[Path, Path, Path]) -> Report:
-    """The small runs compared; read it, change nothing."""
+    """Build the report that compares the two small runs. Tests must not change it."""
     return build(small_paths[0], [small_paths[1]], [small_paths[2]])

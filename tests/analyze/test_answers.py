@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single analyses against what was put into the runs, and at the values where a rule begins."""
+"""Single analyses on runs with known outcomes, including the exact limits of each rule."""
 
 import math
 import random
@@ -24,7 +24,9 @@ NAMES = ("", "one", "two", "three", "four", "five")
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Two sessions of two events, each replayed three times; B has errors and other results in known copies."""
+    """Build a report of two sessions of two events, replayed three times. B has errors and changed results in known
+    copies.
+    """
     folder = tmp_path_factory.mktemp("copies")
     events = [
         {"session": s, "statement": b"SELECT 1", "digest": (D1, D2)[n], "errno": 0} for n in range(2) for s in (1, 2)
@@ -51,8 +53,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return build(tape, sides[:1], sides[1:])
 
 
-def test_each_copy_is_compared_with_its_own(copied: Report) -> None:
-    """A copy of a session in A stands beside the same copy in B: n pairs, not n times n."""
+def test_each_copy_is_compared_with_its_counterpart(copied: Report) -> None:
+    """A copy of a session in A is compared with the same copy in B. This gives n pairs, not n times n."""
     answers = copied.answers
     assert {row["digest"]: row["n"] for row in answers["pairs"]} == {D1: 5, D2: 3}
     assert [(row["what"], row["events"]) for row in answers["errors"]] == [("both", 3), ("both", 1)]
@@ -63,8 +65,10 @@ def test_each_copy_is_compared_with_its_own(copied: Report) -> None:
     assert {row["run"]: row["executed"] for row in answers["totals"]} == {"a": 12, "b": 12}
 
 
-def test_what_fails_on_both_sides_is_a_new_error_for_the_gate(copied: Report) -> None:
-    """A statement that fails in both runs counts where the tape knows that it had succeeded, whatever the numbers."""
+def test_failure_on_both_sides_counts_as_new_error(copied: Report) -> None:
+    """The gate counts a failure of both runs if the statement succeeded on the tape. The error numbers of A and B may
+    differ.
+    """
     values = gate_values(copied)
     assert (values["new_errors"], values["failed_on_both"]) == (4, 4)
     assert values["gone_errors"] == 0
@@ -92,8 +96,10 @@ def test_what_fails_on_both_sides_is_a_new_error_for_the_gate(copied: Report) ->
         (1064, (1064, 0), "gone"),
     ],
 )
-def test_the_tape_is_a_side_of_errors(tmp_path: Path, on_tape: int | None, numbers: tuple[int, int], what: str) -> None:
-    """What an error is called depends on both runs and on what the tape knows of its event."""
+def test_kind_of_error_depends_on_the_tape(
+    tmp_path: Path, on_tape: int | None, numbers: tuple[int, int], what: str
+) -> None:
+    """The kind of an error depends on the outcomes of both runs and on the outcome on the tape."""
     events = [{"statement": b"SELECT 1", "digest": D1, "errno": on_tape} for _ in range(3)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"] if on_tape is not None else [])
     runs = [make_run(tmp_path / f"{n}.run", tape, [{"errno": errno}] * 3) for n, errno in enumerate(numbers)]
@@ -106,7 +112,9 @@ def test_the_tape_is_a_side_of_errors(tmp_path: Path, on_tape: int | None, numbe
 
 @pytest.fixture(scope="module")
 def many_errors(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """One digest in three sessions: every statement of B fails, with texts that name the event, in no order of time."""
+    """Build a report of one digest in three sessions. Each statement of B fails with a text that names its event.
+    Outcomes are not sorted by time.
+    """
     folder = tmp_path_factory.mktemp("errors")
     order = [(session, seq) for session in (1, 2, 3) for seq in range(1, 6)]
     events = [
@@ -133,8 +141,8 @@ def many_errors(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return build(tape, runs[:1], runs[1:])
 
 
-def test_the_first_error_is_shown(many_errors: Report) -> None:
-    """The example of an error is that of the first event on the tape, by session and place, with its own text."""
+def test_first_error_is_shown(many_errors: Report) -> None:
+    """The example of an error comes from the first event on the tape, by session and position in the session."""
     (row,) = many_errors.answers["errors"]
     assert (row["what"], row["events"]) == ("new", 14)
     assert (row["first_session"], row["first_seq"]) == (1, 1)
@@ -144,7 +152,7 @@ def test_the_first_error_is_shown(many_errors: Report) -> None:
     assert counted["error"] == row["error"]
 
 
-def test_the_first_other_result_and_the_first_failure_on_both_sides_are_shown(tmp_path: Path) -> None:
+def test_first_changed_result_and_first_common_failure_are_shown(tmp_path: Path) -> None:
     events = [{"session": s, "statement": b"SELECT 1", "digest": D1, "errno": 0} for s in (1, 2) for _ in range(4)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
     write_digests(tape, {D1: "select a"})
@@ -169,9 +177,11 @@ def test_the_first_other_result_and_the_first_failure_on_both_sides_are_shown(tm
 def stalled(
     tmp_path: Path, slow: list[tuple[int, int, str]], every: int = 5, answered: Sequence[int] = ()
 ) -> list[StallsRow]:
-    """Return the stalls of a run that answers in a millisecond every few ms until 4 s and from 5 to 9 s.
+    """Return the stalls of a run.
 
-    `slow`: (sent in ms, answered in ms, digest) of others; `answered`: when some more are answered between 4 and 5 s.
+    The run answers each statement in 1 ms. It sends one statement every few ms until 4 s and from 5 to 9 s. `slow`:
+    additional statements as (sent in ms, answered in ms, digest). `answered`: times of further answers between 4 s and
+    5 s.
     """
     calm = [ms for ms in range(0, 9000, every) if not 4000 <= ms < 5000 or ms in answered]
     rows = sorted([(ms, ms + 1, "0" * 16) for ms in calm] + slow)
@@ -181,8 +191,8 @@ def stalled(
     return build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["stalls"]
 
 
-def test_the_cause_of_a_stall_is_of_its_whole_time(tmp_path: Path) -> None:
-    """What waited longest in all of a stall is its cause, not what waited as it began; nor what came after it."""
+def test_cause_of_a_stall_waits_during_the_whole_stall(tmp_path: Path) -> None:
+    """The cause is the digest that waited longest during the stall. Waits at its start or after its end do not matter."""
     first, cause, after = "a" * 16, "b" * 16, "c" * 16
     slow = [(4001 + n, 4150 + n, first) for n in range(3)]
     slow += [(4210 + n, 4990, cause) for n in range(4)]
@@ -195,7 +205,7 @@ def test_the_cause_of_a_stall_is_of_its_whole_time(tmp_path: Path) -> None:
     assert row["errors"] == 0
 
 
-def test_each_of_two_stalls_is_one_row_with_its_own_digest(tmp_path: Path) -> None:
+def test_each_of_two_stalls_has_its_own_row_and_digest(tmp_path: Path) -> None:
     one, other = "a" * 16, "b" * 16
     rows = stalled(tmp_path, [(4001 + n, 4390, one) for n in range(3)] + [(4601 + n, 4990, other) for n in range(3)])
     assert [row["digest"] for row in rows] == [one, other]
@@ -205,7 +215,7 @@ CAUSES = ("session", "order", "connect", "feeder", "tool")
 
 
 def blame(outcome: dict[str, int], is_first: bool) -> dict[str, int]:
-    """Return what an event's lateness is made of, as the docs tell it."""
+    """Return the parts of an event's lateness as the documentation defines them."""
     due, free, queued, sent = (outcome[name] for name in ("due_ns", "free_ns", "queued_ns", "sent_ns"))
     busy = max(0, free - due)
     order = min(busy, outcome["order_ns"])
@@ -219,8 +229,10 @@ def blame(outcome: dict[str, int], is_first: bool) -> dict[str, int]:
     }
 
 
-def test_the_parts_of_lateness_add_up(tmp_path: Path) -> None:
-    """Each millisecond has one cause: where session and feeder are both late, the session is to blame up to its answer."""
+def test_parts_of_lateness_add_up(tmp_path: Path) -> None:
+    """Each millisecond of lateness has one cause. If session and feeder are both late, the session is the cause until
+    its answer arrives.
+    """
     chance = random.Random(11)
     outcomes, events, wanted = [], [], dict.fromkeys(CAUSES, 0)
     late, longest = 0, dict.fromkeys(CAUSES, 0)
@@ -247,8 +259,8 @@ def test_the_parts_of_lateness_add_up(tmp_path: Path) -> None:
     assert {row["events"] for row in rows.values()} == {300}
 
 
-def test_the_most_frequent_comes_first(tmp_path: Path) -> None:
-    """Errors and other results by how often they are; equal ones by number and digest; A before B."""
+def test_most_frequent_errors_and_results_come_first(tmp_path: Path) -> None:
+    """Rows with equal counts are sorted by error number and digest, and A precedes B."""
     numbers = [1064] * 2 + [1146] * 3 + [1054] * 3 + [0] * 6
     digests = [D1] * 8 + [D1] * 2 + [D2] * 4
     events = [{"statement": b"SELECT 1", "digest": digest, "errno": 0} for digest in digests]
@@ -272,7 +284,7 @@ def test_the_most_frequent_comes_first(tmp_path: Path) -> None:
         ("both", 3),
         ("both", 1),
     ]
-    assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # of equally frequent ones the smaller number
+    assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # smaller number first for equal counts
 
 
 def test_digests_without_text_and_statements_without_digest_are_compared(tmp_path: Path) -> None:
@@ -289,8 +301,8 @@ def test_digests_without_text_and_statements_without_digest_are_compared(tmp_pat
     assert {row["digest"] for row in answers["digests"]} == {D1, D2}
 
 
-def test_a_warm_up_ends_with_its_last_moment(tmp_path: Path) -> None:
-    """What is sent when the warm-up is over is measured; what came before is counted, and not measured."""
+def test_event_at_the_end_of_the_warm_up_is_measured(tmp_path: Path) -> None:
+    """Events sent before the end of the warm-up are counted but not measured."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"SELECT 1", "digest": D1} for _ in range(6)])
     write_digests(tape, {D1: "select a"})
     run = make_run(tmp_path / "a.run", tape, [{"rows_sent": 1, "done_ns": n * MS + (n + 1) * 1000} for n in range(6)])
@@ -302,8 +314,8 @@ def test_a_warm_up_ends_with_its_last_moment(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("n", [9_999, 10_000])
-def test_a_rare_quantile_needs_events(tmp_path: Path, n: int) -> None:
-    """p99.9 is shown where ten events are beyond it, of the run and of a digest."""
+def test_rare_quantile_needs_enough_events(tmp_path: Path, n: int) -> None:
+    """A run or digest has a p99.9 only if at least ten events lie above it."""
     columns = "1 AS session, range + 1 AS seq, 'query' AS command, 1000 AS precision_ns, 0 AS file, 0 AS flags"
     tape = make_tape(
         tmp_path / "t.tape",
@@ -328,27 +340,29 @@ def test_a_rare_quantile_needs_events(tmp_path: Path, n: int) -> None:
     ("slow", "every", "answered", "wanted"),
     [
         ([], 5, range(0), []),  # nobody waited: the traffic paused
-        ([(3990, 4995)], 5, range(0), [(40, 10)]),  # one that waited is enough where nothing is answered
-        ([(3990, 4995)], 5, range(4000, 5000, 10), []),  # half as many are answered: no stall
-        ([(3990, 4995)], 5, range(4000, 5000, 20), [(40, 10)]),  # a quarter as many
-        ([(3990, 4995)], 40, range(0), []),  # two or three in a tenth of a second are too few to tell
-        ([(4005, 4095)], 5, range(0), []),  # shorter than a tenth of a second
-        ([(6010, 6150)] * 3, 5, range(4000, 5000, 5), [(61, 1)]),  # three that took long beside others
+        ([(3990, 4995)], 5, range(0), [(40, 10)]),  # one waiting statement is enough without answers
+        ([(3990, 4995)], 5, range(4000, 5000, 10), []),  # half of the usual answers: no stall
+        ([(3990, 4995)], 5, range(4000, 5000, 20), [(40, 10)]),  # a quarter of the usual answers
+        ([(3990, 4995)], 40, range(0), []),  # two or three per 0.1 s are too few to decide
+        ([(4005, 4095)], 5, range(0), []),  # shorter than 0.1 s
+        ([(6010, 6150)] * 3, 5, range(4000, 5000, 5), [(61, 1)]),  # three slow statements among normal ones
         ([(6010, 6150)] * 2, 5, range(4000, 5000, 5), []),
     ],
 )
-def test_what_a_stall_is(
+def test_stall_needs_waiting_statements(
     tmp_path: Path, slow: list[tuple[int, int]], every: int, answered: range, wanted: list[tuple[int, int]]
 ) -> None:
-    """Few answers while statements wait, or three that take ten times as long; a pause of the traffic is none."""
+    """A stall has few answers while statements wait, or three statements that take ten times as long. A pause of the
+    traffic is no stall.
+    """
     found = stalled(tmp_path, [(*pair, D2) for pair in slow], every, answered)
     assert [(row["at_ns"] // (100 * MS), row["long_ns"] // (100 * MS)) for row in found] == wanted
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("paired", "flag"), [(5, True), (4, False)])
-def test_half_of_the_events_make_pairs(tmp_path: Path, paired: int, flag: bool) -> None:
-    """Where fewer than half of the smaller side's events have a partner, the sides are compared as a whole."""
+def test_sides_are_paired_if_half_of_the_events_have_partners(tmp_path: Path, paired: int, flag: bool) -> None:
+    """If fewer than half of the smaller side's events have a partner, the sides are compared without pairs."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"SELECT 1", "digest": D1} for _ in range(30)])
     write_digests(tape, {D1: "select a"})
     failed = {"errno": 1146, "rows_sent": None}
@@ -361,8 +375,8 @@ def test_half_of_the_events_make_pairs(tmp_path: Path, paired: int, flag: bool) 
     assert shift["paired"] is flag
 
 
-def test_rounds_are_measured_against_the_first(tmp_path: Path) -> None:
-    """A round's level is that of its digests over those of A's first round, weighted by events; each round is its own."""
+def test_rounds_are_relative_to_first_round_of_a(tmp_path: Path) -> None:
+    """A round's level compares its digests with those of A's first round, weighted by events."""
     texts = {D1: "select a", D2: "select b"}
     events = [{"statement": b"SELECT 1", "digest": D1 if n % 4 else D2} for n in range(40)]
     tape = make_tape(tmp_path / "t.tape", events)
@@ -391,9 +405,10 @@ def test_rounds_are_measured_against_the_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("between_ns", "pairs"), [(20 * MS, 1), (100 * MS, 2), (1000 * MS, 10)], ids=["0.2 s", "1 s", "10 s"]
 )
-def test_pairs_of_one_half_second_are_one(tmp_path: Path, between_ns: int, pairs: int) -> None:
-    """Ten pairs of a run of half a second share what the machine did: they are not ten witnesses, however short the
-    blocks of its time are. Of two rounds the moments are apart."""
+def test_pairs_within_half_a_second_count_once(tmp_path: Path, between_ns: int, pairs: int) -> None:
+    """Ten pairs within half a second share the same state of the machine, so they are not independent. Shorter time
+    blocks do not change this. Pairs of different rounds are independent.
+    """
     events = [{"statement": b"SELECT 1", "digest": D1, "start_ns": T0 + n * MS} for n in range(10)]
     tape = make_tape(tmp_path / "t.tape", events)
     write_digests(tape, {D1: "select a"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No analysis depends on an order of rows that nobody promised, on the number of threads or on the optimizer."""
+"""The results of analyses do not depend on an unspecified row order, the number of threads or the optimizer."""
 
 import json
 import random
@@ -41,13 +41,13 @@ def small(folder: Path) -> Inputs:
 
 
 def varied(folder: Path) -> Inputs:
-    """Return the tape with everything in it, and two rounds of each side."""
+    """Return the varied tape and two rounds of each side."""
     tape, runs = varied_runs(folder)
     return tape, runs[0], runs[1]
 
 
 def tied(folder: Path) -> Inputs:
-    """Return a tape of whole seconds, where much happens at one moment and takes equally long, with texts that all differ."""
+    """Return a tape with times in whole seconds, many equal times and durations, and texts that all differ."""
     events = [
         event | {
             "start_ns": event["start_ns"] // SECOND * SECOND,
@@ -80,7 +80,7 @@ def tied(folder: Path) -> Inputs:
                 "errno": (errno := chance.choice((0, 0, 1205, 1213))),
                 "error": f"no {''.join(chr(97 + int(digit)) for digit in str(number))}"
                 if errno
-                else None,  # reports mask digits
+                else None,  # because reports mask digits
                 "rows_sent": chance.choice((1, 2)),
                 "checksum": f"{chance.randrange(3):08x}",
             }
@@ -91,7 +91,7 @@ def tied(folder: Path) -> Inputs:
 
 
 def answers(inputs: Inputs) -> dict[str, Any]:
-    """Return the rows of every analysis: of both runs, of one, of the tape, of its workload."""
+    """Return the rows of each analysis: of both runs, of one run, of the tape and of its workload."""
     tape, a, b = inputs
     report = build(tape, a, b)
     database = open_analysis()
@@ -108,15 +108,15 @@ def answers(inputs: Inputs) -> dict[str, Any]:
 
 @pytest.fixture(scope="module", params=mostly_long([small, varied, tied], tied), ids=lambda make: make.__name__)
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Inputs, dict[str, Any]]:
-    """Inputs, and what every analysis answers as DuckDB is by default."""
+    """Return the inputs and the rows of each analysis with DuckDB's default settings."""
     inputs = request.param(tmp_path_factory.mktemp("any_order"))
     return inputs, answers(inputs)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_analyses(asked: tuple[Inputs, dict[str, Any]], variant: Variant) -> None:
-    """Each analysis has the same rows in the same order."""
+def test_rows_do_not_depend_on_database_settings(asked: tuple[Inputs, dict[str, Any]], variant: Variant) -> None:
+    """Each analysis returns the same rows in the same order."""
     inputs, usual = asked
     shuffle_files(inputs[0].parent, variant)
     with answering(variant):

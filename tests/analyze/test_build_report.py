@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports from start to end: the numbers of the analyses on small runs, and what cannot be reported."""
+"""Complete reports: the numbers of the analyses on small runs, and inputs that cannot be reported."""
 
 import math
 import random
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.slow
 
 
 def quantile_disc(values: list[int], q: float) -> int:
-    """The stupid reference: sort, and take the first that has q of all at or below it."""
+    """Return the smallest value with at least the share `q` of all values at or below it. This is the simple reference."""
     return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
 
 
-def test_accounting_and_totals_are_the_runs(tmp_path: Path) -> None:
-    """Each status and reason is counted, failed statements are in the counts and not in the quantiles."""
+def test_accounting_and_totals_equal_those_of_the_runs(tmp_path: Path) -> None:
+    """Each status and reason is counted. Failed statements are included in the counts but not in the quantiles."""
     tape = tape_of(tmp_path / "t.tape", 6)
     outcomes: list[dict[str, Any]] = [
         {"sent_ns": 0, "done_ns": 2 * MS, "due_ns": 0, "rows_sent": 3},
@@ -66,7 +66,7 @@ def test_quantiles_of_random_times_equal_those_of_a_sorted_list(tmp_path: Path) 
 
 
 def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
-    """Between two runs each event's errors are compared; values in messages are masked unless asked for."""
+    """The errors of each event are compared between two runs. Values in messages are masked by default."""
     tape = tape_of(tmp_path / "t.tape", 5)
     numbers = ((0, 1062), (1146, 0), (1146, 1146), (1054, 1062), (0, 0))
     runs = []
@@ -86,7 +86,7 @@ def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
     assert "bob@x.y" in as_json(build(tape, runs[:1], runs[1:], Settings(samples=True)))
 
 
-def test_errors_of_one_run_are_compared_only_with_a_tape_that_has_error_numbers(tmp_path: Path) -> None:
+def test_errors_of_single_run_need_error_numbers_on_tape(tmp_path: Path) -> None:
     events = [{"statement": b"SELECT 1", "digest": D1, "class": "read", "errno": n, "flags": 0} for n in (0, 1146)]
     outcomes = [{"errno": 1146}, {"errno": 1146}]
     for columns, expected in ((["errno"], ["new", "same"]), ([], [])):
@@ -98,8 +98,8 @@ def test_errors_of_one_run_are_compared_only_with_a_tape_that_has_error_numbers(
         assert [row["what"] for row in report.answers["errors"]] == expected
 
 
-def test_results_are_classed(tmp_path: Path) -> None:
-    """What differs is named by its kind, with the reason that its statement may have; equal ones are counted."""
+def test_results_are_classified(tmp_path: Path) -> None:
+    """A difference has a kind and possibly a reason that follows from the statement. Equal results are counted."""
     texts = {
         f"{n:016x}": text for n, text in enumerate(("select a", "select now(?)", "select a from t limit ?", "update t"))
     }
@@ -113,12 +113,12 @@ def test_results_are_classed(tmp_path: Path) -> None:
     one, other, turned = "text:01:aa", "text:02:bb", "text:03:aa"
     a = [{"rows_sent": 2, "checksum": one} for _ in range(6)] + [{"rows_affected": 1, "warnings": 0} for _ in range(2)]
     b = [
-        {"rows_sent": 5, "checksum": other},  # rows
-        {"rows_sent": 2, "checksum": turned},  # order
-        {"rows_sent": 2, "checksum": other},  # data, and it asks the time
+        {"rows_sent": 5, "checksum": other},  # different number of rows
+        {"rows_sent": 2, "checksum": turned},  # different order
+        {"rows_sent": 2, "checksum": other},  # different data, and the statement reads the time
         {"rows_sent": 2, "checksum": one},
         {"rows_sent": 2, "checksum": "binary:09:cc"},  # another protocol: not comparable
-        {"rows_sent": 2, "checksum": other},  # data, without an order
+        {"rows_sent": 2, "checksum": other},  # different data, without ORDER BY
         {"rows_affected": 2, "warnings": 0},
         {"rows_affected": 1, "warnings": 3},
     ]
@@ -135,7 +135,7 @@ def test_results_are_classed(tmp_path: Path) -> None:
     assert answers["compared"] == [{"rows": 6, "checksums": 5}]
 
 
-def test_empty_runs_and_runs_of_another_tape_kind_or_version_are_refused(tmp_path: Path) -> None:
+def test_empty_or_foreign_runs_are_refused(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2)
     other = tape_of(tmp_path / "o.tape", 3)
     run = make_run(tmp_path / "a.run", tape, [{}, {}])

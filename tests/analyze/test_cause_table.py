@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of causes: it is whole, and ranks variables and counters by what they tell about what changed."""
+"""The table of causes: it is complete, and it ranks variables and counters by their relevance to the changes."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -48,8 +48,10 @@ def names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [row["name"] for row in rows]
 
 
-def test_each_line_is_whole() -> None:
-    """No error number twice; each says who is named, and short sentences; what is looked for is known or compiles."""
+def test_each_line_of_the_cause_table_is_complete() -> None:
+    """Each error number occurs once in the table. Each line has short texts, and its conditions are known words or
+    valid patterns.
+    """
     numbers = [errno for line in lines() for errno in sorted(line.errnos)]
     assert len(numbers) == len(set(numbers)) > 120
     for line in lines():
@@ -68,8 +70,10 @@ def test_each_line_is_whole() -> None:
         assert not line.remedy.endswith("."), line
 
 
-def test_settings_and_counters() -> None:
-    """Each has a topic that is known; none is behind a pattern that takes it first; old lists are in it."""
+def test_settings_and_counters_have_known_topics() -> None:
+    """No earlier pattern of the cause table hides a setting or counter. The table also contains the settings of the
+    earlier lists.
+    """
     assert {line.topic for line in lines()} == {"", *TOPICS}
     plain = {by.partition(":")[0]: None for line in lines() if line.topic for by in line.by if "*" not in by}
     settings = [name for name in plain if name == name.lower()]
@@ -95,13 +99,17 @@ def test_settings_and_counters() -> None:
         ("time_zone_tables", "loaded", "empty", "load the time zone tables on B: mysql_tzinfo_to_sql"),
     ],
 )
-def test_remedies_of_settings(name: str, a: str, b: str, remedy: str) -> None:
-    """A statement with A's value, without what B cannot have; a start where it is read then; else what the table has."""
+def test_setting_has_a_remedy(name: str, a: str, b: str, remedy: str) -> None:
+    """The remedy sets A's value without parts that B does not support. Startup settings need a restart of B. Settings
+    with a special remedy use the text of the cause table.
+    """
     assert remedy_of(ServerDifference("setting", name, "", a, b)).startswith(remedy)
 
 
-def test_remedies_of_facts() -> None:
-    """Table and name are in them; a fact without a line of its own has its object's."""
+def test_remedies_of_schema_differences() -> None:
+    """The remedy of a schema difference contains the table and object names. A property without its own line uses the
+    remedy of its object.
+    """
     lacks = ServerDifference("index", "orders.k", "", table="orders")
     assert "SHOW CREATE TABLE orders on A" in remedy_of(lacks)
     assert remedy_of(ServerDifference("index", "orders.k visible", "", table="orders", fact="visible")) == remedy_of(
@@ -114,8 +122,8 @@ def test_remedies_of_facts() -> None:
     assert "ALTER EVENT shop.sweep" in remedy_of(ServerDifference("event", "shop.sweep", ""))
 
 
-def test_an_error_is_of_the_modes_that_decide_about_it() -> None:
-    """Another mode that differs is no cause; without values it may be."""
+def test_error_depends_on_its_own_sql_modes() -> None:
+    """A difference in an unrelated mode is no cause. If the values are unknown, the mode may be the cause."""
     line = of_error(1055)
     assert line is not None
     for a, b, named in (("", "ONLY_FULL_GROUP_BY", True), ("ANSI", "", False), (None, None, True)):
@@ -125,8 +133,8 @@ def test_an_error_is_of_the_modes_that_decide_about_it() -> None:
     )
 
 
-def test_by_what_changed() -> None:
-    """Errors ask for modes and character sets, slower writes for what flushes, slower reads for plans and caches."""
+def test_topics_depend_on_the_changes() -> None:
+    """Errors lead to modes and character sets, slower writes to flush settings, and slower reads to plans and caches."""
     assert ordered_topics([entry_of({"verdict": "errors changed", "class": "read"})], False)[0] == "answers"
     assert ordered_topics([entry_of({"verdict": "slower", "class": "write"})], False)[0] == "durability"
     assert ordered_topics([entry_of({"verdict": "slower", "class": "read"})], False)[:2] == ["optimizer", "memory"]
@@ -134,7 +142,7 @@ def test_by_what_changed() -> None:
     assert ordered_topics([entry_of({"verdict": "same", "class": "read"})], False) == list(TOPICS)
 
 
-def test_listed_variables_come_first_by_topic_and_place() -> None:
+def test_listed_variables_come_first_by_topic_and_position() -> None:
     given = ("back_log", "innodb_buffer_pool_size", "sync_binlog", "sql_mode", "collation_server", "zzz")
     rows: list[Variable] = [{"name": name, "a": "1", "b": None} for name in given]
     wanted = ["sql_mode", "collation_server", "sync_binlog", "innodb_buffer_pool_size", "back_log", "zzz"]
@@ -146,7 +154,7 @@ def test_listed_variables_come_first_by_topic_and_place() -> None:
     assert [row["topic"] for row in rank_variables(rows, list(TOPICS))][-2:] == [None, None]
 
 
-def test_counters_that_hardly_differ_come_last_in_any_topic() -> None:
+def test_counters_with_small_differences_come_last_in_any_topic() -> None:
     rows: list[dict[str, Any]] = [
         {"name": "Sort_scan", "weight": 0.1},
         {"name": "Innodb_os_log_fsyncs", "weight": 3.0},
@@ -169,7 +177,9 @@ def test_counters_that_hardly_differ_come_last_in_any_topic() -> None:
         ("innodb_lock_wait_timeout", "0", "50", set()),
     ],
 )
-def test_a_limit_explains_errors_where_it_is_lower(name: str, a: str, b: str, errnos: set[int]) -> None:
-    """A higher limit of B makes no error. Of the longest time 0 is no limit; of waits for locks it is the lowest."""
+def test_lower_limit_explains_errors(name: str, a: str, b: str, errnos: set[int]) -> None:
+    """A higher limit in B causes no error. A maximum execution time of 0 means no limit, but a lock wait timeout of 0
+    is the lowest limit.
+    """
     difference = ServerDifference("setting", name, f"{name}: {a} in A, {b} in B", a, b)
     assert {errno for line in lines() if line.names(difference) for errno in line.errnos} == errnos

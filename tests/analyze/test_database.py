@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry and the database of analyses: every file is registered, variables have types, what the heads say runs."""
+"""The registry and the database of analyses: each file is registered, variables have types, and the commands in the
+file headers work.
+"""
 
 import re
 from pathlib import Path
@@ -34,7 +36,7 @@ def head(text: str) -> str:
 
 
 def test_every_file_is_registered() -> None:
-    """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
+    """Each SQL file is registered once. Files that other analyses or a single caller use are in no list."""
     registered = [f"report/{name}" for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)] + [
         f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
@@ -57,8 +59,10 @@ def test_every_file_is_registered() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_head_says_what_it_is(name: str) -> None:
-    """A question, the inputs (but for the first of all), and how to run it by hand."""
+def test_every_header_has_question_inputs_and_commands(name: str) -> None:
+    """The header of an SQL file contains a question, the inputs, and commands to run the file manually. The first file
+    has no inputs.
+    """
     text = head((SQL / f"{name}.sql").read_text())
     assert "?" in text
     assert "by hand" in text.lower()
@@ -67,7 +71,7 @@ def test_every_head_says_what_it_is(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tapes and runs that the heads name."""
+    """Create a folder with the tapes and runs that the headers mention."""
     folder = tmp_path_factory.mktemp("by-hand")
     events = [{"statement": "SELECT 1 FROM t", "duration_ns": MS, "user": "app", "db": "shop"}] * 320
     for name in ("shop.tape", "later.tape"):
@@ -90,7 +94,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shell(lines: list[str], workplace: Path) -> int:
-    """Do what the duckdb shell does with these lines, paths taken from the folder; return the last statement's rows."""
+    """Run the lines as the DuckDB shell would, with paths relative to the folder. Return the row count of the last
+    statement.
+    """
     rows = 0
     with duckdb.connect() as con:
         for line in lines:
@@ -105,15 +111,15 @@ def shell(lines: list[str], workplace: Path) -> int:
 
 
 def commands(name: str) -> list[str]:
-    """Return the lines that a head tells to type, those that go on in the next line joined."""
+    """Return the commands of a file header. Continuation lines are joined."""
     joined = "\n".join(TYPED.findall(head((SQL / f"{name}.sql").read_text())))
     return joined.replace("\n    ", " ").splitlines()
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
-def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
-    """The paths in a head are there, and its lines run in this order, after the views and variables of prelude.sql."""
+def test_commands_of_every_header_run(name: str, workplace: Path) -> None:
+    """The paths in the header of an SQL file exist. Its commands run in their order, after those of prelude.sql."""
     lines = commands(name)
     assert name == "prelude" or lines[-1] == f".read analyze/sql/{name}.sql"
     variables = [line for line in commands("prelude") if not line.startswith(".read analyze")]
@@ -136,8 +142,10 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
     assert rows > 0 or name in may_be_empty
 
 
-def test_variables_have_their_type() -> None:
-    """A variable that is NULL has a type, so that analyses can ask for it; rows come as dicts and as columns."""
+def test_variables_have_types() -> None:
+    """A variable that is NULL still has a type, so that analyses can test it. Rows are available as dicts and as
+    columns.
+    """
     database = open_analysis()
     try:
         database.set_variable("names", None, "VARCHAR[]")
@@ -156,8 +164,8 @@ def test_variables_have_their_type() -> None:
     assert not folder.exists()
 
 
-def test_few_rows_are_kept_in_memory() -> None:
-    """Tables of few rows are in memory, those of many in the file, and those of a caller who says nothing, too."""
+def test_tables_with_few_rows_are_kept_in_memory() -> None:
+    """Tables with few rows are in memory. Tables with many rows, or with an unknown number of rows, are in a file."""
     database = open_analysis("64MB")
     try:
         for name, rows in (("unknown", None), ("few", 1000), ("many", 1_000_000)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What excuses a difference: every property of a statement, with every kind of difference."""
+"""Excuses for changed results: each property of a statement combined with each kind of difference."""
 
 import struct
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ TIES, UNSORTED = "ties", "unsorted"
 TIME, CHANCE = "perhaps_time_in_condition", "perhaps_chance_in_condition"
 OF_SESSION = "perhaps_session_in_condition"
 SUBQUERY = "perhaps_limit_inside"
-# By statement, for rows, affected, data, order and warnings: an excuse, "?" and what is unproven, "!" and what counts.
-# Five rows come back.
+# The expected states of each statement for the kinds rows, affected, data, order and warnings. An excuse has no prefix.
+# "?" marks an unproven excuse, and "!" a reason that still counts. Each statement returns five rows.
 CELLS: dict[str, Sequence[str]] = {
     "select a from t": ["-", "-", "-", f"!{UNSORTED}", "-"],
     "select a from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
@@ -67,13 +67,13 @@ CELLS: dict[str, Sequence[str]] = {
     "select a from t order by b limit 6": ["-", "-", "-", f"!{TIES}", "-"],
     "select group_concat(a) from t": ["-", "-", "!concat_unsorted", f"!{UNSORTED}", "-"],
 }  # fmt: skip
-# The same where B's GROUP BY no longer sorts.
+# Expected states of statements whose GROUP BY no longer sorts in B.
 UNSORTED_GROUPS: dict[str, Sequence[str]] = {
     "select a from t group by a": ["-", "-", "-", "!group_by_unsorted", "-"],
     "select a from t group by a limit 5": ["-", "-", "!group_by_unsorted", "!group_by_unsorted", "-"],
     "select a from t group by a limit 6": ["-", "-", "-", "!group_by_unsorted", "-"],
 }
-# Every run has the tape's time: it explains nothing, but for SYSDATE(), which keeps its own.
+# Expected states when each run uses the tape's time, which removes time as a reason. SYSDATE() ignores the tape's time.
 TIME_KEPT: dict[str, Sequence[str]] = {
     "select a, now() from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
     "select a from t where b < now() order by a": ["-", "-", "-", f"!{TIES}", "-"],
@@ -92,7 +92,9 @@ OTHER: dict[str, dict[str, Any]] = {
 def cells(
     folder: Path, table: dict[str, Sequence[str]], now: str = "wall", partitions: int = 1
 ) -> dict[str, list[str]]:
-    """Return the same table as a report has it: one digest for each cell, equal on both sides but for its kind."""
+    """Return the states that a report computes for a table such as CELLS. Each cell is a digest whose sides differ in
+    one kind.
+    """
     events = [
         {"statement": text, "digest": f"{number:014x}{place:02x}", "errno": 0, "start_ns": T0}
         for number, text in enumerate(table)
@@ -127,8 +129,10 @@ def cells(
     ("table", "now", "partitions"),
     [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],
 )
-def test_every_cell(table: dict[str, Sequence[str]], now: str, partitions: int, tmp_path: Path) -> None:
-    """Each property of a statement with each kind of difference; in partitions the same."""
+def test_each_statement_and_kind_has_the_expected_state(
+    table: dict[str, Sequence[str]], now: str, partitions: int, tmp_path: Path
+) -> None:
+    """Partitions do not change whether a difference is excused, unproven or counts."""
     assert cells(tmp_path, table, now, partitions) == {text: list(row) for text, row in table.items()}
 
 
@@ -141,11 +145,13 @@ def test_each_row_of_results_excuses_is_in_a_tested_cell(checkout: Path) -> None
     assert named <= said
 
 
-Statement = tuple[str, bytes | None, tuple[int, int]]  # its text and bound values, and the rows it has on each side
+Statement = tuple[str, bytes | None, tuple[int, int]]  # text, bound values, and row counts of A and B
 
 
 def differing(folder: Path, statements: Sequence[Statement], times: int, rounds: int) -> Report:
-    """Return a report of statements, a digest each, whose rows differ, sent so many times."""
+    """Return a report in which each statement is a digest with different rows. Each statement is sent `times` times per
+    round.
+    """
     events: list[dict[str, Any]] = []
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for number, (text, params, sent) in enumerate(statements):
@@ -165,7 +171,7 @@ def differing(folder: Path, statements: Sequence[Statement], times: int, rounds:
 
 
 def states(report: Report) -> list[tuple[str, str | None]]:
-    """Return (state, reason) of each statement: excused, unproven, or that it counts."""
+    """Return (state, reason) of each statement. The state is excused, unproven or counting."""
     found: dict[int, tuple[str, str | None]] = {}
     for row in report.answers["results"]:
         state = "excused" if row["known"] else "unproven" if row["reason"] in PERHAPS else "counts"
@@ -189,17 +195,19 @@ EXCUSES: dict[tuple[str, tuple[int, int]], tuple[str, str | None]] = {
 
 @pytest.fixture(scope="module")
 def excused(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The report of all EXCUSES."""
+    """Build the report of all EXCUSES."""
     return differing(tmp_path_factory.mktemp("excuses"), [(text, None, sent) for text, sent in EXCUSES], 3, 1)
 
 
 @pytest.mark.parametrize("number", range(len(EXCUSES)), ids=map(str, EXCUSES))
-def test_what_is_proven(number: int, excused: Report) -> None:
-    """LIMIT decides which rows come where both sides reach it, never how many; NOW() in a condition is unproven."""
+def test_excuse_is_proven_or_unproven(number: int, excused: Report) -> None:
+    """LIMIT explains which rows are returned if both sides reach it, but never their number. NOW() in a condition is
+    unproven.
+    """
     assert states(excused)[number] == list(EXCUSES.values())[number]
 
 
-def test_the_gate_counts_everything_that_is_not_excused(excused: Report) -> None:
+def test_gate_counts_all_results_that_are_not_excused(excused: Report) -> None:
     counted = 3 * sum(state != "excused" for state, _ in EXCUSES.values())
     assert gate_values(excused)["different_results"] == counted
 
@@ -213,10 +221,10 @@ def test_the_gate_counts_everything_that_is_not_excused(excused: Report) -> None
         ("SELECT id FROM account WHERE at < NOW()", (10, 0), "inconclusive", 600),
     ],
 )
-def test_an_excuse_that_is_not_proven_passes_no_gate(
+def test_unproven_excuse_fails_the_gate(
     text: str, sent: tuple[int, int], answer: str, counted: int, tmp_path: Path
 ) -> None:
-    """What counts is a no, what is unproven no yes; both are in the gate."""
+    """A result that counts leads to a no, and an unproven excuse prevents a yes. The gate includes both."""
     report = differing(tmp_path, [(text, None, sent)], 200, 3)
     found = headline(report)
     assert found is not None
@@ -224,7 +232,7 @@ def test_an_excuse_that_is_not_proven_passes_no_gate(
 
 
 def bound(types: Sequence[int], values: Sequence[bytes]) -> bytes:
-    """Return the params of an execution (schemas/params.md)."""
+    """Return the parameters of an execution in the format of schemas/params.md."""
     head = b"E" + bytes([len(types)]) + bytes(5) + bytes((len(types) + 7) // 8) + b"\x01"
     return head + b"".join(struct.pack("<H", kind) for kind in types) + b"".join(values)
 
@@ -248,12 +256,12 @@ BOUND = [
 
 @pytest.fixture(scope="module")
 def bound_limits(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str | None]]:
-    """The state of each of BOUND."""
+    """Return the state of each case in BOUND."""
     statements = [(text, params, (sent, sent)) for text, params, sent, _ in BOUND]
     return states(differing(tmp_path_factory.mktemp("bound"), statements, 3, 1))
 
 
 @pytest.mark.parametrize("number", range(len(BOUND)), ids=[f"{text}-{sent}" for text, _, sent, _ in BOUND])
-def test_a_bound_limit(number: int, bound_limits: list[tuple[str, str | None]]) -> None:
-    """The LIMIT of a prepared statement is among its values; where it cannot be read nothing is proven."""
+def test_limit_is_read_from_bound_values(number: int, bound_limits: list[tuple[str, str | None]]) -> None:
+    """The LIMIT of a prepared statement is one of its bound values. An unreadable value leaves the excuse unproven."""
     assert bound_limits[number][0] == BOUND[number][3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gates of pipelines: what an expression may say, and its help."""
+"""Gates for pipelines: the allowed expressions and the help text."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from querytape.schemas import Folder
 from tests.helpers.shapes import answers_of, entry_of
 
 
-def test_the_values_of_a_report(small_report: Report) -> None:
-    """Each name, on the small runs: one new error, one other number of rows, ratios of B over A."""
+def test_gate_values_of_a_report(small_report: Report) -> None:
+    """The small runs have one new error and one changed number of rows. Ratios are B divided by A."""
     values = gate_values(small_report)
     totals: dict[str, Any] = {row["run"]: row for row in small_report.answers["totals"]}
     assert (values["new_errors"], values["gone_errors"], values["different_results"]) == (1, 0, 1)
@@ -29,7 +29,7 @@ def test_the_values_of_a_report(small_report: Report) -> None:
 
 
 def plain_report(compares: bool = True) -> Report:
-    """Return a report whose rows are made by hand: every name has another value."""
+    """Return a report with constructed rows in which each gate name has a different value."""
     folders = [Folder("run", Path(name), {}) for name in ("a.run", "b.run")]
     counts = {SLOWER: 1, FASTER: 2, UNSTABLE: 3, INCONCLUSIVE: 4, SAME: 7, ERRORS: 8}
     ratios = {"service_p50_ns": (100, 200), "service_p95_ns": (100, 300), "service_p99_ns": (100, 450)}
@@ -56,7 +56,6 @@ def plain_report(compares: bool = True) -> Report:
 
 
 def test_each_name_has_its_own_value() -> None:
-    """The values of all names, of a report in which no two are equal."""
     assert gate_values(plain_report()) == {
         "slower": 1, "faster": 2, "unstable": 3, "inconclusive": 4, "new_errors": 66, "failed_on_both": 40,
         "gone_errors": 9, "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
@@ -68,8 +67,8 @@ def test_each_name_has_its_own_value() -> None:
 
 @pytest.mark.parametrize("missing", [None, 0, "row", "column"])
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_side_without_times_has_no_ratio(missing: object, side: int) -> None:
-    """Nothing to divide by, or nothing to divide, is 1: a gate on it does not hold."""
+def test_ratio_without_times_is_one(missing: object, side: int) -> None:
+    """A ratio without a numerator or denominator is 1, so a gate on the ratio does not trigger."""
     report = plain_report()
     totals: list[Any] = report.answers["totals"]
     if missing == "row":
@@ -94,8 +93,8 @@ HOLDS = {
 
 
 @pytest.mark.parametrize(("gate", "holds"), HOLDS.items())
-def test_what_an_expression_means(gate: str, holds: bool | None) -> None:
-    """Every comparison on both sides of where it turns; what is no comparison is refused."""
+def test_gate_expression_holds_or_is_refused(gate: str, holds: bool | None) -> None:
+    """Each comparison of a gate is tested on both sides of its limit. Other expressions are refused."""
     values = gate_values(plain_report())
     if holds is None:
         with pytest.raises(InputError, match="is not allowed in"):
@@ -105,7 +104,7 @@ def test_what_an_expression_means(gate: str, holds: bool | None) -> None:
     check_gate(gate)
 
 
-def test_each_part_of_an_or_that_holds_is_named_in_its_order() -> None:
+def test_true_parts_of_an_or_are_named_in_order() -> None:
     gate = "slower > 0 or faster > 5 or (new_errors > 1 or stalls > 9) or stalls == 2 and faster == 2"
     assert failed(gate, gate_values(plain_report())) == [
         "slower > 0",
@@ -128,13 +127,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("gate", "sentence"), REFUSED.items(), ids=REFUSED)
-def test_anything_but_numbers_names_and_comparisons_is_refused_before_it_runs(gate: str, sentence: str) -> None:
+def test_other_expressions_are_refused_before_they_run(gate: str, sentence: str) -> None:
     with pytest.raises(InputError, match="--fail-on") as caught:
         check_gate(gate)
     assert sentence in str(caught.value)
 
 
-def test_the_help_names_every_gate_once_in_columns_of_78() -> None:
+def test_help_names_every_gate_once_in_columns_of_78() -> None:
     lines = gate_help().splitlines()
     assert [line.split()[0] for line in lines if line[2] != " "] == list(GATES)
     assert max(map(len, lines)) <= 78

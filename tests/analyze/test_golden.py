@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every analysis on one small tape, against answers that were looked at; quantiles and intervals against stupid references.
+"""Each analysis of one small tape against reviewed results. Quantiles and intervals are also compared with simple
+references.
 
-QT_GOLDEN=write writes the answers again: look at what changed before it is committed.
+QT_GOLDEN=write rewrites the results. Review the changes before you commit them.
 """
 
 import json
@@ -25,7 +26,7 @@ GOLDEN = Path(__file__).parent / "golden.json"
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it, floats to six digits."""
+    """Return a value in JSON form, with floats rounded to six digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
@@ -33,8 +34,7 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def test_golden(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
-    """Each `.sql` gives what it gave."""
+def test_each_analysis_returns_its_golden_rows(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
     database = open_analysis()
     prepare(database, small_report)
     found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
@@ -48,7 +48,7 @@ def test_golden(small_paths: tuple[Path, Path, Path], small_report: Report) -> N
 
 
 def test_every_analysis_is_golden(checkout: Path) -> None:
-    """Every `.sql` file is golden, but for those that only make tables and those with tests of their own."""
+    """Exceptions are `.sql` files that only create tables, and files with their own tests."""
     folder = checkout / "analyze" / "sql"
     names = {str(path.relative_to(folder).with_suffix("")).removeprefix("report/") for path in folder.rglob("*.sql")}
     assert names - set(json.loads(GOLDEN.read_text())) == {
@@ -66,10 +66,10 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
     }
 
 
-def test_pairs_against_a_stupid_reference(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
-    """Median ratio and its interval by order statistics, from sorted Python lists."""
+def test_pairs_equal_a_simple_reference(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
+    """The reference computes the median ratio and its interval from sorted Python lists by order statistics."""
     row = next(row for row in small_report.answers["pairs"] if row["digest"] == f"{1:016x}")
-    ratios = sorted([2.0] * 19 + [900 / 1])[:20]  # event 40 waited 900 ms instead of 1
+    ratios = sorted([2.0] * 19 + [900 / 1])[:20]  # event 40 waited 900 ms instead of 1 ms
     n = len(ratios)
     low = max(1, math.floor(n / 2 - 0.98 * math.sqrt(n)))
     high = min(n, 1 + math.ceil(n / 2 + 0.98 * math.sqrt(n)))
@@ -78,7 +78,7 @@ def test_pairs_against_a_stupid_reference(small_paths: tuple[Path, Path, Path], 
     assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((ratios[low - 1], ratios[high - 1]))
 
 
-def test_quantiles_of_lateness_equal_those_of_the_sorted_list_to_four_digits(tmp_path: Path) -> None:
+def test_quantiles_of_lateness_equal_those_of_a_sorted_list(tmp_path: Path) -> None:
     chance = random.Random(5)
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"} for _ in range(500)])
     late = [int(chance.lognormvariate(12, 2)) for _ in range(500)]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every analysis of two rounds a side of a run in which much differs, against answers that were looked at.
+"""Each analysis of a varied comparison with two rounds per side against reviewed results.
 
-What test_golden.py's small tape has not: many ratios a digest, ties, each side's errors, rows, warnings and checksums,
-events that were not sent on one side, each cause of lateness, stalls of several sessions, waits for other commits, counters of servers and machines.
-QT_GOLDEN=write writes golden_varied.json again: look at what changed before it is committed.
+These runs contain cases that the small tape of test_golden.py lacks: many ratios per digest, ties, and errors of each
+side. Row counts, warnings and checksums differ, and some events are sent on one side only. There are all causes of
+lateness, stalls of several sessions, and waits for other commits. The runs also contain counters of servers and
+machines. QT_GOLDEN=write rewrites golden_varied.json. Review the changes before you commit them.
 """
 
 import json
@@ -35,7 +36,7 @@ ERRORS = {1205: "Lock wait timeout", 1213: "Deadlock found", 1062: "Duplicate en
 
 
 def tape_events() -> list[dict[str, Any]]:
-    """Return events of sessions in an odd order, with what the original server said of them."""
+    """Return events of sessions in an unusual order, with the outcomes on the original server."""
     chance = random.Random(11)
     found: list[dict[str, Any]] = []
     for number in range(EVENTS):
@@ -61,7 +62,7 @@ def tape_events() -> list[dict[str, Any]]:
 
 
 def outcome(event: dict[str, Any], side: int, number: int, chance: random.Random) -> dict[str, Any]:
-    """Return what became of an event on a side, 0 or 1."""
+    """Return the outcome of an event on side 0 or 1."""
     kind, due = int(event["digest"], 16), event["start_ns"] - T0
     row: dict[str, Any] = {"session": event["session"]}
     if chance.random() < 0.01 * (1 + side):
@@ -101,7 +102,7 @@ def outcome(event: dict[str, Any], side: int, number: int, chance: random.Random
     return row
 
 
-RATES: dict[str, dict[str, float]] = {  # a second; "own cpu_ns" in nanoseconds, processors in hundredths of a second
+RATES: dict[str, dict[str, float]] = {  # per second; "own cpu_ns" in nanoseconds, processors in hundredths of a second
     "status": {
         "Innodb_buffer_pool_reads": 40, "Innodb_row_lock_waits": 3, "Innodb_buffer_pool_pages_flushed": 9,
         "Created_tmp_disk_tables": 2, "Handler_read_next": 5000, "Innodb_rows_read": 7000, "Sort_rows": 20,
@@ -122,7 +123,9 @@ LEVELS: dict[str, dict[str, int]] = {
 
 
 def write_samples(run: Path, side: int, seed: int) -> None:
-    """Keep counters of each second, less of them where nothing changed; on B more is done, beside other programs."""
+    """Write one sample of the counters per second, and fewer samples while nothing changes. B does more work and shares
+    its machine.
+    """
     chance = random.Random(seed)
     rows: list[tuple[int, str, str, float]] = []
     for second in range(-2, 13):
@@ -146,7 +149,7 @@ def write_samples(run: Path, side: int, seed: int) -> None:
 
 
 def shortened(rows: Any) -> Any:
-    """Return a long table as the number of its rows and every 25th."""
+    """Return a long table as its row count and every 25th row."""
     if len(rows) <= 80:
         return rows
     return {"rows": len(rows), "every_25th": rows[::25]}
@@ -171,7 +174,7 @@ def varied_runs(folder: Path) -> tuple[Path, list[list[Path]]]:
 
 @pytest.fixture(scope="module")
 def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The runs compared; read it, change nothing."""
+    """Build the comparison of the runs. Tests must not change it."""
     tape, runs = varied_runs(tmp_path_factory.mktemp("varied"))
     return build(tape, runs[0], runs[1])
 
@@ -187,8 +190,10 @@ def test_each_analysis_of_the_varied_runs_gives_its_golden_rows(varied: Report) 
     check_all(GOLDEN, got)
 
 
-def test_a_target_that_is_not_seen(tmp_path: Path) -> None:
-    """What other programs took is not known then: neither nothing, nor all that the machine did."""
+def test_cpu_of_other_programs_is_unknown_without_target_process(tmp_path: Path) -> None:
+    """Without the target's process, the CPU use of other programs is unknown. It is neither zero nor the total of the
+    machine.
+    """
     tape, runs = varied_runs(tmp_path)
     for file in tmp_path.glob("*.run/samples/part-00000.parquet"):
         with duckdb.connect() as con:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as a library: relations and texts."""
+"""Reports through the Python library: relations and texts."""
 
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from tests.helpers.reports import small_runs
 pytestmark = pytest.mark.slow
 
 
-def test_two_runs(tmp_path: Path) -> None:
-    """A row a digest, the numbers of --fail-on, the texts of the command; rounds may be lists."""
+def test_report_of_two_runs(tmp_path: Path) -> None:
+    """The report of the library has a row per digest, the values of --fail-on and the texts of the command. Rounds may
+    be lists.
+    """
     tape, a, b = small_runs(tmp_path)
     result = report(str(tape), a, [b])
     assert {"digest", "verdict", "a_p95_ns", "b_p95_ns"} <= set(result.verdicts().columns)
@@ -25,7 +27,7 @@ def test_two_runs(tmp_path: Path) -> None:
     assert "|" in result.markdown()
 
 
-def test_one_run_is_compared_with_nothing_and_a_missing_run_is_an_error(tmp_path: Path) -> None:
+def test_single_run_has_no_comparison(tmp_path: Path) -> None:
     tape, a, _ = small_runs(tmp_path)
     assert not report(tape, a).content.compares
     with pytest.raises(FolderError, match="no such run"):

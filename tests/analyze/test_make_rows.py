@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rows.py and tape_rows.py are what the SQL of the analyses says."""
+"""The generated files rows.py and tape_rows.py match the SQL of the analyses."""
 
 import sys
 
@@ -10,12 +10,14 @@ from querytape.analyze import make_rows
 from querytape.analyze.make_rows import Rows
 
 
-def test_the_files_of_row_types_are_up_to_date() -> None:
+def test_row_type_files_are_up_to_date() -> None:
     assert [path.name for path, text in make_rows.made().items() if path.read_text(encoding="utf-8") != text] == []
 
 
-def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A file that is old fails the check, and is written without it."""
+def test_check_names_the_command_for_an_outdated_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With `check`, an outdated file is an error and stays unchanged. Without `check`, the file is written."""
     file = tmp_path_factory.mktemp("rows") / "rows.py"
     file.write_text("")
     monkeypatch.setattr(make_rows, "made", lambda: {file: "X = 1\n"})
@@ -28,8 +30,10 @@ def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path_factory
     assert file.read_text() == "X = 1\n"
 
 
-def test_a_row_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A column that may be NULL says so; where a column has the name of a word of Python's, the type is a call."""
+def test_text_of_a_row_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The type of a nullable column contains None. If a column has the name of a Python keyword, the type uses the call
+    syntax.
+    """
     monkeypatch.setattr(make_rows, "NULLABLE", {"report/compared": ("error",)})
     (text,) = Rows("report/compared", {"n": BIGINT, "error": VARCHAR}).texts()
     assert text.endswith("    n: int\n    error: str | None\n")
@@ -37,15 +41,15 @@ def test_a_row_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.endswith('    {\n        "class": str,\n        "error": str | None,\n    },\n)\n')
 
 
-def test_a_row_that_may_lack_columns_is_not_total() -> None:
+def test_row_that_may_lack_columns_is_not_total() -> None:
     row, part = Rows("report/pairs", {"n": BIGINT, "tail_share": DOUBLE}).texts()
     assert row.startswith("class PairsRow(TypedDict):\n")
     assert part.startswith("class PairsPart(TypedDict, total=False):\n")
     assert make_rows.dict_text("X", "It.", {"class": "str"}, False).endswith("    },\n    total=False,\n)\n")
 
 
-def test_what_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A type that no analysis may give, and a column of NULLABLE that is no more."""
+def test_invalid_row_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that no analysis may return is refused. NULLABLE must not name a column that no longer exists."""
     with pytest.raises(ValueError, match=r"report/compared\.day: expected a type of .*, found DATE"):
         Rows("report/compared", {"day": DATE}).texts()
     monkeypatch.setattr(make_rows, "NULLABLE", {"report/compared": ("error",)})
@@ -53,8 +57,8 @@ def test_what_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
         Rows("report/compared", {"n": BIGINT}).texts()
 
 
-def test_what_is_in_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists have the type of their parts, structs a type of their own; NULL inside of them is named by its place."""
+def test_types_of_lists_and_structs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list has the type of its elements, and a struct has its own type. NULLABLE names nested columns by their path."""
     monkeypatch.setattr(make_rows, "NULLABLE", {"inspect/sizes": ("bytes", "parts[].n")})
     with duckdb.connect() as con:
         rows = con.sql("SELECT [1] AS bytes, [{'n': 1, 'name': ''}] AS parts")

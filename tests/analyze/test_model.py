@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data of a report: sides, rounds, counts."""
+"""The data model of a report: sides, rounds and counts."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def folder(name: str) -> Folder:
     return Folder("run", Path(name), {})
 
 
-def test_a_report_has_one_or_two_sides_and_the_rounds_that_both_have() -> None:
+def test_report_has_one_or_two_sides_and_their_common_rounds() -> None:
     one = Report(folder("t"), [folder("a1"), folder("a2")], [])
     assert (one.compares, list(one.sides), one.rounds) == (False, ["a"], 2)
     two = Report(folder("t"), [folder("a1"), folder("a2")], [folder("b1")])
@@ -28,5 +28,5 @@ def test_verdicts_are_counted_by_their_word() -> None:
     assert (report.count("slower"), report.count("faster")) == (2, 0)
 
 
-def test_severities_are_words_in_text_and_json_with_the_worst_first() -> None:
+def test_severities_are_words_with_the_worst_first() -> None:
     assert [f"{severity}" for severity in Severity] == ["problem", "warning", "information"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a plans folder: what can't be opened. What it says is tested with servers in tests/experiments/test_plans.py."""
+"""The report of a plans folder: invalid folders. Its contents are tested with servers in
+tests/experiments/test_plans.py.
+"""
 
 import json
 from pathlib import Path
@@ -33,8 +35,8 @@ def make_folder(path: Path, tape: Path, rows: list[tuple[object, ...]], **more: 
     return path
 
 
-def test_hostile_folders(tmp_path: Path) -> None:
-    """Sides, kinds and texts that make no sense are no plans; another tape's is refused."""
+def test_invalid_plans_are_ignored_and_foreign_folder_is_refused(tmp_path: Path) -> None:
+    """Invalid sides, kinds and texts count as no plan. A folder of another tape is refused."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
     rows = [
         ("c", DIGEST, 1, "json", "{}", None),
@@ -51,7 +53,7 @@ def test_hostile_folders(tmp_path: Path) -> None:
         build_plans(tape)
 
 
-def test_an_error_of_the_server_is_shown_by_its_number(tmp_path: Path) -> None:
+def test_server_error_is_shown_by_its_number(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
     rows: list[tuple[object, ...]] = [
         ("a", DIGEST, 1, "json", "{}", None),
@@ -61,8 +63,8 @@ def test_an_error_of_the_server_is_shown_by_its_number(tmp_path: Path) -> None:
     assert report.digests[0]["changes"] == ["EXPLAIN fails in B: error 1292"]
 
 
-def test_plans_of_a_folder_are_no_longer_unknown(tmp_path: Path) -> None:
-    """The command that asks for them stands in a report without them, and not in one with the folder."""
+def test_plans_folder_removes_the_request_for_plans(tmp_path: Path) -> None:
+    """A report without a plans folder shows the command that collects the plans."""
     report = planted(tmp_path)
     slower = [DIGESTS["slow"], DIGESTS["slower"]]
     report.written |= dict.fromkeys(slower, PROPERTIES["explainable"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When other results may be a race with writes of other sessions: only with evidence for each of them."""
+"""Changed results that may be a race with writes of other sessions. Each changed result needs evidence of its own."""
 
 import random
 import re
@@ -20,23 +20,23 @@ from tests.helpers.tapes import MS, T0, make_tape
 pytestmark = pytest.mark.slow
 
 READ, WRITE, COMMIT = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = a + 1", "COMMIT"
-Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, its times in A and in B, in ms
-Case = tuple[list[Event], set[int]]  # beside the reads; which of the reads differ
+Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, (sent, done) in A and in B, in ms
+Case = tuple[list[Event], set[int]]  # events besides the reads; numbers of the reads that differ
 RACE = "perhaps_race"
 NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 
 
 def every(case: Case) -> list[Event]:
-    """Return ten reads of session 1, one each 10 ms, and the case's events, as A sent them."""
+    """Return ten reads of session 1, one every 10 ms, and the events of the case. The list is sorted by A's times."""
     reads: list[Event] = [(1, READ, (10 * n, 10 * n + 1), (10 * n, 10 * n + 1)) for n in range(10)]
     return sorted(reads + case[0], key=lambda event: event[2])
 
 
 def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alone: bool, cut: int) -> list[str]:
-    """Return each case's reason for reads that differ. The cases share two runs; each has tables and sessions of its own.
+    """Return the reason that the report gives for the changed reads of each case.
 
-    `alone`: of one run.
+    The cases share two runs, but each case has its own tables and sessions. `alone`: the report is of a single run.
     """
     kinds = {READ: "read", COMMIT: "transaction"}
     rows: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ ALWAYS: list[Event] = [(2, WRITE, (10 * n, 10 * n + 2), (10 * n, 10 * n + 2)) fo
 
 
 def row(text: str) -> Event:
-    """Return a write that overlaps with the fourth read on one side."""
+    """Return a write that overlaps the fourth read on one side."""
     return (2, text, *OVERLAPS[2:])
 
 
@@ -131,7 +131,7 @@ CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # whether it may be a 
 
 @pytest.fixture(scope="module", params=[1, 3])
 def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The reason for each of CASES, without partitions and with three."""
+    """Return the reason for each of CASES, without partitions and with three partitions."""
     cases = [(events, differing) for events, differing, _ in CASES.values()]
     found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
     return dict(zip(CASES, found, strict=True))
@@ -139,8 +139,8 @@ def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
-def test_a_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
-    """A write of another session to its table, beside each of those that differ, and not all differ."""
+def test_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
+    """Another session must write to the table near each read that differs. At least one read must not differ."""
     assert of_cases[case] == (RACE if CASES[case][2] else NOTHING)
 
 
@@ -149,19 +149,21 @@ def test_a_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
     ("parameters", "cut", "wanted"),
     [(REPLAY, 3, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, 1, [NOTHING, NOTHING])],
 )
-def test_one_run_and_its_tape(parameters: dict[str, Any], cut: int, wanted: list[str], tmp_path: Path) -> None:
-    """The tape's own order is a side. Digests so large are in several partitions."""
+def test_race_between_single_run_and_tape(
+    parameters: dict[str, Any], cut: int, wanted: list[str], tmp_path: Path
+) -> None:
+    """For a single run, the order on the tape replaces the other side. Large digests are split over several partitions."""
     assert reasons(tmp_path, [([MOVED], {3}), ([BEFORE], {3})], parameters, True, cut) == wanted
 
 
 @pytest.mark.parametrize(
     "parameters", [{"allow_writes": True, "order": "commit"}, {"allow_writes": False, "order": "time"}]
 )
-def test_no_race_under_order_commit_or_without_sent_writes(parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_no_race_with_order_commit_or_without_writes(parameters: dict[str, Any], tmp_path: Path) -> None:
     assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False, 1) == [NOTHING]
 
 
-# A write: its text, and what it makes of rows (id, a).
+# A write: its text and its effect on rows (id, a).
 Rows = list[tuple[int, int]]
 Change = Callable[[Rows, int, int], Rows]
 WRITES: list[tuple[str, Change]] = [
@@ -177,7 +179,7 @@ WRITES: list[tuple[str, Change]] = [
 
 
 def rows_at(moment: float, effects: Sequence[tuple[float, Change, int, int]]) -> list[int]:
-    """Return what the read of row 1 returns at a moment."""
+    """Return the result of a read of row 1 at a given moment."""
     rows = [(1, 1), (2, 2)]
     for _, change, n, k in sorted(effect for effect in effects if effect[0] < moment):
         rows = change(rows, n, k)
@@ -185,12 +187,13 @@ def rows_at(moment: float, effects: Sequence[tuple[float, Change, int, int]]) ->
 
 
 def history(chance: random.Random) -> Case:
-    """Return random writes of three sessions, each in its order, and which reads of row 1 differ for their sake.
+    """Return random writes of three sessions and the numbers of the reads of row 1 that the writes change.
 
-    A statement takes effect at once, somewhere between its start and its end on each side.
+    Each session sends its writes in order. A write takes effect at one moment between its start and its end on each
+    side.
     """
     events: list[Event] = []
-    effects: tuple[list[tuple[float, Change, int, int]], ...] = ([], [])  # when on each side, and what
+    effects: tuple[list[tuple[float, Change, int, int]], ...] = ([], [])  # for each side: moment and effect
     for session in (2, 3, 4):
         free = [0, 0]
         for _ in range(chance.randint(0, 5)):
@@ -210,8 +213,10 @@ def history(chance: random.Random) -> Case:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_raced_is_never_against_b(seed: int, tmp_path: Path) -> None:
-    """Two servers with the same data and the same statements, whose moments differ: a race is all that there is."""
+def test_races_never_count_against_b(seed: int, tmp_path: Path) -> None:
+    """Both servers have the same data and statements. Only the moments of execution differ, so a race is the only
+    explanation.
+    """
     chance = random.Random(seed)
     cases = [case for case in (history(chance) for _ in range(400)) if 0 < len(case[1]) < 10]
     assert len(cases) > 100

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other results that follow from a failed SET or write, a lost session or a refused connection stand under that root."""
+"""Changed results that follow from another failure are listed under that failure. The root is a failed SET or write, a
+lost session or a refused connection.
+"""
 
 from itertools import product
 from pathlib import Path
@@ -35,7 +37,9 @@ REFUSED: dict[str, Any] = {"status": "not_sent", "reason": "connect_failed"}
 
 
 class Case(NamedTuple):
-    """Events of sessions in turn: session, text, what became of it in A and in B. `lost`: sessions' errors in A and B."""
+    """Events of several sessions as tuples: session, text, outcome in A, outcome in B. `lost`: the errors of sessions
+    in A and B.
+    """
 
     events: list[tuple[int, str, dict[str, Any], dict[str, Any]]]
     lost: tuple[dict[int, int], dict[int, int]] = ({}, {})
@@ -47,11 +51,11 @@ def other(session: int, text: str = READ) -> tuple[int, str, dict[str, Any], dic
 
 
 def fails(errno: int) -> dict[str, Any]:
-    """Return the outcome of an event that fails."""
+    """Return the outcome of a failed event."""
     return {"errno": errno, "error": f"message {errno}"}
 
 
-# With what stands under "breaks" and under "returns something else": beginnings of sentences.
+# Each case has the expected beginnings of the texts under "breaks" and under "returns something else".
 CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "SET fails in B": (
         Case([(1, SET, OK, fails(1146)), other(1, OTHER), other(1, OTHER)]),
@@ -121,8 +125,8 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     ("name", "cut"),
     mostly_long(product(CASES, (None, 3)), *product(CASES, (None,)), ("a session is opened again", 3)),
 )
-def test_what_follows_is_counted_under_its_root(name: str, cut: int | None, tmp_path: Path) -> None:
-    """Where B has the error; the same however the work is cut."""
+def test_dependent_results_are_counted_under_their_root(name: str, cut: int | None, tmp_path: Path) -> None:
+    """B has the root error. The number of partitions does not change the counts."""
     (events, lost), breaks, elsewhere = CASES[name]
     rows = [
         {"session": session, "statement": text, "digest": DIGESTS[text], "class": CLASSES.get(text, "read"), "errno": 0,
@@ -145,8 +149,10 @@ def test_what_follows_is_counted_under_its_root(name: str, cut: int | None, tmp_
 
 @pytest.mark.long
 @pytest.mark.server
-def test_on_a_server(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """A session that is idle for too long, a SET that fails: each is one task, with what follows from it."""
+def test_dependent_results_on_a_server(server_factory: ServerFactory, tmp_path: Path) -> None:
+    """The server disconnects an idle session, and a SET fails. Each failure is one task that includes its dependent
+    results.
+    """
     server = server_factory("mysql80")
     tape = make_tape(tmp_path / "t.tape", [
         event(1, 0.0, "SELECT 1"),
@@ -180,7 +186,7 @@ def event(session: int, at_s: float, statement: str, class_: str = "read") -> di
 
 
 def prepared(server: Server, zones: str, wait_timeout: int) -> None:
-    """Make the data; `zones`: what the table of that name is called."""
+    """Create the data. `zones` is the name of the table of zones."""
     for statement in (
         "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", f"CREATE TABLE shop.{zones} (id INT)",
         f"INSERT INTO shop.{zones} VALUES (1)", "CREATE TABLE shop.t (id INT)", "INSERT INTO shop.t VALUES (1)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of a tape's statements as a table: which events are read, with which text and which bound values."""
+"""The values of a tape's statements as a table: the selected events, their texts and their bound values."""
 
 import struct
 from pathlib import Path
@@ -34,10 +34,12 @@ EVENTS: list[dict[str, Any]] = [
         ([], "rows", []),
     ],
 )
-def test_events_with_their_values(
+def test_selected_events_have_text_and_bound_values(
     digests: list[str], wanted: Wanted, found: list[tuple[int, int, str]], tmp_path: Path
 ) -> None:
-    """Of some digests; an EXECUTE has the text of its PREPARE where it has none; what failed wrote no rows of keys."""
+    """Only the requested digests are read. An EXECUTE without text gets the text of its PREPARE. Failed writes give no
+    key rows.
+    """
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS, known_columns=["errno"]))
     database = open_analysis()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of analyses are what their types say. conftest.py looks at the rows of all other tests here."""
+"""The rows of analyses match their types. conftest.py checks the rows of all other tests in this folder."""
 
 from pathlib import Path
 
@@ -14,34 +14,34 @@ from tests.helpers.shapes import misfits
 pytestmark = pytest.mark.slow
 
 
-ADDED = {"counters": ("topic",)}  # by cause_table.rank_counters
+ADDED = {"counters": ("topic",)}  # added by cause_table.rank_counters
 
 
 def wrong(report: Report) -> list[str]:
-    """Return what does not fit in a report's rows."""
+    """Return the mismatches between a report's rows and their types."""
     found = [*report.answers.items(), *report.details.items()]
     return [text for name, rows in found for text in misfits(f"report/{name}", rows, ADDED.get(name, ()))]
 
 
-def test_every_analysis_of_a_report_has_a_type_and_no_type_lacks_one() -> None:
+def test_analyses_of_reports_and_row_types_match() -> None:
     assert tuple(Answers.__annotations__) == REPORT
     assert tuple(Details.__annotations__) == DETAILS
 
 
-def test_rows_of_two_runs_fit_their_types(small_report: Report, report: Report) -> None:
+def test_rows_of_two_runs_match_their_types(small_report: Report, report: Report) -> None:
     assert wrong(small_report) + wrong(report) == []
 
 
-def test_rows_of_one_run_fit_their_types(small_paths: tuple[Path, Path, Path]) -> None:
+def test_rows_of_one_run_match_their_types(small_paths: tuple[Path, Path, Path]) -> None:
     assert wrong(build(small_paths[0], [small_paths[1]])) == []
 
 
-def test_rows_of_two_rounds_a_side_fit_their_types(tmp_path: Path) -> None:
+def test_rows_of_two_rounds_per_side_match_their_types(tmp_path: Path) -> None:
     tape, runs = varied_runs(tmp_path)
     assert wrong(build(tape, runs[0], runs[1])) == []
 
 
-def test_missing_and_added_columns_other_types_and_nulls_are_misfits() -> None:
+def test_wrong_columns_types_and_nulls_are_detected() -> None:
     assert misfits("report/compared", [{"rows": 1, "checksums": 2}]) == []
     assert misfits("report/compared", [{"rows": 1}]) == ["report/compared has the columns rows"]
     assert misfits("report/compared", [{"rows": True, "checksums": None}]) == [

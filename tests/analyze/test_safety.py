@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no output may show or do: values of the tape, texts from outside that do harm."""
+"""Safety of outputs: literal values from the tape stay hidden, and hostile texts do no harm."""
 
 import json
 from html.parser import HTMLParser
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 class Loads(HTMLParser):
-    """Collects what a page would load or run."""
+    """Collects the scripts and resources that a page would load or run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Loads(HTMLParser):
         self.loads: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note scripts, and attributes that fetch something or run code."""
+        """Record scripts and attributes that load a resource or run code."""
         self.scripts += tag == "script"
         for name, value in attrs:
             if name in ("src", "href", "action", "data") and not (value or "").startswith("#"):
@@ -44,8 +44,8 @@ class Loads(HTMLParser):
                 self.loads.append(f"{tag} {name}")
 
 
-def test_hostile_text_is_only_text(tmp_path: Path) -> None:
-    """Script tags, terminal escapes, markup and a megabyte of statement do no harm in any output."""
+def test_hostile_text_does_no_harm(tmp_path: Path) -> None:
+    """No output is affected by script tags, terminal escapes, markup or a megabyte of statement text."""
     events = [
         {"statement": b"x", "digest": d, "class": "read", "flags": 0, "user": HOSTILE, "db": HOSTILE}
         for d in (D1, D2) * 3
@@ -61,7 +61,7 @@ def test_hostile_text_is_only_text(tmp_path: Path) -> None:
     page = as_html(report)
     parser = Loads()
     parser.feed(page)
-    assert parser.scripts == 3  # data, the chart library, ours
+    assert parser.scripts == 3  # data, chart library, own script
     assert parser.loads == []
     ours = page.replace(chart_library(), "")
     assert len(ours) < len(page)
@@ -71,8 +71,7 @@ def test_hostile_text_is_only_text(tmp_path: Path) -> None:
     json.loads(as_json(report))
 
 
-def test_literals_only_with_samples(tmp_path: Path) -> None:
-    """Without --samples no sample is in any output."""
+def test_sample_literals_appear_only_with_samples(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"x", "digest": D1, "class": "read", "flags": 0}])
     write_digests(tape, {D1: "select ?"}, {D1: b"SELECT 'hunter2'"})
     run = make_run(tmp_path / "a.run", tape, [{}])
@@ -82,8 +81,8 @@ def test_literals_only_with_samples(tmp_path: Path) -> None:
     assert "hunter2" in as_json(full)
 
 
-def test_no_value_is_in_any_output(tmp_path: Path) -> None:
-    """Messages' values, samples and plans' conditions are in no report without --samples."""
+def test_literal_values_are_hidden_without_samples(tmp_path: Path) -> None:
+    """Without --samples, no report contains values from error messages, sample statements or plan conditions."""
     paths = small_runs(tmp_path)
     plan = {
         "query_block": {"table": {"table_name": "t", "access_type": "ALL", "attached_condition": "t.a = 'hunter2'"}}

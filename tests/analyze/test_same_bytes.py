@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same report twice is the same bytes, however many threads sum it up."""
+"""Two reports of the same runs are byte-identical for any number of threads."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """As it is made by default, and with so many threads."""
-
+def test_report_is_byte_identical_with_any_number_of_threads(
+    runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
     def opened(memory: str) -> AnalysisDatabase:
         database = open_analysis(memory)
         database.con.execute(f"SET threads = {threads}")
@@ -28,8 +28,8 @@ def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytes
 
 
 @pytest.mark.long
-def test_the_same_report_on_disk(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables that are kept in memory, as those of few events are, give the bytes of tables in a file."""
+def test_tables_on_disk_give_the_same_report(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables are kept in memory by default."""
     places = []
     place = AnalysisDatabase.place
 

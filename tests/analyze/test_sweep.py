@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One level of a sweep, measured."""
+"""Measurement of one level of a sweep."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from tests.helpers.reports import tape_of
 from tests.helpers.runs import MS, make_run
 
 
-def test_a_level(tmp_path: Path) -> None:
-    """Statements, errors, the time until the last answer, quantiles of what was answered without an error."""
+def test_level_is_measured(tmp_path: Path) -> None:
+    """A level has its statements, errors, time until the last answer, and quantiles of the successful statements."""
     tape = tape_of(tmp_path / "t.tape", 4)
     outcomes = [{"due_ns": n * MS, "done_ns": (n + 2) * MS, "errno": 1205 if n == 3 else 0} for n in range(4)]
     level = measure_level(make_run(tmp_path / "8.run", tape, outcomes), 8)
@@ -21,7 +21,7 @@ def test_a_level(tmp_path: Path) -> None:
     assert level.per_second == pytest.approx(800)
 
 
-def test_a_level_without_an_answer_has_no_quantiles_and_a_tape_is_no_level(tmp_path: Path) -> None:
+def test_level_without_answers_has_no_quantiles_and_tape_is_refused(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 1)
     level = measure_level(make_run(tmp_path / "1.run", tape, [{"status": "skipped", "reason": "redacted"}]), 1)
     assert (level.statements, level.elapsed_ns, level.p50_ns, level.per_second) == (0, 0, None, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a tape for a report of a fault: enough numbers, and no word that came from outside."""
+"""Anonymous properties of a tape for bug reports: numbers only, without any text from outside."""
 
 import json
 import re
@@ -15,11 +15,11 @@ from querytape.common.errors import OptionError
 
 from tests.helpers.tapes import MS, make_tape
 
-STRANGE = "zqkvbnmw"  # a word that querytape has nowhere
+STRANGE = "zqkvbnmw"  # a word that querytape never uses
 
 
 def tape_of_strange_words(path: Path) -> Path:
-    """Return a tape that has the word wherever a tape can have a text."""
+    """Write a tape that contains the word in each text that a tape can have."""
     event = {
         "user": STRANGE,
         "host": STRANGE,
@@ -53,8 +53,8 @@ def strings(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def test_no_word_from_outside(tmp_path: Path) -> None:
-    """What an application, a file's name or a server said is in none of the texts; the numbers are there."""
+def test_facts_contain_no_text_from_outside(tmp_path: Path) -> None:
+    """The properties contain no words of an application, file name or server, but they contain the numbers."""
     facts = tape_facts(tape_of_strange_words(tmp_path / "s.tape"))
     assert not [text for text in strings(facts) if STRANGE in text.lower()]
     assert all(re.fullmatch(r"[a-zA-Z0-9_. ]{1,40}", text) for text in strings(facts))
@@ -70,20 +70,20 @@ def test_no_word_from_outside(tmp_path: Path) -> None:
     assert facts["totals"]["p99_ns"] is not None
 
 
-def test_the_numbers_of_a_set_are_those_of_its_tape(tmp_path: Path) -> None:
+def test_numbers_of_a_set_equal_those_of_its_tape(tmp_path: Path) -> None:
     tape = tape_of_strange_words(tmp_path / "s.tape")
     deal(tape, 3, tmp_path / "s.set")
     mine, dealt = tape_facts(tape), tape_facts(tmp_path / "s.set")
     assert dealt.pop("tapes_of_a_set") == 3
-    mine["counts"]["digests"] = mine["totals"]["digests"] = 1  # a made tape says 0
+    mine["counts"]["digests"] = mine["totals"]["digests"] = 1  # a constructed tape contains 0
     for facts in (mine, dealt):
         for of_files in ("parts", "part_bytes", "tapes_of_a_set", "written_by"):
             facts.pop(of_files, None)
     assert dealt == mine
 
 
-def test_the_command(tmp_path: Path) -> None:
-    """`inspect --facts` prints them with the libraries, and goes with no option that shows more."""
+def test_inspect_facts_command(tmp_path: Path) -> None:
+    """`inspect --facts` prints the numbers and the library versions. Options that show more are refused."""
     tape = str(tape_of_strange_words(tmp_path / "s.tape"))
     done = CliRunner().invoke(inspect_command, [tape, "--facts"])
     assert done.exit_code == 0, done.output
@@ -94,6 +94,6 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", ["0.1.0", "8.0.31", "5.7", "10.4.28.1"])
-def test_only_the_numbers_of_a_version_stay(kept: str, tmp_path: Path) -> None:
+def test_only_numbers_of_a_version_are_kept(kept: str, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}], server_version=f"{kept}-{STRANGE}")
     assert tape_facts(tape)["server"] == kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a tape's analyses are what their types say. conftest.py looks at the rows of all other tests here."""
+"""The rows of a tape's analyses match their types. conftest.py checks the rows of all other tests in this folder."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def wrong_of_tape(path: Path) -> list[str]:
-    """Return what does not fit in the rows of a tape."""
+    """Return the mismatches between a tape's rows and their types."""
     summary = summarise_tape(path, pictures=True)
     found = [(f"inspect/{name}", rows) for name, rows in (*summary.answers.items(), *summary.pictures.items())]
     found += [(f"workload/{name}", rows) for name, rows in summary.workload.items()]
@@ -23,12 +23,12 @@ def wrong_of_tape(path: Path) -> list[str]:
     return [text for name, rows in found for text in misfits(name, rows)]
 
 
-def test_every_analysis_of_a_tape_has_a_type_and_no_type_lacks_one() -> None:
+def test_analyses_of_tapes_and_row_types_match() -> None:
     assert tuple(TapeAnswers.__annotations__) == INSPECT
     assert tuple(TapePictures.__annotations__) == PICTURES
     assert tuple(Workload.__annotations__) == WORKLOAD
 
 
-def test_rows_of_a_tape_fit_their_types(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_rows_of_a_tape_match_their_types(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert wrong_of_tape(small_paths[0]) == []
     assert wrong_of_tape(varied_runs(tmp_path)[0]) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape's summary, and what differs between two tapes."""
+"""The summary of a tape, and the differences between two tapes."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ from tests.helpers.tapes import MS, make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """What is new on the second and what is gone, by statements an hour."""
+def test_new_and_gone_statements_of_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """The comparison of two tapes lists new and gone statements by statements per hour."""
     other = simulate_tape(tmp_path / "o.tape", Workload(digests=4, repeats=200))
     found = CliRunner().invoke(inspect_command, [str(other), "--against", str(runs[0]), "--json"])
     changed = json.loads(found.output)
@@ -30,7 +30,7 @@ def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert "Only on B: 0 digests. Only on A: 4 digests." in shown.output
 
 
-def test_every_analysis_of_a_tape_has_a_row_and_a_run_is_no_tape(small_paths: tuple[Path, Path, Path]) -> None:
+def test_every_tape_analysis_has_a_row(small_paths: tuple[Path, Path, Path]) -> None:
     answers = summarise_tape(small_paths[0]).answers
     assert list(answers) == list(INSPECT)
     assert all(answers.values())
@@ -38,14 +38,14 @@ def test_every_analysis_of_a_tape_has_a_row_and_a_run_is_no_tape(small_paths: tu
         summarise_tape(small_paths[1])
 
 
-def test_a_tape_against_itself_has_equal_totals_and_nothing_new_or_gone(small_paths: tuple[Path, Path, Path]) -> None:
+def test_tape_compared_with_itself_has_no_differences(small_paths: tuple[Path, Path, Path]) -> None:
     changed = compare_tapes(small_paths[0], small_paths[0])
     assert changed.totals[0] == changed.totals[1]
     assert all(row["per_hour_a"] == row["per_hour_b"] for row in changed.digests)
 
 
 def transactions(path: Path, *texts: str | dict[str, Any]) -> TapeTransactionsRow:
-    """Return the answer for a session's statements, a millisecond each and one apart."""
+    """Return the transaction statistics of one session. Each statement takes 1 ms, with a pause of 1 ms after it."""
     words = {"SET": "session", "INSERT": "write", "UPDATE": "write", "SELECT": "read", "CREATE": "ddl"}
     events = [
         text
@@ -78,15 +78,15 @@ OFF, WRITE, READ = "SET autocommit = 0", "INSERT INTO t VALUES (1)", "SELECT a F
          1, 0, 1, 1),
     ],
 )  # fmt: skip
-def test_transactions(
+def test_completed_transactions_are_counted(
     texts: tuple[Any, ...], found: int, undone: int, reading: int, most: int | None, tmp_path: Path
 ) -> None:
-    """Those that BEGIN begins, and those of clients that have autocommit off; what does not end is not counted."""
+    """A transaction starts with BEGIN, or with a statement while autocommit is off. Open transactions are not counted."""
     row = transactions(tmp_path / "t.tape", *texts)
     assert (row["transactions"], row["rolled_back"], row["only_reading"]) == (found, undone, reading)
     assert row["most_statements"] == most
 
 
-def test_a_transaction_without_begin_lasts_from_its_first_read_or_write(tmp_path: Path) -> None:
+def test_transaction_without_begin_lasts_from_its_first_read_or_write(tmp_path: Path) -> None:
     row = transactions(tmp_path / "t.tape", OFF, "SET NAMES utf8mb4", READ, WRITE, "COMMIT")
     assert row["longest_ns"] == 3 * MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report shows is decided once: the same sentences and tones on a terminal, in Markdown and on the page."""
+"""The view decides the contents of a report once. The terminal, Markdown and the page show the same texts and tones."""
 
 import html
 import re
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """One thing of each kind."""
+    """Build a comparison with one planted difference of each kind."""
     return planted(tmp_path_factory.mktemp("planted"))
 
 
 def plain(text: str) -> str:
-    """Return the words of an output, without marks of its language and ends of lines."""
+    """Return the words of an output without markup and line ends."""
     unmarked = html.unescape(re.sub(r"<[^>]+>", " ", text).replace("\\", "").replace("**", ""))
     return " ".join(unmarked.split())
 
 
 def sentences(view: View) -> Iterator[str]:
-    """Yield what each output shows."""
+    """Yield the texts that each output shows."""
     yield view.question
     assert view.answer is not None
     yield view.answer.text
@@ -40,7 +40,7 @@ def sentences(view: View) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("output", [terminal_text, as_markdown, as_html])
-def test_each_output_has_each_sentence_word_for_word(output: object, comparison: Report) -> None:
+def test_each_output_contains_each_text_literally(output: object, comparison: Report) -> None:
     assert callable(output)
     shown = plain(output(comparison))
     missing = [text for text in sentences(view_of(comparison)) if " ".join(text.split()) not in shown]
@@ -48,7 +48,7 @@ def test_each_output_has_each_sentence_word_for_word(output: object, comparison:
 
 
 def test_parts_are_in_each_output(comparison: Report) -> None:
-    """As cells on a terminal, as a sentence in Markdown, as two lines on the page."""
+    """Parts of the answer are cells on a terminal, a sentence in Markdown, and two lines on the page."""
     view = view_of(comparison)
     terminal, lines, page = (plain(output(comparison)) for output in (terminal_text, as_markdown, as_html))
     for part in view.parts:
@@ -57,8 +57,8 @@ def test_parts_are_in_each_output(comparison: Report) -> None:
         assert f"{part.counts} {part.shares}" in page
 
 
-def test_tones(comparison: Report) -> None:
-    """What breaks or differs is bad, what only takes longer a warning, what is to be expected neither."""
+def test_tones_match_severity(comparison: Report) -> None:
+    """Errors and changed results are bad, slower statements are a warning, and expected changes are neutral."""
     view = view_of(comparison)
     assert view.answer is not None
     assert view.answer.tone is Tone.BAD
@@ -72,8 +72,8 @@ def test_tones(comparison: Report) -> None:
     assert all(task.asks == (task.tone is not Tone.SOFT) for task in view.tasks if task.tag == task.part)
 
 
-def test_results_events_and_lateness(small_report: Report) -> None:
-    """In words: how and why results differ, what became of the events, what they waited for."""
+def test_results_events_and_lateness_have_texts(small_report: Report) -> None:
+    """The texts are for the kinds and reasons of changed results, the outcomes of events, and the causes of lateness."""
     view = view_of(small_report)
     (row,) = [row for row in view.results if row.what == "different number of rows"]
     assert (row.events, row.more_rows, row.reason) == (1, "3", "")
@@ -85,7 +85,7 @@ def test_results_events_and_lateness(small_report: Report) -> None:
     assert not view.results_same
 
 
-def test_one_run_is_compared_with_the_tape_and_has_no_answer(small_paths: tuple[Path, Path, Path]) -> None:
+def test_single_run_is_compared_with_the_tape(small_paths: tuple[Path, Path, Path]) -> None:
     view = view_of(build(small_paths[0], [small_paths[1]]))
     assert (view.reference, view.answer, view.question, view.parts, view.tasks, view.verdicts) == (
         *("the tape", None, ""),
@@ -95,8 +95,8 @@ def test_one_run_is_compared_with_the_tape_and_has_no_answer(small_paths: tuple[
     assert view.results_answer.startswith("all results match the tape (")
 
 
-def test_what_is_said_where_nothing_is_listed(comparison: Report) -> None:
-    """Errors, plans and variables each have a sentence of their own for that."""
+def test_empty_lists_have_a_text(comparison: Report) -> None:
+    """Errors, plans and variables each have their own text for an empty list."""
     view = view_of(replace(comparison, query_plans={}, variables=[{"name": "x", "a": "1", "b": "2"}]))
     assert view.plans_answer == "No query plans were recorded (--query-plans)."
     assert (view.plans, view.works, view.write_work) == ((), (), "")
@@ -105,8 +105,8 @@ def test_what_is_said_where_nothing_is_listed(comparison: Report) -> None:
     assert view_of(planned).plans_answer == "The most expensive statements have the same query plans."
 
 
-def test_the_first_difference_stands_for_all() -> None:
-    """The most important one and how many more; those of the version alone only where there is no other."""
+def test_most_important_difference_is_shown_with_a_count() -> None:
+    """Differences caused only by the version are shown only if there are no others."""
     one, more = Said(Tone.BAD, "B lacks k"), Said(Tone.WARN, "x")
     shown = Differences((one, more), 3, ("y",), None)
     assert (shown.title, shown.first, shown.others) == ("The servers differ:", "B lacks k", "and 4 more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of numbers: what the benches kept, with commands and intervals, between its marks."""
+"""The page of benchmark numbers: stored results with commands and intervals, inserted between the page's marks."""
 
 import pytest
 from querytape.bench.numbers import (
@@ -36,8 +36,10 @@ BENCH = {
 }
 
 
-def test_a_bench_is_shown_with_commands_and_intervals() -> None:
-    """Machine and version, both commands, the median with the lowest and highest round, the ratio round by round."""
+def test_benchmark_is_shown_with_commands_and_intervals() -> None:
+    """The text shows the machine, the version and both commands. It shows the median with the lowest and highest round,
+    and the ratio of each round.
+    """
     text = bench_text(BENCH)
     assert text.startswith("### `make bench only=capture-cost`\n")
     assert "2026-11-22; querytape 0.1.0 abc, a processor, 2 cores, Linux 6.1.0, load 0.2 before; 2 rounds." in text
@@ -48,8 +50,10 @@ def test_a_bench_is_shown_with_commands_and_intervals() -> None:
     assert text.rstrip().endswith("It is said.")
 
 
-def test_what_capturing_costs_is_one_table() -> None:
-    """A row for each way, load and server: ratios with their spread, p99 of both sides; another title is refused."""
+def test_capture_overhead_is_one_table() -> None:
+    """Each row is a capture method, a load and a server, with ratios, their spread, and p99 of both sides. An unknown
+    title is refused.
+    """
     ours = [
         {"queries/s": 90.0, "p99 ms": 3.0, "CPU us/query": 11.0},
         {"queries/s": 80.0, "p99 ms": 5.0, "CPU us/query": 11.0},
@@ -67,29 +71,28 @@ def test_what_capturing_costs_is_one_table() -> None:
         cost_table(BENCH)
 
 
-def test_the_text_goes_between_its_marks() -> None:
-    """What stands around it stays, what was there goes; a page without marks is refused."""
+def test_text_is_inserted_between_its_marks() -> None:
+    """The text around the marks stays, and the old text between them is replaced. A page without marks is refused."""
     assert between(f"a {BEGIN} old {END} b", "new") == f"a {BEGIN}\n\nnew\n{END} b"
     with pytest.raises(ValueError, match="lacks"):
         between("a page", "new")
     assert between("<a>x<b>", "new", "<a>", "<b>") == "<a>\n\nnew\n<b>"
 
 
-def test_a_command_names_no_folder_or_port_of_its_run() -> None:
-    """They differ from run to run."""
+def test_shown_command_omits_folder_and_port_of_its_run() -> None:
     assert plain("tcpdump -w /tmp/qt-bench-x1/live.pcap") == "tcpdump -w live.pcap"
     assert plain("--target mysql://null@127.0.0.1:4711 -o x.run") == "--target mysql://null@127.0.0.1:PORT -o x.run"
 
 
 def test_numbers_keep_three_digits() -> None:
-    """And an interval only where the rounds differ."""
+    """The interval of a number is shown only if the rounds differ."""
     assert spread([0.12345]) == "0.123"
     assert spread([1234.5, 1000.0]) == "1,117 (1,000 - 1,234)"
     assert spread([]) == ""
 
 
-def test_a_cost_that_grows_is_named() -> None:
-    """From the middle size to the largest, by over a tenth."""
+def test_growing_cost_is_named() -> None:
+    """A cost is named if it grows by more than 10 % from the middle size to the largest."""
     figures = {"us at 20,000": 20.0, "us at 200,000": 5.0, "us at 2,000,000": 6.0, "x100 over x10": 1.2}
     pair = {
         "title": "Cost of an event as the work grows: report",

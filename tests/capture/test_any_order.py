@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No tape depends on an order of rows that nobody promised, on the number of threads or on the optimizer."""
+"""Tapes do not depend on an unspecified row order, the number of threads or the query optimizer."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ INPUTS = sorted(
 
 
 def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of each Parquet file below a folder, in their order; of parts of events, sorted."""
+    """Return the rows of each Parquet file in a folder, in file order. Rows of event parts are sorted."""
     found = {
         str(file.relative_to(folder)): query(f"FROM read_parquet({sql_text(file)})")
         for file in sorted(folder.rglob("*.parquet"))
@@ -44,8 +44,8 @@ def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("log", INPUTS, ids=lambda path: path.name)
-def test_captures(log: Path, tmp_path: Path) -> None:
-    """Each log and each file of packets gives the same tape."""
+def test_repeated_captures_give_the_same_tape(log: Path, tmp_path: Path) -> None:
+    """Each kind of log, and each file of packets, is captured several times."""
     settings = Settings(extra={"port": PORTS} if log.suffix == ".pcap" else {})
     capture(log, tmp_path / "usual.tape", options=settings)
     for variant in VARIANTS:
@@ -55,7 +55,7 @@ def test_captures(log: Path, tmp_path: Path) -> None:
 
 
 def whole_seconds(path: Path, seed: int) -> Path:
-    """Write a tape of whole seconds: many events at one moment, several with one place in their file."""
+    """Write a tape with times in whole seconds. Many events have the same time, and several have the same file offset."""
     events = [
         {
             "session": 1 + (number * seed) % 7,
@@ -73,27 +73,27 @@ def whole_seconds(path: Path, seed: int) -> Path:
 
 
 def dealt(tapes: list[Path], out: Path) -> None:
-    """Deal one tape into three."""
+    """Deal a tape into three tapes."""
     deal(tapes[0], 3, out)
 
 
 def merged(tapes: list[Path], out: Path) -> None:
-    """Merge both tapes."""
+    """Merge the tapes."""
     derive(tapes, out, EventFilter())
 
 
 def filtered(tapes: list[Path], out: Path) -> None:
-    """Keep what one user sent."""
+    """Keep the events of one user."""
     derive(tapes[:1], out, EventFilter(users=("u1",)))
 
 
 def pseudonymized(tapes: list[Path], out: Path) -> None:
-    """Replace what may name somebody."""
+    """Replace values that may identify a person."""
     pseudonymize(tapes[0], out, b"k" * 16, accounts=True)
 
 
 def gathered(tapes: list[Path], out: Path) -> None:
-    """Make a set of merged tapes."""
+    """Create a set from merged tapes."""
     out.mkdir()
     for number, tape in enumerate(tapes):
         derive([tape], out / f"{number}.tape", EventFilter())
@@ -101,7 +101,7 @@ def gathered(tapes: list[Path], out: Path) -> None:
 
 
 def exported(tapes: list[Path], out: Path) -> None:
-    """Write the tape in each format, and read each file's lines as one row."""
+    """Export the tape in each format, and read each line of the files as one row."""
     out.mkdir()
     for name in FORMATS:
         if name != "parquet":
@@ -113,8 +113,8 @@ def exported(tapes: list[Path], out: Path) -> None:
 @pytest.mark.parametrize(
     "tool", [dealt, merged, filtered, pseudonymized, gathered, exported], ids=lambda tool: tool.__name__
 )
-def test_tools(tool: Callable[[list[Path], Path], None], tmp_path: Path) -> None:
-    """Each tool makes the same of a tape, in whatever order the rows of its files are."""
+def test_tools_do_not_depend_on_row_order(tool: Callable[[list[Path], Path], None], tmp_path: Path) -> None:
+    """Each tool gives the same result for any row order in the tape's files."""
     tapes = [whole_seconds(tmp_path / f"{seed}.tape", seed) for seed in (1, 3)]
     tool(tapes, tmp_path / "usual")
     texts = {file.name: file.read_bytes() for file in (tmp_path / "usual").glob("*.txt")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of any size, in any order, however the input comes: one and the same tape, and every statement whole."""
+"""Statements of any size and order, from any kind of input, give the same tape. Every statement is complete."""
 
 import gzip
 import lzma
@@ -23,29 +23,29 @@ from tests.helpers.tiers import mostly_long
 
 pytestmark = pytest.mark.slow
 
-# Around the first buffer of 512 KiB and its multiples, where a statement was lost, cut or changed once.
+# Sizes near the first buffer of 512 KiB and its multiples. Statements of these sizes were once lost, cut or changed.
 LARGE = [200, 440_000, 524_100, 300, 524_288, 1_048_500, 100, 1_600_000, 2_500_000, 150, 8_000_000, 400, 3_100_000]
 SMALL = [100, 700, 60, 9_000, 250, 3_000]
 
 
 def zstd(data: bytes) -> bytes:
-    """Return data as zstd packs them."""
+    """Return data compressed with zstd."""
     return subprocess.run(["zstd", "-q", "-1"], input=data, capture_output=True, check=True).stdout
 
 
 def in_members(pack: Callable[[bytes], bytes], data: bytes) -> bytes:
-    """Return data packed as four members one after the other."""
+    """Return data compressed as four consecutive members."""
     quarter = len(data) // 4
     return b"".join(pack(data[i * quarter : (i + 1) * quarter if i < 3 else len(data)]) for i in range(4))
 
 
 def quick_gzip(data: bytes) -> bytes:
-    """Return data as a gzip member."""
+    """Return data compressed as a gzip member."""
     return gzip.compress(data, 1)
 
 
 def quick_xz(data: bytes) -> bytes:
-    """Return data as an xz stream."""
+    """Return data compressed as an xz stream."""
     return lzma.compress(data, preset=0)
 
 
@@ -59,7 +59,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def tape_of(name: str, path: Path | str, out: Path) -> tuple[list[bytes], list[tuple[Any, ...]], dict[str, Any]]:
-    """Capture a file; return the statements in their order, all columns of all events, and the tape's JSON."""
+    """Capture a file. Return the statements in order, all columns of all events, and the tape's JSON."""
     kind, _, extra = KINDS[name]
     info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
     statements = [bytes(row[0]) for row in query(f"SELECT statement FROM {events_of(out)}")]
@@ -67,7 +67,7 @@ def tape_of(name: str, path: Path | str, out: Path) -> tuple[list[bytes], list[t
 
 
 def events_of(tape: Path) -> str:
-    """Return a table expression of a tape's events in the order of their times."""
+    """Return a table expression for a tape's events, sorted by time."""
     return f"(FROM read_parquet({sql_text(str(tape / 'events' / '*.parquet'))}) ORDER BY start_ns, session)"
 
 
@@ -78,8 +78,8 @@ def rows_of(tape: Path) -> list[tuple[Any, ...]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general"))
-def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path: Path) -> None:
-    """100 B to 8 MB in odd orders: no statement lost, cut or changed; packed ones give the same events."""
+def test_large_statements_are_complete_in_any_compression(name: str, tmp_path: Path) -> None:
+    """Statement sizes are 100 B to 8 MB in irregular orders. No statement is lost, cut or changed."""
     statements = make_statements(LARGE, 1)
     data = KINDS[name][1](statements)
     plain = tmp_path / "plain.log"
@@ -96,8 +96,8 @@ def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "audit-json"))
-def test_the_first_statement_is_large(name: str, tmp_path: Path) -> None:
-    """17 MB before anything else: the kind of the file is known by its first bytes, and nothing is lost."""
+def test_first_statement_may_be_large(name: str, tmp_path: Path) -> None:
+    """The first statement has 17 MB. The kind of the file is detected, and nothing is lost."""
     kind, write, extra = KINDS[name]
     statements = make_statements([17_000_000, 100], 2)
     path = tmp_path / "large.log"
@@ -110,8 +110,8 @@ def test_the_first_statement_is_large(name: str, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", KINDS)
-def test_sizes_in_odd_orders(name: str, seed: int, tmp_path: Path) -> None:
-    """Sizes that nobody chose: whatever is in front of a statement in the buffer does not matter."""
+def test_random_statement_sizes_give_complete_statements(name: str, seed: int, tmp_path: Path) -> None:
+    """A statement's position in the read buffer does not matter."""
     chance = random.Random(seed)
     sizes = [chance.randrange(60, 4000) if chance.random() < 0.7 else chance.randrange(10**5, 10**6) for _ in range(25)]
     statements = make_statements(sizes, seed)
@@ -124,8 +124,8 @@ def test_sizes_in_odd_orders(name: str, seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "csv"))
-def test_a_pipe_gives_the_same_tape(name: str, tmp_path: Path) -> None:
-    """From a FIFO that is opened once, in pieces of 1 byte to 1 MB, its kind detected: the events of the file."""
+def test_pipe_gives_the_same_tape_as_a_file(name: str, tmp_path: Path) -> None:
+    """A FIFO is opened once and delivers pieces of 1 byte to 1 MB. The kind of the log is detected."""
     kind, write, extra = KINDS[name]
     for sizes, pieces in ((SMALL, (1, 3, 1000)), (LARGE[:9], (4096, 65_536, 1 << 20))):
         data = write(make_statements(sizes, 5))
@@ -139,8 +139,8 @@ def test_a_pipe_gives_the_same_tape(name: str, tmp_path: Path) -> None:
             assert rows_of(out) == rows, piece
 
 
-def test_a_file_and_a_pipe(tmp_path: Path) -> None:
-    """`capture slowlog a.log <(cat b.log)` has the events of both."""
+def test_file_and_pipe_together(tmp_path: Path) -> None:
+    """`capture slowlog a.log <(cat b.log)` has the events of both inputs."""
     statements = make_statements(SMALL * 40, 3)
     (tmp_path / "a.log").write_bytes(slow_log(statements[:100]))
     with fifo_with(tmp_path / "b", slow_log(statements), 1000) as path:
@@ -148,8 +148,8 @@ def test_a_file_and_a_pipe(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "t.tape")) == 100 + len(statements)
 
 
-def test_standard_input_is_detected(tmp_path: Path) -> None:
-    """ProxySQL's binary log through `capture -`."""
+def test_kind_of_standard_input_is_detected(tmp_path: Path) -> None:
+    """`capture -` reads ProxySQL's binary log from standard input."""
     statements = make_statements(SMALL, 4)
     command = [sys.executable, "-m", "querytape", "capture", "-", "-o", str(tmp_path / "t.tape")]
     done = subprocess.run(command, input=proxysql_binary(statements), capture_output=True, check=False)
@@ -159,14 +159,16 @@ def test_standard_input_is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("piece", [0, 777])
 @pytest.mark.parametrize("name", NATIVE)
-def test_what_is_larger_than_the_bound_is_cut_and_said(name: str, piece: int, tmp_path: Path) -> None:
-    """It is kept as far as it goes, with its flag and a problem; what comes before and behind it is whole."""
+def test_statement_above_the_size_limit_is_cut_and_reported(name: str, piece: int, tmp_path: Path) -> None:
+    """The beginning of a large statement is kept, with a flag and a problem. The statements before and after it are
+    complete.
+    """
     for seed in range(20):
         is_cut_and_said(name, piece, seed, tmp_path)
 
 
 def is_cut_and_said(name: str, piece: int, seed: int, tmp_path: Path) -> None:
-    """Two statements are cut, each in a place of its own: in an escape, in a character, at a quote."""
+    """Check that two of five statements are cut, at random places: in an escape, in a character, at a quote."""
     large = random.Random(seed)
     statements = make_statements([200, large.randint(9_000, 30_000), 300, large.randint(9_000, 9_500), 250], seed)
     data = NATIVE[name][1](statements)
@@ -185,8 +187,8 @@ def is_cut_and_said(name: str, piece: int, seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["proxysql-json", "audit-json"])
-def test_several_rows_of_50_mb(name: str, tmp_path: Path) -> None:
-    """DuckDB has several such rows in hand at once: memory for copies of one is too little, and the tape is whole."""
+def test_several_rows_of_50_mb_are_read(name: str, tmp_path: Path) -> None:
+    """DuckDB holds several large rows at once, so memory for one row is not enough. The tape is still complete."""
     statements = make_statements([53_000_000] * 3, 3)
     path = tmp_path / "large.log"
     path.write_bytes(KINDS[name][1](statements))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs that a tape is not the whole workload."""
+"""Signs that a tape lacks a part of the workload."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from querytape.common.duck import open_database
 from tests.helpers.logs import write_mariadb
 
 
-def test_a_threshold_in_the_log_is_named(tmp_path: Path) -> None:
-    """A log without anything short looks like long_query_time, and says which."""
+def test_missing_short_statements_suggest_long_query_time(tmp_path: Path) -> None:
+    """The warning contains the likely value of long_query_time."""
     rows = [(1718000000 + i, 1, 0.1 + i / 100, "SELECT 1") for i in range(60)]
     info = capture_source(
         SOURCES["slowlog"], [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings()
@@ -20,8 +20,8 @@ def test_a_threshold_in_the_log_is_named(tmp_path: Path) -> None:
     assert "long_query_time=0.1" in info["warnings"][0]["text"]
 
 
-def test_a_hole_in_the_log_is_named(tmp_path: Path) -> None:
-    """A silence that the rest of the log makes unlikely is a hole."""
+def test_long_pause_in_the_log_is_reported(tmp_path: Path) -> None:
+    """A pause is reported if it is unlikely compared with the rest of the log."""
     rows = [(1718000000 + i // 20 + (600 if i > 1000 else 0), 1, 0.001, "SELECT 1") for i in range(2000)]
     info = capture_source(
         SOURCES["slowlog"], [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings()
@@ -33,13 +33,13 @@ def test_a_hole_in_the_log_is_named(tmp_path: Path) -> None:
     ("shortest_s", "text"),
     [(0.1, "0.1"), (0.1234, "0.1"), (0.0051, "0.005"), (2.5, "2"), (7, "5"), (12, "10"), (600, "50")],
 )
-def test_threshold(shortest_s: float, text: str) -> None:
-    """The threshold is the round number that somebody would have typed."""
+def test_threshold_is_a_round_number(shortest_s: float, text: str) -> None:
+    """The warning shows the round number that a user would set as long_query_time."""
     assert threshold(shortest_s) == text
 
 
-def test_rows_examined() -> None:
-    """A floor under the rows that statements examined looks like min_examined_row_limit."""
+def test_missing_small_statements_suggest_a_row_limit() -> None:
+    """If all statements examined many rows, min_examined_row_limit was probably set."""
     with open_database() as con:
         con.execute(
             "CREATE TABLE events AS SELECT i * 1000000 AS start_ns, 1000 AS duration_ns, 'query' AS command,"
@@ -53,8 +53,8 @@ def test_rows_examined() -> None:
 
 
 @pytest.mark.parametrize(("least", "warns"), [(9, False), (10, True), (11, True)])
-def test_the_smallest_limit_that_is_seen(least: int, warns: bool) -> None:
-    """Lookups by key examine a row or two in any log: a limit counts from ten rows on."""
+def test_row_limit_is_reported_from_ten_rows(least: int, warns: bool) -> None:
+    """In any log, lookups by key examine one or two rows."""
     with open_database() as con:
         con.execute(
             "CREATE TABLE events AS SELECT i * 1000000 AS start_ns, 1000 AS duration_ns, 'query' AS command,"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files are known by their first bytes."""
+"""Files are detected by their first bytes."""
 
 import gzip
 import lzma
@@ -12,8 +12,8 @@ from querytape.common.errors import InputError
 LOG = Path(__file__).parent / "sources" / "logs" / "mysql80_extra_admin_commands.log"
 
 
-def test_a_file_is_known_by_what_it_holds_not_by_its_name(tmp_path: Path) -> None:
-    """Packed or not, a slow log is one; a text that is nothing we know is refused with its first bytes."""
+def test_file_kind_depends_on_content_not_on_name(tmp_path: Path) -> None:
+    """A compressed slow log is detected as well. An unknown text is refused, and the message shows its first bytes."""
     text = LOG.read_bytes()
     for name, packed in (("a", text), ("b.txt", gzip.compress(text)), ("c", lzma.compress(text))):
         (tmp_path / name).write_bytes(packed)
@@ -26,14 +26,13 @@ def test_a_file_is_known_by_what_it_holds_not_by_its_name(tmp_path: Path) -> Non
         detect_source(str(tmp_path / "e"), SOURCES.values())
 
 
-def test_the_first_marks_decide(tmp_path: Path) -> None:
-    """A general log that quotes a slow log's header later is a general log."""
+def test_first_marks_decide_the_kind(tmp_path: Path) -> None:
+    """A general log may quote a slow log's header later."""
     path = tmp_path / "a.log"
     path.write_text("2026-11-20T15:21:05.000001Z\t    7 Query\tSELECT '\n# User@Host: a[a] @ b []'\n")
     assert detect_source(str(path), SOURCES.values()).name == "general"
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    """A file that cannot be read is a sentence."""
+def test_unreadable_file_gives_a_message(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none"):
         detect_source(str(tmp_path / "none"), SOURCES.values())

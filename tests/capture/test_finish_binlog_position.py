@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A binary log position counts only where it was taken at or before the tape's first event."""
+"""A binary log position is used only if it was taken at or before the tape's first event."""
 
 from typing import Any
 
 import pytest
 from querytape.capture.finish import position_sentence, without_late_position
 
-FIRST_NS = 1_795_331_908_872_836_000  # 2026-11-22 07:18:28.872836
+FIRST_NS = 1_795_331_908_872_836_000  # 2026-11-22 07:18:28.872836 UTC
 POSITION = {"binlog": {"file": "b.000002", "position": 157}, "gtid": "a:1-7"}
 
 
@@ -23,8 +23,8 @@ POSITION = {"binlog": {"file": "b.000002", "position": 157}, "gtid": "a:1-7"}
         (None, False),
     ],
 )
-def test_when_it_was_taken(at: str | None, usable: bool) -> None:
-    """To the microsecond; a time that is none, or without a zone, proves nothing."""
+def test_late_binlog_position_is_not_used(at: str | None, usable: bool) -> None:
+    """Times compare to the microsecond. An invalid time, or a time without a zone, makes the position unusable."""
     server = {"identity": "A", "at": at, **POSITION}
     kept = without_late_position(server, FIRST_NS)
     assert kept is not None
@@ -40,7 +40,6 @@ def test_when_it_was_taken(at: str | None, usable: bool) -> None:
 
 
 @pytest.mark.parametrize("server", [None, {}, {"identity": "A", "binlog": None, "gtid": None, "at": None}])
-def test_no_position_at_all(server: dict[str, Any] | None) -> None:
-    """Nothing is said where there is nothing to be used."""
+def test_missing_binlog_position_gives_no_message(server: dict[str, Any] | None) -> None:
     assert without_late_position(server, FIRST_NS) == server
     assert position_sentence(server, FIRST_NS) is None

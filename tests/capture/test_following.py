@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log that grows is followed: whatever is done to it, the events are those of the whole log read at once."""
+"""A growing log is followed. In every kind of rotation, the events equal those of the whole log."""
 
 import random
 import threading
@@ -17,12 +17,12 @@ from tests.helpers.reading import Read, read_all
 
 pytestmark = pytest.mark.slow
 
-PLACES = ("file", "offset")  # of a file that was turned over
+PLACES = ("file", "offset")  # columns that differ after a rotation
 TURNS = ("rename", "rename_and_pack", "remove", "copy_and_truncate", "pack_and_truncate")
 
 
 class Following:
-    """Reads what is followed in a thread of its own."""
+    """A reader of a growing log, in its own thread."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -31,18 +31,18 @@ class Following:
         self._thread.start()
 
     def count(self, *names: str) -> int:
-        """Return the sum of what the reader tells by these names."""
+        """Return the sum of the reader's counters with these names."""
         told = self.reader.describe()
         return sum(told[name] for name in names)
 
     def has_come_to(self, log: GrowingLog) -> None:
-        """Wait until it has read the file that has the name now: a few bytes may be those of the next file as well."""
+        """Wait until the reader has read the current file. A few bytes may be counted for the next file as well."""
         wait_until(lambda: self.count("rotations", "truncations") == log.turns, f"turn {log.turns} is seen")
         size = log.path.stat().st_size
         wait_until(lambda: self.count("followed_bytes") == size, "the new file is read")
 
     def end(self) -> Read:
-        """Stop it; what the file holds is read."""
+        """Stop the reader and return everything that it read."""
         self.reader.stop()
         self._thread.join()
         (read,) = self._read
@@ -50,7 +50,7 @@ class Following:
 
 
 def without_places(read: Read) -> list[dict[str, Any]]:
-    """Return the events without their places, in the order of sessions."""
+    """Return the events without file and offset, in the order of sessions."""
     kept = [{name: value for name, value in event.items() if name not in PLACES} for event in read.events]
     return sorted(kept, key=lambda event: (event["session"], event["seq"]))
 
@@ -58,8 +58,8 @@ def without_places(read: Read) -> list[dict[str, Any]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", NATIVE)
-def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None:
-    """Written in pieces and turned over in all ways, inside of events as well: the events of the whole log at once."""
+def test_rotated_log_gives_the_events_of_the_whole_log(kind: str, seed: int, tmp_path: Path) -> None:
+    """The log is written in pieces and rotated in every way, also inside an event."""
     open_log, make_log = NATIVE[kind]
     chance = random.Random(f"{kind} {seed}")
     statements = make_statements([chance.choice((40, 90, 700, 9000)) for _ in range(60)], seed)
@@ -69,12 +69,12 @@ def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None
     for turn in chance.sample(TURNS * 2, len(TURNS) * 2):
         number += chance.randrange(1, 6)
         end = len(make_log(statements[:number]))
-        # Who reopens a log writes its last event to the end; a copy may be made inside of one.
+        # A server that reopens its log completes the last event first. Copying may happen inside an event.
         inside = chance.randrange(len(make_log(statements[: number - 1])) + 1, end)
         seen = chance.randrange(at + 1, inside + 1)
         log.write(whole[at:seen])
         following.has_come_to(log)
-        log.write(whole[seen:inside])  # it may be turned over before this is read
+        log.write(whole[seen:inside])  # a rotation may follow before the reader sees this
         getattr(log, turn)(whole[inside:end])
         at = end
     log.write(whole[at:])
@@ -88,8 +88,8 @@ def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None
     log.close()
 
 
-def test_a_truncated_log_without_a_copy_is_told(tmp_path: Path) -> None:
-    """What had been written just before may be missing: a problem says so, and what follows is read."""
+def test_truncation_without_a_copy_is_reported(tmp_path: Path) -> None:
+    """The last bytes before a truncation may be missing. A problem reports this, and later statements are read."""
     statements = make_statements([50] * 20, 1)
     log = GrowingLog(tmp_path / "slow.log", random.Random(1))
     following = Following(open_slowlog([log.path], follow=Follow()))
@@ -102,15 +102,15 @@ def test_a_truncated_log_without_a_copy_is_told(tmp_path: Path) -> None:
     following.has_come_to(log)
     read = following.end()
     kinds = [problem["kind"] for problem in read.problems]
-    if following_lost := kinds.count("truncated_log"):  # else it was seen while the copy was whole
+    if following_lost := kinds.count("truncated_log"):  # otherwise, the copy was still complete
         assert following_lost == 1
         assert read.description["truncations_without_copy"] == 1
     assert [event["statement"] for event in read.events][-10:] == statements[10:]
     log.close()
 
 
-def test_a_half_written_statement_waits_for_its_rest(tmp_path: Path) -> None:
-    """A part is due and the log is silent: the half statement is in none until its end has come."""
+def test_half_written_statement_waits_for_its_end(tmp_path: Path) -> None:
+    """The log pauses inside a statement, and a part is due. No part contains half of the statement."""
     statements = make_statements([50, 60, 70], 1)
     whole, half = slow_log(statements), len(slow_log(statements[:2])) - 30
     log = GrowingLog(tmp_path / "slow.log", random.Random(2))
@@ -125,7 +125,9 @@ def test_a_half_written_statement_waits_for_its_rest(tmp_path: Path) -> None:
 
 
 def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
-    """What is there already and what comes later: each read goes behind what is unread, never past the buffer's end."""
+    """Large statements are in the old and the new content of the log. Each read appends to the unread bytes and stays
+    inside the buffer.
+    """
     statements = make_statements([300_000, 70_000, 400_000, 500_000, 40, 600_000, 1_500_000, 90, 700_000], 5)
     whole, before = slow_log(statements), len(slow_log(statements[:5])) + 100_000
     log = GrowingLog(tmp_path / "slow.log", random.Random(5))
@@ -140,8 +142,8 @@ def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", NATIVE)
-def test_a_part_that_is_due_has_its_times(kind: str, tmp_path: Path) -> None:
-    """The log is silent and what was read is handed over: the events have the times that those of the whole log have."""
+def test_parts_of_a_paused_log_have_the_right_times(kind: str, tmp_path: Path) -> None:
+    """A pause in the log publishes all events. Their times equal those of the whole log."""
     open_log, make_log = NATIVE[kind]
     statements = make_statements([50] * 12, 6)
     whole, half = make_log(statements), len(make_log(statements[:7]))
@@ -157,7 +159,7 @@ def test_a_part_that_is_due_has_its_times(kind: str, tmp_path: Path) -> None:
 
 
 def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
-    """A packed file, a folder and a file that is not there are refused with a sentence."""
+    """A compressed file, a folder and a missing file are refused with a message."""
     packed = tmp_path / "slow.log.gz"
     packed.write_bytes(b"\x1f\x8b\x08\0 and so on")
     for path, said in ((packed, "packed"), (tmp_path, "expected a file to follow"), (tmp_path / "no", "No such file")):
@@ -165,8 +167,7 @@ def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
             open_slowlog([path], follow=Follow())
 
 
-def test_from_the_end(tmp_path: Path) -> None:
-    """What the file holds already is skipped."""
+def test_from_the_end_skips_old_content(tmp_path: Path) -> None:
     statements = make_statements([50] * 9, 1)
     whole, before = slow_log(statements), len(slow_log(statements[:4]))
     log = GrowingLog(tmp_path / "slow.log", random.Random(3))
@@ -178,8 +179,8 @@ def test_from_the_end(tmp_path: Path) -> None:
     log.close()
 
 
-def test_older_files_come_first(tmp_path: Path) -> None:
-    """Of several files the last one is followed; the others are read before it, packed ones too."""
+def test_older_files_are_read_before_the_followed_file(tmp_path: Path) -> None:
+    """The last of several given files is followed. Earlier files may be compressed."""
     statements = make_statements([50] * 9, 1)
     whole, before = slow_log(statements), len(slow_log(statements[:4]))
     (tmp_path / "slow.log.1").write_bytes(whole[:before])

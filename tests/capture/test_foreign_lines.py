@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that other programs write into a log: no event takes one for its own, and each of them is told."""
+"""Lines that other programs write into a log. They are reported and never become part of an event."""
 
 import random
 import re
@@ -35,7 +35,7 @@ UNDATED = [
     "Mar  4 09:15:04 db1 cron[12]: the job is done",
     '{"level":"info","ts":"2026-03-04T09:15:04Z","msg":"the sidecar is ready"}',
 ]
-# What people write in columns of their own: no line of these is another program's.
+# SQL lines that look like other programs' messages, but belong to a statement.
 LINES_OF_SQL = [
     "[1]", "Mar - 4", "I0304 - 9", "2026/03/04", "'{\"level\": 1}'", "{d '2026-03-04'}", "{ts '2026-03-04 09:15:04'}",
     "Mar /* 4 09:15:04 */", "{\"level\" 1}", "InnoDB", "May, 4", "2026/03/04 09", "-- [2026-03-04 09:15:04]",
@@ -54,19 +54,19 @@ STATEMENTS = [
 
 
 def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list[str], list[str]]:
-    """Return a log with lines of others between its records, its statements, and the lines that are no blank ones."""
+    """Return a log with foreign lines between its records, its statements, and the foreign lines that are not blank."""
     log = Log(kind, chance)
     wrote, others = [], []
     for _ in range(chance.randrange(3, 40)):
         log.add(statement := chance.choice(STATEMENTS))
         wrote.append(statement)
-        is_clear = kind != "slow" or not re.search("PROCEDURE|--", statement)  # see test_ends_of_a_body
+        is_clear = kind != "slow" or not re.search("PROCEDURE|--", statement)  # ambiguous bodies have their own test
         if chance.random() < 0.3 and is_clear:
             chunk = [chance.choice(lines) for _ in range(chance.randrange(1, 4))]
             if kind != "slow":
                 chunk.insert(0, chance.choice(TIMED + UNDATED))
             log.text += "".join(f"{line}\n" for line in chunk)
-            log.written = -1  # a time comes before the next event
+            log.written = -1  # forces a time line before the next event
             others += [line for line in chunk if line]
     return log.text, wrote, others
 
@@ -74,8 +74,8 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
-def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
-    """All events are there as they were sent; each byte of the others is counted."""
+def test_foreign_lines_between_records_are_counted(kind: str, seed: int, tmp_path: Path) -> None:
+    """All events are as they were sent. Each byte of the foreign lines is counted."""
     text, wrote, others = mixed(kind, random.Random(seed), TIMED if seed % 2 else TIMED + UNTIMED)
     found, read = read_log(kind, text, tmp_path)
     torn = [bool(event["flags"] & FLAGS["truncated"]) for event in read.events]
@@ -90,8 +90,8 @@ def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
-def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
-    """What another program cut in two is told; no event has its line, and no other event is harmed."""
+def test_foreign_lines_inside_records_are_reported(kind: str, seed: int, tmp_path: Path) -> None:
+    """A record with a foreign line inside is reported. No event contains the foreign line, and no other event changes."""
     chance = random.Random(seed)
     log, marks = Log(kind, chance), []
     for number in range(20):
@@ -112,8 +112,8 @@ def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("line", LINES_OF_SQL)
-def test_lines_of_sql_that_look_alike(line: str, kind: str, tmp_path: Path) -> None:
-    """They stay in their statement, as all lines of others do inside of a literal."""
+def test_sql_that_looks_like_a_foreign_line_is_kept(line: str, kind: str, tmp_path: Path) -> None:
+    """SQL lines stay in their statement. Foreign lines inside a literal stay in the literal."""
     log = Log(kind, random.Random(1))
     literals = ["INSERT INTO n VALUES ('\n{}\n')".format(other.replace("'", "''")) for other in UNDATED + TIMED]
     sent = [f"SELECT a,\n{line}\nFROM t", *literals, "SELECT 2"]
@@ -136,8 +136,10 @@ PREFIXES = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(12))
-def test_a_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_path: Path) -> None:
-    """The events before are as they were sent; what follows is no part of the last one, and all of it is counted."""
+def test_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_path: Path) -> None:
+    """Events before the first wrapped record are as they were sent. Later lines are all counted and do not join the
+    last event.
+    """
     chance = random.Random(seed)
     log, plain, prefix = Log(kind, chance), [], PREFIXES[seed % len(PREFIXES)]
     for _ in range(chance.randrange(1, 30)):
@@ -155,8 +157,7 @@ def test_a_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_literal_may_hold_a_wrapped_log(kind: str, tmp_path: Path) -> None:
-    """What people write into a table is theirs."""
+def test_literal_may_contain_a_wrapped_log(kind: str, tmp_path: Path) -> None:
     log = Log(kind, random.Random(1))
     log.add("SELECT 0")
     told = "\n".join(f"db | {line}" for line in log.text.splitlines()).replace(
@@ -173,8 +174,10 @@ def test_a_literal_may_hold_a_wrapped_log(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_log_in_one_long_line_is_read_once(kind: str, tmp_path: Path) -> None:
-    """A statement may hold a whole log in one line: each mark in it is looked at, and its line is not walked for each."""
+def test_time_is_linear_for_a_log_in_one_long_line(kind: str, tmp_path: Path) -> None:
+    """A statement contains a whole log in one line. The reader checks each mark of an entry once and does not scan the
+    line again.
+    """
     log = Log(kind, random.Random(1))
     marks = "# Query_time: 1.0  Lock_time: 0.0\\n2026-03-04T09:15:02Z\t    8 Query\tSELECT 1\\n"
     log.add(long := f"INSERT INTO logs VALUES ('{marks * 100_000}')")
@@ -190,8 +193,8 @@ BANNER = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n
 
 
 @pytest.mark.parametrize("mark", ["Time", "User@Host", "User", "Thread_id", "Schema", "Client"])
-def test_each_line_of_a_wrapped_header_belongs_to_it(mark: str, tmp_path: Path) -> None:
-    """The statement before ends in front of the header's first line, whichever that is."""
+def test_all_lines_of_a_wrapped_header_belong_to_it(mark: str, tmp_path: Path) -> None:
+    """The previous statement ends before the first line of the wrapped header."""
     plain = f"{HEADER}SET timestamp=1718000000;\nSELECT 1;\n"
     wrapped = [f"# {mark}: app", "# Query_time: 0.1  Lock_time: 0", "SET timestamp=1718000001;", "SELECT 2;"]
     (tmp_path / "log").write_text(plain + "".join(f"web-1  | {line}\n" for line in wrapped))
@@ -220,8 +223,8 @@ def test_each_line_of_a_wrapped_header_belongs_to_it(mark: str, tmp_path: Path) 
         ),
     ],
 )
-def test_ends_of_a_body(body: str, told: list[tuple[str, bool]], ending: str, tmp_path: Path) -> None:
-    """The first semicolon outside of literals and comments ends it; what holds statements is not known to be whole."""
+def test_semicolon_ends_a_statement_body(body: str, told: list[tuple[str, bool]], ending: str, tmp_path: Path) -> None:
+    """Semicolons in literals and comments do not count. If a body may contain statements, its end is uncertain."""
     (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\n{body}{ending}")
     read = read_all(open_slowlog([tmp_path / "log"]))
     found = [(e["statement"].decode().rstrip(), bool(e["flags"] & FLAGS["truncated"])) for e in read.events]
@@ -229,8 +232,8 @@ def test_ends_of_a_body(body: str, told: list[tuple[str, bool]], ending: str, tm
     assert ("not_understood" in read.kinds) == ("not ours" in body and not told[0][1])
 
 
-def test_many_headers_in_a_literal(tmp_path: Path) -> None:
-    """A log that somebody stores is one statement, and each of its lines is looked at once."""
+def test_time_is_linear_for_many_headers_in_a_literal(tmp_path: Path) -> None:
+    """A log that is stored in a table is one statement. Each of its lines is checked once."""
     stored = (HEADER.replace("'", "") + "SET timestamp=1718000000;\nSELECT 9\n") * 2_000
     (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\nINSERT INTO t VALUES ('\n{stored}');\n" + HEADER)
     read = read_all(open_slowlog([tmp_path / "log"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures as a library: kinds by name or detected."""
+"""Captures from Python: kinds by name or by detection."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ SELECT 1;
 
 
 @pytest.mark.parametrize("kind", [None, "slowlog"])
-def test_a_file(kind: str | None, tmp_path: Path) -> None:
-    """The tape that was written is returned; one file or a list of them."""
+def test_capture_returns_the_written_tape(kind: str | None, tmp_path: Path) -> None:
+    """The input is one file or a list of files."""
     (tmp_path / "slow.log").write_text(LOG, encoding="utf-8")
     one = capture(tmp_path / "slow.log", tmp_path / "one.tape", kind, Settings())
     listed = capture([str(tmp_path / "slow.log")], tmp_path / "listed.tape", kind)
@@ -26,8 +26,8 @@ def test_a_file(kind: str | None, tmp_path: Path) -> None:
         assert tape.events().aggregate("count(*)").fetchall() == [(1,)]
 
 
-def test_refusals(tmp_path: Path) -> None:
-    """Neither files nor a kind, or a kind that does not exist."""
+def test_invalid_capture_arguments_are_refused(tmp_path: Path) -> None:
+    """Neither files nor a kind are given, or the kind does not exist."""
     with pytest.raises(InputError, match="expected files to capture, or the kind of a live source"):
         capture([], tmp_path / "x.tape")
     with pytest.raises(InputError, match="'tarot': expected one of packets"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements as text with the values that were bound to them; tests/whole/test_prepared.py runs such texts on servers."""
+"""Statements as text, with the bound values filled in. tests/whole/test_prepared.py runs such texts on servers."""
 
 import struct
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.helpers.tapes import make_tape
 
 
 def execution(kinds: list[int], values: bytes, nulls: int = 0, letter: bytes = b"E", absent: int = 0) -> bytes:
-    """Return params of an EXECUTE as schemas/params.md has them."""
+    """Return params of an EXECUTE in the format of schemas/params.md."""
     some = bytes([absent]) if letter != b"E" else b""
     types = b"".join(struct.pack("<H", kind) for kind in kinds)
     return letter + bytes([len(kinds)]) + some + bytes(5) + bytes([nulls, 1]) + types + values
@@ -25,7 +25,7 @@ def text(value: str | bytes) -> bytes:
     return bytes([len(raw)]) + raw
 
 
-# Type of the protocol, bytes, literal: `native/grammar/` writes them as `capture/literals.py` does.
+# (protocol type, bytes, literal). `native/grammar/` writes the same literals as `capture/literals.py`.
 BOUND = [
     (0x01, b"\xf9", "-7"),
     (0x8001, b"\xf9", "249"),
@@ -55,25 +55,24 @@ BOUND = [
         (0x0B, b"\x08\x01" + struct.pack("<I", 2) + bytes([3, 4, 5]), "'-51:04:05'"),
     ],
 )
-def test_values(kind: int, value: bytes, wanted: str) -> None:
-    """Every type of the protocol, as a literal."""
+def test_values_of_every_type_become_literals(kind: int, value: bytes, wanted: str) -> None:
     assert statement_text(b"SELECT ?", execution([kind], value)) == f"SELECT {wanted}"
 
 
-def test_places() -> None:
-    """Placeholders are found as the server finds them: not in literals, names and comments; NULL has no value."""
+def test_placeholders_outside_literals_are_replaced() -> None:
+    """As on a server, a `?` in a literal, a name or a comment is not a placeholder. NULL has no value bytes."""
     values = struct.pack("<i", 1)
     source = b"SELECT '?', `?`, ? /* ? */ -- ?\n, ?"
     assert statement_text(source, execution([3, 6], values, nulls=2)) == "SELECT '?', `?`, 1 /* ? */ -- ?\n, NULL"
 
 
-def test_ansi_quotes() -> None:
-    """Where only another sql_mode gives as many placeholders as values, that one counts."""
+def test_number_of_placeholders_decides_the_sql_mode() -> None:
+    """If only another sql_mode gives as many placeholders as values, that sql_mode is used."""
     assert statement_text(rb"SELECT '\', ?", execution([3], struct.pack("<i", 1))) == r"SELECT '\', 1"
 
 
-def test_long_data_and_attributes() -> None:
-    """Long data is joined; a query attribute is no value of the statement."""
+def test_long_data_is_joined_and_attributes_are_skipped() -> None:
+    """A query attribute is not a value of the statement."""
     long_data = [b"L\0\0ab", b"L\0\0c"]
     params = execution([0xFC], b"", letter=b"D", absent=1)
     assert statement_text(b"SELECT ?", params, long_data) == "SELECT 'abc'"
@@ -81,8 +80,8 @@ def test_long_data_and_attributes() -> None:
     assert statement_text(b"SELECT ?", named) == "SELECT 4"
 
 
-def test_bulk() -> None:
-    """The first row of a bulk execution, and how many there are."""
+def test_bulk_execution_shows_its_first_row() -> None:
+    """A comment contains the number of rows of the bulk execution."""
     params = b"B\x01\x80\0" + struct.pack("<H", 3) + b"\0" + struct.pack("<i", 7) + b"\x01"
     assert statement_text(b"SELECT ?", params) == "/* the first of 2 rows of a bulk execution */ SELECT 7"
 
@@ -99,8 +98,8 @@ def test_bulk() -> None:
         ("use", execution([3, 3], bytes(8)), "in order: 0, 0"),
     ],
 )
-def test_what_is_not_known_is_said(flag: str, params: bytes | None, said: str) -> None:
-    """A text that is not what the client sent says so in front."""
+def test_incomplete_statement_text_begins_with_a_comment(flag: str, params: bytes | None, said: str) -> None:
+    """The comment explains the difference from the client's statement."""
     found = statement_text(b"SELECT ?", params, None, FLAGS[flag])
     assert found is not None
     assert found.startswith("/* ")
@@ -108,14 +107,14 @@ def test_what_is_not_known_is_said(flag: str, params: bytes | None, said: str) -
     assert found.endswith(" */ SELECT ?")
 
 
-def test_literal_without_backslashes() -> None:
-    """With NO_BACKSLASH_ESCAPES a backslash is a backslash; what would need one is hexadecimal."""
+def test_literals_without_backslash_escapes() -> None:
+    """In NO_BACKSLASH_ESCAPES a backslash is an ordinary character. Text that needs an escape is hexadecimal."""
     assert literal(b"a\\'", 1) == "'a\\'''"
     assert literal(b"a\n", 1) == "_utf8mb4 X'610A'"
 
 
-def test_the_view(tmp_path: Path) -> None:
-    """An execution has its PREPARE's text, and the long data since the last RESET."""
+def test_view_joins_executions_with_their_statements(tmp_path: Path) -> None:
+    """An execution has the text of its PREPARE, and the long data since the last RESET."""
     params = execution([0xFC], b"", letter=b"D", absent=1)
     events = [
         {"command": "prepare", "stmt": 1, "statement": "SELECT ?"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture that is looked at while it goes on, and after it."""
+"""Progress of a capture, during and after it."""
 
 from pathlib import Path
 
@@ -7,8 +7,10 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.live import CaptureMoment, LiveCapture
 
 
-def test_looked_at_midway_and_behind_its_end(tmp_path: Path) -> None:
-    """Before the first part, while it is read and after the end; the last moment stays, and is what the tape has."""
+def test_progress_is_readable_during_and_after_a_capture(tmp_path: Path) -> None:
+    """Progress is read before the first part, between parts and after the end. The last values remain and match the
+    tape.
+    """
     log = Path(__file__).parent / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
     lives: list[LiveCapture] = []
     moments: list[CaptureMoment] = []

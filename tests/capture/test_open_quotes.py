@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements whose quotes never close, and literals that hold a log's own text: nothing between two of them is lost."""
+"""Statements with unclosed quotes, and literals that contain log text. No statement between two of them is lost."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.reading import Read, read_all
 
-# As people type, and as programs send that put texts together: the server answers 1064, and its log has them.
+# Typing errors, and statements of programs that join strings. The server responds with error 1064 and logs them.
 BROKEN = ["SELECT 'it's'", "SELECT * FROM t WHERE a = 'x", 'SELECT "5" tape"', "SELECT `a", "SELECT 1 /* left open"]
 WHOLE = [
     "SELECT 'a'",
@@ -24,13 +24,13 @@ ENDS = {"slow": ";\n", "general": "\n", "general-8": "\n"}
 
 
 class Log:
-    """A log that grows: what a server writes for each statement, 0 to 2 seconds after the one before."""
+    """A growing log in a server's format. Each statement comes 0 to 2 seconds after the previous one."""
 
     def __init__(self, kind: str, chance: random.Random) -> None:
         self.kind, self.chance, self.text, self.second, self.written = kind, chance, "", 0, -1
 
     def add(self, statement: str) -> None:
-        """Write one statement of one of four sessions."""
+        """Write one statement of a random session. There are four sessions."""
         self.second += self.chance.choice([0, 0, 0, 1, 2])
         thread, at = self.chance.randrange(7, 11), 22_400 + self.second
         clock = f"{at // 3600:2d}:{at // 60 % 60:02d}:{at % 60:02d}"
@@ -55,7 +55,7 @@ KINDS: dict[str, Callable[..., Reader]] = {"slow": open_slowlog, "general": open
 
 
 def read_log(kind: str, text: str, folder: Path) -> tuple[list[str], Read]:
-    """Return the statements in the log's order, and all that was read."""
+    """Return the statements in log order, and everything that was read."""
     (folder / "log").write_text(text)
     read = read_all(KINDS[kind]([folder / "log"]))
     events = sorted(read.events, key=lambda event: event["offset"])
@@ -64,8 +64,8 @@ def read_log(kind: str, text: str, folder: Path) -> tuple[list[str], Read]:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_between_two_broken_statements_is_lost(kind: str, seed: int, tmp_path: Path) -> None:
-    """One statement's open quote is not closed by the next such statement's; each of them is counted."""
+def test_statements_between_unclosed_quotes_are_kept(kind: str, seed: int, tmp_path: Path) -> None:
+    """An unclosed quote does not extend to the next unclosed quote. Each unclosed quote is counted."""
     chance = random.Random(seed)
     log, sent = Log(kind, chance), []
     for thread in range(30):
@@ -83,14 +83,14 @@ def test_nothing_between_two_broken_statements_is_lost(kind: str, seed: int, tmp
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_literal_that_holds_a_part_of_its_log_stays_whole(kind: str, seed: int, tmp_path: Path) -> None:
-    """A text that was copied from the log was logged earlier: it is no row of the server's, and it is counted."""
+def test_literal_with_a_copy_of_its_log_stays_complete(kind: str, seed: int, tmp_path: Path) -> None:
+    """The copied rows have earlier times, so they are not new rows. The copy is counted."""
     chance = random.Random(seed)
     log, sent = Log(kind, chance), []
     for number in range(60):
         statement = f"SELECT {number}"
         if number > 20 and chance.random() < 0.2:
-            log.second += 3  # to copy it takes a while
+            log.second += 3  # copying takes some time
             rows = log.text.splitlines(keepends=True)
             begin = chance.choice([at for at, row in enumerate(rows) if row.startswith(("# Time", "240610 ", "2024-"))])
             copied = "".join(rows[begin : begin + 30]).replace("'", '"')
@@ -103,8 +103,10 @@ def test_a_literal_that_holds_a_part_of_its_log_stays_whole(kind: str, seed: int
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_log_that_ends_anywhere_has_only_statements_that_were_sent(kind: str, tmp_path: Path) -> None:
-    """What a file's end cuts is marked as cut: neither a part of a statement nor a header's SET is taken for a whole one."""
+def test_cut_log_has_only_statements_that_were_sent(kind: str, tmp_path: Path) -> None:
+    """A statement that ends with the file is marked as cut. Neither a part of a statement nor a header's SET counts as
+    complete.
+    """
     log, whole = Log(kind, random.Random(3)), WHOLE[::3]
     for statement in whole:
         log.add(statement)
@@ -112,5 +114,5 @@ def test_a_log_that_ends_anywhere_has_only_statements_that_were_sent(kind: str, 
         _, read = read_log(kind, log.text[:end], tmp_path)
         sent = [e["statement"].decode() for e in read.events if e["statement"] and not e["flags"] & FLAGS["truncated"]]
         assert sent[:-1] == whole[: max(len(sent) - 1, 0)], end
-        if kind == "slow":  # the others write no end of a statement: the last one may be cut without a sign
+        if kind == "slow":  # other logs have no end mark, so their last statement may be cut without a sign
             assert sent == whole[: len(sent)], end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a tape: written as they come, and what is known of them together."""
+"""Parts of a tape: they are written one by one, and their totals are known."""
 
 import hashlib
 from pathlib import Path
@@ -15,8 +15,8 @@ from tests.helpers.logs import write_mariadb
 ROWS = [(1718000000 + n, 7 + n % 3, 0.5 * n, f"SELECT {n}") for n in range(10)]
 
 
-def test_an_entry_is_what_is_in_the_file(tmp_path: Path) -> None:
-    """Rows, bytes, SHA-256, first start and last end of a part that was written; a second one is empty and no file."""
+def test_part_entry_describes_its_file(tmp_path: Path) -> None:
+    """The entry of a part has rows, bytes, SHA-256, first start and last end. A second, empty part has no file."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path)
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
@@ -29,8 +29,8 @@ def test_an_entry_is_what_is_in_the_file(tmp_path: Path) -> None:
     assert entry["sha256"] == hashlib.sha256((tmp_path / "a.parquet").read_bytes()).hexdigest()
 
 
-def test_totals_are_those_of_the_events(tmp_path: Path) -> None:
-    """Events, times, precision and known columns of all parts are what DuckDB finds in the files."""
+def test_totals_match_the_events(tmp_path: Path) -> None:
+    """Events, times, precision and known columns of all parts equal DuckDB's results on the files."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path)
     numbers = 0
@@ -51,8 +51,8 @@ def test_totals_are_those_of_the_events(tmp_path: Path) -> None:
     assert totals.known_columns() == [name for name, n in zip(names, found[4], strict=True) if n]
 
 
-def test_events_of_some_connections_are_left_out(tmp_path: Path) -> None:
-    """Those of not_threads are not in the file, and nothing is known of all events then."""
+def test_events_of_excluded_threads_are_left_out(tmp_path: Path) -> None:
+    """With not_threads, the file lacks the events of these threads. The totals of all events are then unknown."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path, not_threads=(7,))
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
@@ -63,8 +63,8 @@ def test_events_of_some_connections_are_left_out(tmp_path: Path) -> None:
     assert parts.totals is None
 
 
-def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
-    """A stream of problems without rows makes no file."""
+def test_stream_without_rows_makes_no_file(tmp_path: Path) -> None:
+    """The stream has only problems."""
     log = tmp_path / "s.log"
     write_mariadb(log, ROWS)
     log.write_bytes(log.read_bytes() + b"# Query_time: nonsense\nwhat is this\n")
@@ -79,6 +79,6 @@ def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
     assert duckdb.execute(f"SELECT count(*) FROM '{tmp_path}/after.parquet'").fetchall() == [(rows,)]
 
 
-def test_totals_of_nothing() -> None:
-    """No part: no column is known."""
+def test_totals_without_parts() -> None:
+    """Without parts, no column is known."""
     assert Totals().known_columns() == []

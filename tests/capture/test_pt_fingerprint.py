@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percona Toolkit's fingerprints and ids, byte for byte; and where they are on a tape."""
+"""Percona Toolkit's fingerprints and ids, byte for byte, and their place on a tape."""
 
 import json
 import subprocess
@@ -22,15 +22,15 @@ CASES = {
 
 
 @pytest.mark.parametrize("statement", sorted(CASES))
-def test_known_statements(statement: bytes) -> None:
-    """The text and the id of 32 digits."""
+def test_known_fingerprints_and_ids(statement: bytes) -> None:
+    """Fingerprints have a text and an id of 32 digits."""
     text, name = CASES[statement]
     assert pt_fingerprint(statement) == text
     assert pt_id(text) == name
 
 
-def test_every_statement_that_the_tool_was_asked(samples: Path) -> None:
-    """95 statements with what the Perl program made of them: texts of both modes, both widths of ids."""
+def test_fingerprints_equal_those_of_percona_toolkit(samples: Path) -> None:
+    """The sample has 95 statements with the results of the Perl program: texts of both modes and ids of both widths."""
     lines = (samples / "expected" / "fingerprints.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 95
     for line in lines:
@@ -44,8 +44,8 @@ def test_every_statement_that_the_tool_was_asked(samples: Path) -> None:
         assert (pt_id(text), pt_id(text)[16:]) == (case["pt_checksum32"], case["id16"])
 
 
-def test_a_tapes_digests_have_them(tmp_path: Path) -> None:
-    """The id of each digest's sample; none for samples that are too long."""
+def test_digests_on_a_tape_have_percona_ids(tmp_path: Path) -> None:
+    """A Percona id belongs to the digest's sample. Samples that are too long have no id."""
     dialogue = Dialogue().logged_in().ask(b"SELECT c FROM t WHERE id=1", rows([b"1"]))
     dialogue.ask(b"SELECT '" + b"x" * 20_000 + b"'", rows([b"1"])).close()
     capture_source(
@@ -55,8 +55,8 @@ def test_a_tapes_digests_have_them(tmp_path: Path) -> None:
     assert found == [("5F47280C0D7DCF5CCB5621E548E5497F",), (None,)]
 
 
-def test_the_command_prints_ids_and_texts() -> None:
-    """A line a statement, ours or theirs."""
+def test_command_prints_ids_and_texts() -> None:
+    """The output has one line per statement, with querytape's or Percona's fingerprint."""
     command = [sys.executable, "-m", "querytape", "fingerprint"]
     text = b"SELECT c FROM t WHERE id=1\n\n"
     done = subprocess.run([*command, "--pt16"], input=text, capture_output=True, timeout=60)

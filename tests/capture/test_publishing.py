@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape under way is published part by part; what --keep drops is counted and said."""
+"""A running capture publishes its tape part by part. Parts that --keep drops are counted and reported."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ STATEMENTS = [b"SELECT %d FROM t" % number for number in range(100)]
 
 
 class Capture:
-    """A capture that follows a log in a thread of its own; `published` is what its tape.json says."""
+    """A capture that follows a log in its own thread. `published` returns the current tape.json."""
 
     def __init__(self, log: Path, tape: Path, endless: Endless) -> None:
         self.log, self.tape = log, tape
@@ -53,7 +53,7 @@ class Capture:
 
     @property
     def published(self) -> dict[str, Any]:
-        """What tape.json says now."""
+        """Return the current tape.json."""
         try:
             info: dict[str, Any] = json.loads((self.tape / "tape.json").read_text())
         except FileNotFoundError:
@@ -61,12 +61,12 @@ class Capture:
         return info
 
     def wait_for(self, events: int) -> dict[str, Any]:
-        """Wait until so many events are published, dropped ones too; return what tape.json says then."""
+        """Wait until this number of events is published, including dropped ones. Return tape.json."""
         wait_until(lambda: (self.published.get("published") or {"events": 0})["events"] >= events, f"{events} events")
         return self.published
 
     def end(self) -> dict[str, Any]:
-        """End it in order; return the finished tape's JSON."""
+        """Stop the capture normally. Return the finished tape's JSON."""
         self._end.set()
         self._thread.join()
         self._out.close()
@@ -74,14 +74,18 @@ class Capture:
 
 
 def pieces(*places: int) -> list[bytes]:
-    """Return the log of STATEMENTS, cut behind so many of them each; the last one's end shows with the next."""
+    """Return the log of STATEMENTS, cut after each of these numbers of statements. The end of a statement is visible
+    only in the next piece.
+    """
     whole = slow_log(STATEMENTS)
     cuts = [0, *(len(slow_log(STATEMENTS[:place])) for place in places)]
     return [whole[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(whole)], strict=True)]
 
 
-def test_parts_are_published_as_they_are_made(tmp_path: Path) -> None:
-    """An unfinished tape's JSON names whole parts with their sums, and says until when it is and what was read."""
+def test_parts_are_published_one_by_one(tmp_path: Path) -> None:
+    """The JSON of an unfinished tape lists whole parts with checksums, the end of the published time, and the bytes
+    read.
+    """
     first, second, third = pieces(10, 30)
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(part_every_ns=1_000_000))
     capture.write(first + second[:190])
@@ -105,8 +109,8 @@ def test_parts_are_published_as_they_are_made(tmp_path: Path) -> None:
     assert done["files"] == [{"path": str(tmp_path / "slow.log"), "bytes": None, "sha256": None}]
 
 
-def test_a_file_that_was_turned_over_is_named_again(tmp_path: Path) -> None:
-    """Each event's `file` has an entry in tape.json, however often the name was another file's."""
+def test_rotated_file_has_a_new_entry(tmp_path: Path) -> None:
+    """Each event's `file` has an entry in tape.json, also if several files had one name."""
     first, second = pieces(10)
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(part_every_ns=1_000_000))
     capture.write(first)
@@ -122,8 +126,10 @@ def test_a_file_that_was_turned_over_is_named_again(tmp_path: Path) -> None:
         assert con.execute(query).fetchall() == [(0, 10), (1, 90)]
 
 
-def test_a_ring_of_the_last_hours(tmp_path: Path) -> None:
-    """Whole parts go behind; what is left has right counts, sessions and digests, and the tape says what went."""
+def test_keep_retains_the_last_hours(tmp_path: Path) -> None:
+    """Whole parts are dropped. The remaining counts, sessions and digests are right, and the tape reports the dropped
+    events.
+    """
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(1_000_000, keep_ns=20 * 10**9))
     for number, piece in enumerate(pieces(*range(10, 100, 10)), 1):
         capture.write(piece)
@@ -154,7 +160,7 @@ def test_a_ring_of_the_last_hours(tmp_path: Path) -> None:
 
 @dataclass
 class Stats:
-    """A reader's counters, as far as a publisher asks for them."""
+    """Counters of a reader, as used by a publisher."""
 
     file: int = 0
     largest: int = 100
@@ -162,22 +168,22 @@ class Stats:
 
 
 class FakeReader:
-    """A reader of a log that is turned over."""
+    """A reader of a rotating log."""
 
     def __init__(self) -> None:
         self.counters = Stats()
 
     def stats(self) -> Stats:
-        """Its counters."""
+        """Return the counters."""
         return self.counters
 
     def describe(self) -> dict[str, Any]:
-        """What it says of its input."""
+        """Return the description of the input."""
         return {"followed_bytes": 1}
 
 
 class Ring:
-    """A tape whose parts are made here, each of five seconds, and published."""
+    """A tape whose parts of five seconds are created here and published."""
 
     def __init__(self, tape: Path, con: duckdb.DuckDBPyConnection, keep_s: int) -> None:
         self.tape, self._con = tape, con
@@ -190,7 +196,7 @@ class Ring:
         con.execute(f"COPY (SELECT 1 AS session, 33 AS port) TO '{self._facts}' (FORMAT parquet)")
 
     def part(self, number: int, second: int, problems: int = 0, facts: int = 0, *, events: bool = True) -> None:
-        """Make and publish one."""
+        """Create and publish one part."""
         name = endless_name(number)
         if events:
             (self.tape / "events" / name).touch()
@@ -203,13 +209,13 @@ class Ring:
         self.publisher.publish(Published(name, entry if events else None, problems, facts), self.reader)  # type: ignore[arg-type]
 
     def files(self) -> int:
-        """How many files the tape has."""
+        """Return the number of files of the tape."""
         return sum(1 for path in self.tape.rglob("*") if path.is_file())
 
 
 @pytest.mark.long
-def test_a_tape_without_an_end_is_bounded_by_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """2,000 parts, the log turned over with each, logins and problems in all of them: the last ten minutes stay."""
+def test_keep_limits_an_endless_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endless tape has 2,000 parts with a rotation, logins and problems in each. Only the last ten minutes remain."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
     with duckdb.connect() as con:
         ring = Ring(tmp_path / "t.tape", con, keep_s=600)
@@ -232,8 +238,8 @@ def test_a_tape_without_an_end_is_bounded_by_what_is_kept(tmp_path: Path, monkey
         assert con.execute("SELECT session, port FROM telling").fetchall() == [(1, 33)]
 
 
-def test_a_clock_that_is_set_back_empties_no_ring(tmp_path: Path) -> None:
-    """Behind a part that lies a day ahead what comes next is kept; it goes when the time is there."""
+def test_clock_set_back_does_not_empty_the_tape(tmp_path: Path) -> None:
+    """One part has a time one day ahead. Later parts are kept. The early part is dropped when its time is reached."""
     with duckdb.connect() as con:
         ring = Ring(tmp_path / "t.tape", con, keep_s=600)
         for number in range(300):

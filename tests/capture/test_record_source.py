@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way of a capture: files in order, limits, and sentences where there is nothing to capture."""
+"""Steps of a capture: the order of files, limits, and messages if there is nothing to capture."""
 
 import gzip
 import re
@@ -26,8 +26,8 @@ from tests.helpers.logs import write_mariadb
 SLOWLOG = SOURCES["slowlog"]
 
 
-def test_files_are_checked_first(tmp_path: Path) -> None:
-    """A missing file, an empty one and one named twice are refused before anything is read."""
+def test_input_files_are_checked_first(tmp_path: Path) -> None:
+    """A missing file, an empty file and a repeated name are refused before any file is read."""
     full, empty = tmp_path / "full", tmp_path / "empty"
     full.write_text("x")
     empty.touch()
@@ -41,8 +41,8 @@ def test_files_are_checked_first(tmp_path: Path) -> None:
             check_files(names)
 
 
-def test_order_of_files() -> None:
-    """Files are read in the order of their first events; those without one come last, in the order given."""
+def test_files_are_read_in_order_of_their_first_events() -> None:
+    """Input files without an event come last, in the given order."""
     times = {"new": 30, "old": 10, "middle": 20}
 
     def first_time(name: str) -> int:
@@ -55,24 +55,24 @@ def test_order_of_files() -> None:
     assert order_by_time(["new", "old"], None) == ["new", "old"]
 
 
-def test_bytes_to_read(tmp_path: Path) -> None:
-    """Sizes are summed; a pipe and a live source have none."""
+def test_input_size_is_the_sum_of_the_files(tmp_path: Path) -> None:
+    """A pipe and a live source have no size."""
     (tmp_path / "a").write_text("12345")
     assert total_bytes([str(tmp_path / "a")] * 2) == 10
     assert total_bytes([str(tmp_path / "a"), "-"]) is None
     assert total_bytes([]) is None
 
 
-def test_a_part_is_renamed_while_a_tape_is_measured(tmp_path: Path) -> None:
-    """A name that was listed and has no file any more counts nothing."""
+def test_renamed_part_does_not_break_the_tape_size(tmp_path: Path) -> None:
+    """A file that disappears after it was listed counts as 0 bytes."""
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "part-0.parquet").write_text("12345")
     (tmp_path / "events" / "part-1.parquet.tmp").symlink_to(tmp_path / "gone")
     assert events_bytes(tmp_path) == 5
 
 
-def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:
-    """The sentence names the file, the kind, what was expected, and that no tape was written."""
+def test_input_without_events_is_refused(tmp_path: Path) -> None:
+    """The message has the file, the kind and the expected content, and reports that no tape was written."""
     log = tmp_path / "x.log"
     log.write_text("hello\n" * 100)
     with pytest.raises(
@@ -83,8 +83,8 @@ def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [5, 20])
-def test_a_packed_file_without_a_whole_event_is_damaged(kept: int, tmp_path: Path) -> None:
-    """It is not called empty."""
+def test_truncated_compressed_file_is_called_damaged(kept: int, tmp_path: Path) -> None:
+    """A compressed file without a whole event is called damaged, not empty."""
     log = tmp_path / "slow.log.gz"
     log.write_bytes(
         gzip.compress(write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")]).read_bytes())[:kept]
@@ -95,8 +95,7 @@ def test_a_packed_file_without_a_whole_event_is_damaged(kept: int, tmp_path: Pat
         capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
 
 
-def test_an_existing_tape_is_left_alone(tmp_path: Path) -> None:
-    """A name that is taken is refused, and what is there stays."""
+def test_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
     log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
     (tmp_path / "t.tape").mkdir()
     (tmp_path / "t.tape" / "mine").touch()
@@ -109,8 +108,8 @@ def test_an_existing_tape_is_left_alone(tmp_path: Path) -> None:
     ("time_is_up", "max_disk", "stops"),
     [(False, None, False), (True, None, True), (False, 5, True), (False, 50, False)],
 )
-def test_limits_stop_the_reader(tmp_path: Path, time_is_up: bool, max_disk: int | None, stops: bool) -> None:
-    """A live capture ends when its time is up or the tape's events are larger than --max-disk."""
+def test_limits_stop_a_live_capture(tmp_path: Path, time_is_up: bool, max_disk: int | None, stops: bool) -> None:
+    """The limits are the duration and --max-disk, which is compared with the size of the tape's events."""
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "part").write_text("0123456789")
     kind = replace(SLOWLOG, live=lambda settings: True, time_is_up=lambda settings: lambda: time_is_up)
@@ -123,8 +122,8 @@ def test_limits_stop_the_reader(tmp_path: Path, time_is_up: bool, max_disk: int 
     reader.close()
 
 
-def test_stop_is_named_for_files_only() -> None:
-    """Files not read to their end are a partial tape; a live source has no end."""
+def test_interrupted_file_capture_is_partial() -> None:
+    """A live source has no end, so a stop does not make its tape partial."""
     assert [w["kind"] for w in stop_warnings({"stopped": True}, live=False)] == ["stopped"]
     assert stop_warnings({"stopped": True}, live=True) == stop_warnings({"stopped": False}, live=False) == []
 
@@ -137,21 +136,21 @@ def test_stop_is_named_for_files_only() -> None:
         ((1, 2), "on the given ports (--port 1 --port 2)"),
     ],
 )
-def test_the_ports_that_were_given_are_named(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:
-    """Not the default, where another was looked at."""
+def test_message_names_the_given_ports(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:
+    """The default port is not named if other ports were captured."""
     empty = tmp_path / "a.pcap"
     empty.write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(8) + b"\xff\xff\0\0\1\0\0\0")
     with pytest.raises(InputError, match=re.escape(words)):
         capture_source(SOURCES["packets"], [str(empty)], tmp_path / "a.tape", Settings(extra={"port": ports}))
 
 
-NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's refuses files of two kinds
+NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's reader refuses files of two kinds
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "other"), [(a, b) for a in NATIVE for b in [*NATIVE, "proxysql"] if a != b])
-def test_a_file_of_another_kind_among_several_is_said(name: str, other: str, tmp_path: Path) -> None:
-    """Nothing of it is on the tape: the second line says so, once, and the exit code is 4."""
+def test_file_of_another_kind_is_reported(name: str, other: str, tmp_path: Path) -> None:
+    """One input file has another format. The second line of the summary reports the file once, and the exit code is 4."""
     kind, write, extra = KINDS[name]
     (tmp_path / "a.log").write_bytes(write(make_statements([100, 200, 3000], 1)))
     (tmp_path / "b.log").write_bytes(KINDS[other][1](make_statements([150, 900, 80, 60, 5000], 2)))
@@ -165,8 +164,8 @@ def test_a_file_of_another_kind_among_several_is_said(name: str, other: str, tmp
     assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 file contains no event" in lines[1]
 
 
-def test_a_loss_behind_many_harmless_problems_is_said(tmp_path: Path) -> None:
-    """Ten thousand problems of each kind are listed; none of a kind keeps another kind from being told."""
+def test_loss_after_many_harmless_problems_is_reported(tmp_path: Path) -> None:
+    """Ten thousand problems of each kind are listed. Many problems of one kind do not hide another kind."""
     rows = [b"2024-06-10T06:13:20.%06dZ\t    7 Query\tSELECT 'it's'\n" % number for number in range(12_000)]
     (tmp_path / "a.log").write_bytes(b"".join(rows) + b"2024-06-10T06:13:21.000000Z\t 7 Quit\t\nno row at all\n")
     done = run_here("capture", "general", str(tmp_path / "a.log"), "-o", str(tmp_path / "o.tape"))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No secret is on a tape, however the session reads its literals: sql_mode x quotes x escapes x character set."""
+"""Secrets never reach a tape, for each way in which a session reads literals: sql_mode x quotes x escapes x character
+set.
+"""
 
 import random
 import re
@@ -16,7 +18,7 @@ from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, ok, packet, write_p
 from tests.helpers.duck import query
 
 SECRET = b"zqkvbnmw"
-# Characters whose last byte is a backslash, and one whose last byte is a back quote.
+# Characters whose last byte is a backslash or a backquote.
 WIDE = {"gbk": (b"\xbf\x5c", b"\x81\x60"), "big5": (b"\xa5\x5c", b"\xa6\x60"), "sjis": (b"\x83\x5c", b"\x83\x60")}
 TEMPLATES = (
     b"CREATE USER {L} IDENTIFIED BY {S}",
@@ -38,7 +40,7 @@ Sessions = list[tuple[Way, list[bytes]]]
 
 @dataclass
 class Maker:
-    """Makes statements that are right in one way to read them, and something else in most others."""
+    """A generator of statements that are valid in one reading mode and mean something else in most others."""
 
     chance: random.Random
     no_backslash: bool
@@ -46,7 +48,7 @@ class Maker:
     charset: str
 
     def inside(self, quote: bytes) -> bytes:
-        """Return what a literal may hold in this way."""
+        """Return random content for a literal in this reading mode."""
         tricks = [quote * 2, b"x", b" -- ", b" /* ", b"#", b", ", b"(", b'"' if quote == b"'" else b"'"]
         if self.no_backslash:
             tricks += [b"\\"] * 3
@@ -62,19 +64,19 @@ class Maker:
         return text
 
     def literal(self, secret: bytes = b"") -> bytes:
-        """Return a literal in quotes of either kind that this way has for one."""
+        """Return a literal with any kind of quotes that this mode allows."""
         quote = b"'" if self.ansi or self.chance.random() < 0.6 else b'"'
         return quote + self.inside(quote) + secret + self.inside(quote) + quote
 
     def name(self) -> bytes:
-        """Return a name in quotes."""
+        """Return a quoted name."""
         if self.ansi and self.chance.random() < 0.5:
             return b'"' + self.chance.choice([b"t", b"t\\", b"it's"]) + b'"'
         wide = WIDE[self.charset][1] if self.charset in WIDE else b""
         return b"`" + self.chance.choice([b"t", wide + b"t", b"t\\" if self.charset == "utf8mb4" else b"t"]) + b"`"
 
     def statement(self, template: bytes) -> bytes:
-        """Return a statement that holds the secret."""
+        """Return a statement with the secret."""
         text = template.replace(b"{B}", SECRET).replace(b"{S}", self.literal(SECRET))
         while b"{L}" in text:
             text = text.replace(b"{L}", self.literal(), 1)
@@ -82,18 +84,20 @@ class Maker:
 
 
 def ways() -> Iterator[Way]:
-    """Yield each way to read."""
+    """Yield each reading mode."""
     return ((n, a, c) for n in (False, True) for a in (False, True) for c in ("utf8mb4", *WIDE))
 
 
 def settings(no_backslash: bool, ansi: bool, charset: str) -> list[bytes]:
-    """Return what a session of that way has set."""
+    """Return the SET statements of a session in this mode."""
     modes = ",".join([*["NO_BACKSLASH_ESCAPES"] * no_backslash, *["ANSI_QUOTES"] * ansi])
     return [f"SET SESSION sql_mode = '{modes}'".encode(), f"SET NAMES {charset}".encode()]
 
 
 def packets(path: Path, told: bool, sessions: Sessions) -> list[str]:
-    """Write sessions' packets; `told`: what they have set is among them, else they were joined in the middle."""
+    """Write the packets of the sessions. With `told`, they contain the SET statements. Otherwise, the capture joins in
+    mid-stream.
+    """
     dialogues = []
     for way, statements in sessions:
         dialogue = Dialogue().logged_in() if told else Dialogue()
@@ -104,7 +108,7 @@ def packets(path: Path, told: bool, sessions: Sessions) -> list[str]:
 
 
 def general(path: Path, told: bool, sessions: Sessions) -> list[str]:
-    """Write sessions' general log."""
+    """Write the general log of the sessions."""
     out = b"/usr/sbin/mysqld, Version: 8.0.31 (MySQL). started with:\nTime                 Id Command    Argument\n"
     for thread, (way, statements) in enumerate(sessions, 7):
         for text in [*(settings(*way) if told else []), *statements]:
@@ -114,7 +118,7 @@ def general(path: Path, told: bool, sessions: Sessions) -> list[str]:
 
 
 def slowlog(path: Path, told: bool, sessions: Sessions) -> list[str]:
-    """Write sessions' slow log."""
+    """Write the slow log of the sessions."""
     out = b""
     for thread, (way, statements) in enumerate(sessions, 7):
         for text in [*(settings(*way) if told else []), *statements]:
@@ -140,7 +144,7 @@ def everything(tape: Path) -> bytes:
 
 
 def capture(source: str, told: bool, sessions: Sessions, tmp_path: Path) -> Path:
-    """Return the tape of these sessions."""
+    """Capture the sessions from a source of the given kind. Return the tape."""
     paths = WRITERS[source](tmp_path / "a.in", told, sessions)
     extra = {"port": (3306,)} if source == "packets" else {}
     capture_source(SOURCES[source], paths, tmp_path / "a.tape", Settings(extra=extra))
@@ -149,8 +153,8 @@ def capture(source: str, told: bool, sessions: Sessions, tmp_path: Path) -> Path
 
 @pytest.mark.parametrize("source", WRITERS)
 @pytest.mark.parametrize("told", [True, False])
-def test_no_secret_is_on_the_tape(source: str, told: bool, tmp_path: Path) -> None:
-    """Neither in statements nor in digests, problems or errors, whether the tape tells how the session reads or not."""
+def test_secrets_are_not_on_the_tape(source: str, told: bool, tmp_path: Path) -> None:
+    """Statements, digests, problems and errors are checked, with known and unknown sql_mode and character set."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"{source} {told} {way}"), *way)
@@ -160,8 +164,8 @@ def test_no_secret_is_on_the_tape(source: str, told: bool, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("source", ["packets", "general"])
-def test_a_session_that_tells_is_read_as_it_reads(source: str, tmp_path: Path) -> None:
-    """The same statements have one digest, however their literals are written; none is worse than it is."""
+def test_known_reading_mode_gives_exact_digests(source: str, tmp_path: Path) -> None:
+    """Equal statements have one digest, regardless of their literals. Harmless statements have no flags."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"{way}"), *way)
@@ -176,8 +180,8 @@ def test_a_session_that_tells_is_read_as_it_reads(source: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_no_value_is_left_by_pseudonyms(told: bool, tmp_path: Path) -> None:
-    """Literals in any way to read, on tapes whose sessions tell and on those that do not."""
+def test_pseudonyms_replace_all_literals(told: bool, tmp_path: Path) -> None:
+    """Covers all ways to read literals, on tapes with known and unknown session settings."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"pseudonyms {told} {way}"), *way)
@@ -219,8 +223,8 @@ SETS = (
 
 
 @pytest.mark.parametrize(("statement", "mode"), SETS)
-def test_what_a_statement_sets(statement: bytes, mode: Mode) -> None:
-    """Plain values count, what may be another is not known; a text that may not have been executed tells nothing."""
+def test_set_statements_change_the_reading_mode(statement: bytes, mode: Mode) -> None:
+    """Plain values are used. Other values make the sql_mode unknown. A text that may not have run proves nothing."""
     normalizer = Normalizer()
     assert normalizer.follow(Mode(), statement) == mode
     assert normalizer.follow(Mode(), statement, 0).known == 0
@@ -229,8 +233,8 @@ def test_what_a_statement_sets(statement: bytes, mode: Mode) -> None:
 
 @pytest.mark.parametrize("between", [b";", b";;", b" ; ;/* x */; ", b"; SELECT ';';", b"; -- x\n ;"])
 @pytest.mark.parametrize(("statement", "mode"), SETS[:8])
-def test_what_each_statement_of_a_text_sets(statement: bytes, mode: Mode, between: bytes) -> None:
-    """Empty statements before, between and behind those that set are none: they hide nothing and fail nothing."""
+def test_each_set_of_a_multi_statement_counts(statement: bytes, mode: Mode, between: bytes) -> None:
+    """Empty statements before, between and after the SETs hide nothing and cause no failure."""
     normalizer = Normalizer()
     expected = normalizer.follow(mode, b"SET NAMES gbk")
     assert normalizer.follow(Mode(), between[:1] + statement + between + b"SET NAMES gbk" + between) == expected
@@ -241,6 +245,6 @@ def test_what_each_statement_of_a_text_sets(statement: bytes, mode: Mode, betwee
 @pytest.mark.parametrize(
     "statement", [b"EXECUTE s", b"EXECUTE IMMEDIATE 'x'", b"BEGIN NOT ATOMIC SET sql_mode = ''; END"]
 )
-def test_what_may_run_a_set_leaves_nothing_known(statement: bytes) -> None:
-    """What a prepared statement or a block sets is not seen."""
+def test_possible_hidden_set_makes_the_mode_unknown(statement: bytes) -> None:
+    """A prepared statement or a block may contain a SET."""
     assert Normalizer().follow(Mode(1, 1, 7), statement).known == 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A password in a statement is in no file of a tape and in no output, whatever kind of log it came from, and wherever
-that log is cut."""
+"""A password in a statement appears in no file of a tape and in no output. This holds for each kind of log, also if the
+log is cut at any place.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -39,17 +40,17 @@ STATEMENTS = [
     f"CALL mysql.rds_set_external_master('h', 3306, 'u', '{SECRET}', 'f', 1, 0)",
 ]
 PLAIN = ["SELECT a FROM t WHERE b = 'plain'", "UPDATE t SET a = 7 WHERE b = 'plain'"]
-FOUND_BY_ITS_BEGINNING = 6  # letters of it that are too many
+FOUND_BY_ITS_BEGINNING = 6  # number of leading letters that reveal the secret
 
 
 def opened(name: str, path: Path) -> tuple[SourceKind, Settings]:
-    """Return the kind of a log, and how to read it."""
+    """Return the kind of a log and its settings."""
     kind, _, options = KINDS[name]
     return SOURCES[kind], Settings(timezone_ns=0, extra=options)
 
 
 def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
-    """Yield each file of a tape with all that is in it."""
+    """Yield each file of a tape with its whole content."""
     for path in sorted(tape.rglob("*")):
         if path.suffix == ".parquet":
             rows = query(f"FROM '{path}'")
@@ -60,8 +61,8 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general", "audit"))
-def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
-    """Every file of the tape is looked through, and what every command that shows a tape prints."""
+def test_tape_files_and_outputs_have_no_password(name: str, tmp_path: Path) -> None:
+    """Checks every file of the tape and the output of every command that shows a tape."""
     log, tape = tmp_path / "log", tmp_path / "t.tape"
     log.write_bytes(KINDS[name][1]([text.encode() for text in STATEMENTS + PLAIN]))
     kind, settings = opened(name, log)
@@ -86,12 +87,13 @@ def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow"))
-def test_no_event_and_no_problem_of_a_log_that_is_cut(name: str, tmp_path: Path) -> None:
-    """Cut anywhere behind the word that tells of a secret, the log's last statement shows no more than its first
-    letters, neither as an event nor as a problem."""
+def test_cut_log_reveals_no_password(name: str, tmp_path: Path) -> None:
+    """The log ends anywhere after the keyword before the secret. Events and problems show at most the secret's first
+    letters.
+    """
     log = tmp_path / "log"
     told: list[str] = []
-    # how a CSV file quotes is guessed from its rows, so one row that is cut there may have lost its quotes
+    # The quoting of a CSV file is guessed from its rows. A single row that is cut may therefore lose its quotes.
     cut = STATEMENTS[:4] + STATEMENTS[7:8] + STATEMENTS[11:14] + (STATEMENTS[4:5] if name != "csv" else [])
     for statement in cut:
         whole = KINDS[name][1]([statement.encode()])
@@ -122,7 +124,7 @@ STRAY = (
 
 
 def shown(read: Callable[[], object]) -> str:
-    """Return what is read, or the message of the error."""
+    """Return the result of a read, or the text of its error."""
     try:
         return repr(read())
     except QuerytapeError as error:
@@ -130,8 +132,8 @@ def shown(read: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_no_problem_shows_the_secret_of_a_stray_line(name: str, tmp_path: Path) -> None:
-    """It is part of nothing, at any place of a log; it may be the rest of a statement."""
+def test_stray_line_reveals_no_password(name: str, tmp_path: Path) -> None:
+    """A stray line is at any place of the log and belongs to no record. The line may be the rest of a statement."""
     log, (open_log, write) = tmp_path / "log", NATIVE[name]
     lines = write([b"SELECT 1", b"SELECT 2"]).splitlines(keepends=True)
     for number, stray in enumerate(STRAY):
@@ -144,8 +146,8 @@ def test_no_problem_shows_the_secret_of_a_stray_line(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["slow", "general"])
-def test_an_open_quote_hides_its_secret(name: str, tmp_path: Path) -> None:
-    """Neither an event nor a problem shows it, though the text goes on with the next statement."""
+def test_unclosed_quote_reveals_no_password(name: str, tmp_path: Path) -> None:
+    """No event and no problem shows the password, even if the text continues with the next statement."""
     open_log, write = NATIVE[name]
     (tmp_path / "log").write_bytes(write([f"CREATE USER a@b IDENTIFIED BY '{SECRET}".encode(), b"SELECT 1"]))
     read = read_all(open_log([tmp_path / "log"]))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sessions told is one file where their parts were dropped: of those that may go on, the later word last."""
+"""Session properties, such as the charset and port, of dropped parts. One file keeps them for sessions that may
+continue, with the latest value last.
+"""
 
 from pathlib import Path
 
@@ -11,18 +13,18 @@ from tests.helpers.duck import database
 
 
 def name_of(number: int) -> str:
-    """Return the name of a part."""
+    """Return the file name of a part."""
     return f"part-{number:010d}.parquet"
 
 
 def tell(con: duckdb.DuckDBPyConnection, folder: Path, number: int, rows: str) -> None:
-    """Write what was told with a part: (session, charset, port, open_at_end)."""
+    """Write a part's file of session properties: (session, charset, port, open_at_end)."""
     query = f"SELECT * FROM (VALUES {rows}) t (session, charset, port, open_at_end)"
     con.execute(f"COPY ({query}) TO '{folder / name_of(number)}' (FORMAT parquet)")
 
 
 def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
-    """Return what all files of a folder say of each session."""
+    """Return the properties of each session from all files of a folder."""
     with database() as con:
         load_facts(con, sorted(folder.glob("part-*.parquet")))
         rows = con.execute("SELECT session, charset, port FROM telling").fetchall()
@@ -30,8 +32,8 @@ def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
 
 
 @pytest.mark.long
-def test_sessions_that_may_go_on_are_kept(tmp_path: Path) -> None:
-    """Of 60 parts with a session each that quits three parts later, and one old one, no more than a few files stay."""
+def test_properties_of_open_sessions_are_kept(tmp_path: Path) -> None:
+    """Each of 60 parts has a session that quits three parts later. One session is old. Only a few files remain."""
     with database() as con:
         ring = FactsRing(con, tmp_path, at_once=5)
         for number in range(60):
@@ -42,14 +44,14 @@ def test_sessions_that_may_go_on_are_kept(tmp_path: Path) -> None:
             if number >= 10:
                 ring.drop_before(name_of(number - 9))
             assert len(list(tmp_path.iterdir())) <= 10 + 5 + 2
-            for session in range(max(0, number - 9), number + 1):  # those with an event in what is kept
+            for session in range(max(0, number - 9), number + 1):  # sessions with an event in the kept parts
                 assert known(tmp_path)[session] == (f"c{session}", 7)
             assert known(tmp_path)[1000] == (f"old-{number // 7 * 7}", 33)
         assert con.execute(f"SELECT count(*) FROM '{tmp_path / DROPPED}'").fetchall()[0][0] <= 5
 
 
-def test_of_those_that_never_quit_the_latest_are_kept(tmp_path: Path) -> None:
-    """Connections that vanish without a word can't fill the disk."""
+def test_properties_of_sessions_without_a_quit_are_limited(tmp_path: Path) -> None:
+    """The latest sessions are kept. Connections that vanish cannot fill the disk."""
     with database() as con:
         ring = FactsRing(con, tmp_path, at_once=1, most=4)
         for number in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tape says of sessions that were open before."""
+"""Information on a tape about sessions that were open before the capture."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ MOMENT_NS = 1_795_330_800 * 10**9
 
 
 def events() -> duckdb.DuckDBPyConnection:
-    """Return a database with view `events`: two sessions with a state, a third, and one that connected later."""
+    """Return a database with a view `events`: two sessions with a state, a third session, and one that connected later."""
     con = duckdb.connect()
     con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR, flags BIGINT)")
     rows = [(1, "query"), (1, "prepare"), (2, "query")]
@@ -24,8 +24,8 @@ def events() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def test_all_is_known() -> None:
-    """The note counts; nothing is lacking."""
+def test_complete_session_state_gives_no_warning() -> None:
+    """The note contains the number of sessions."""
     info, notes, warnings = describe_state(events(), HandedOver(NINE, {}, ()), ASKED, MOMENT_NS)
     assert info["open_sessions"] == {
         "sessions": 9,
@@ -41,8 +41,8 @@ def test_all_is_known() -> None:
     assert warnings == []
 
 
-def test_what_is_lacking() -> None:
-    """Asked too late, texts that are not shown, a server that shows no statements."""
+def test_incomplete_session_state_is_reported() -> None:
+    """Cases: the state was read too late, statement texts are hidden, or the server shows no prepared statements."""
     given = HandedOver(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
     info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
@@ -56,8 +56,8 @@ def test_what_is_lacking() -> None:
     assert is_after({"at": "x"}, MOMENT_NS)
 
 
-def test_a_server_that_was_started_later(tmp_path: Path) -> None:
-    """Its sessions are others than those of the files."""
+def test_later_server_start_makes_the_state_unusable(tmp_path: Path) -> None:
+    """The sessions of the restarted server differ from those in the files."""
     log = tmp_path / "a.pcap"
     log.touch()
     os.utime(log, (1000, 1000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements that restore a session's state."""
+"""Statements that restore the state of a session."""
 
 import pytest
 from querytape.capture.session_state import client_bytes, count_not_restored, literal, state_of
@@ -15,8 +15,8 @@ def texts(session: OpenSession) -> list[tuple[int, str]]:
     return [(id_, text.decode()) for id_, text in state_of(session, GLOBAL).statements]
 
 
-def test_what_the_session_has_otherwise_than_the_server() -> None:
-    """Only that is set again; isolation in the words that every server knows; autocommit at last."""
+def test_only_settings_that_differ_from_the_server_are_set() -> None:
+    """The isolation level has a syntax that every server accepts. autocommit is set last."""
     variables = {
         "sql_mode": "ANSI_QUOTES",
         "time_zone": "+03:00",
@@ -39,8 +39,8 @@ def test_what_the_session_has_otherwise_than_the_server() -> None:
     assert texts(OpenSession(7, "app", "shop")) == []
 
 
-def test_a_server_that_lies() -> None:
-    """What a server says becomes no other statement: values are quoted, or left out; READ WRITE is never sent."""
+def test_server_values_cannot_inject_statements() -> None:
+    """Values that the server reports are quoted or left out. READ WRITE is never sent."""
     lies = {
         "sql_mode": "', sql_log_bin = 0, @a = '",
         "time_zone": "x'; DROP TABLE t",
@@ -57,8 +57,10 @@ def test_a_server_that_lies() -> None:
     assert text == "SET @`a`` = 1, sql_log_bin` = _utf8mb4 x'273b2044524f50205441424c4520743b202d2d'"
 
 
-def test_user_variables_and_prepared_statements() -> None:
-    """Values as every session reads them; PREPARE as a statement by its name; what has no text is counted."""
+def test_user_variables_and_prepared_statements_are_restored() -> None:
+    """Values of user variables have a form that each session reads in the same way. PREPARE uses the statement's name.
+    Missing texts are counted.
+    """
     session = OpenSession(
         7,
         "app",
@@ -85,8 +87,8 @@ def test_user_variables_and_prepared_statements() -> None:
     assert count_not_restored([state, state]) == {"no_text": 4}
 
 
-def test_character_sets() -> None:
-    """One set for all three goes with the login; different ones are set."""
+def test_character_sets_are_restored() -> None:
+    """If all three character sets are equal, the login sets them. Otherwise, a statement sets them."""
     same = dict.fromkeys(("character_set_client", "character_set_connection", "character_set_results"), "latin1")
     assert texts(OpenSession(7, "app", "", variables=same | {"collation_connection": "latin1_bin"})) == []
     others = same | {"character_set_results": "", "collation_connection": "utf8mb4_bin"}
@@ -98,16 +100,16 @@ def test_character_sets() -> None:
 
 
 @pytest.mark.parametrize(("mode", "reading"), [("", 0), ("NO_BACKSLASH_ESCAPES,ANSI_QUOTES", 3), ("ANSI_QUOTES", 2)])
-def test_how_the_session_reads_quotes(mode: str, reading: int) -> None:
-    """A backslash in PREPARE's text is doubled unless the session takes it as a letter."""
+def test_prepare_text_follows_the_sql_mode(mode: str, reading: int) -> None:
+    """A backslash in the text of PREPARE is doubled, unless the session treats it as an ordinary character."""
     session = OpenSession(7, "a", "", variables={"sql_mode": mode}, prepared=[PreparedText(1, "p", "SELECT '\\'")])
     state = state_of(session, {"sql_mode": mode})
     assert state.reading == reading
     assert state.statements[0][1].count(b"\\") == (1 if reading & 1 else 2)
 
 
-def test_large_and_secret_values() -> None:
-    """Values beyond the bound are counted, not cut; a value of a password's name is redacted like any statement."""
+def test_large_values_are_counted_and_secrets_redacted() -> None:
+    """Values above the limit are counted, not cut. The value of a variable named like a password is redacted."""
     session = OpenSession(7, "a", "", user_variables={"a": b"x" * (17 << 20), "b": b"1"})
     state = state_of(session, GLOBAL)
     assert state.not_restored == {"large_variable": 2}

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of sources says of each kind what the kind says of itself."""
+"""The table of sources has the same texts as each kind of source."""
 
 import pytest
 from querytape.capture import SOURCES
 
 
 @pytest.mark.parametrize("name", list(SOURCES))
-def test_a_line_is_equal_to_its_kind(name: str) -> None:
-    """The name and the short help of a line are those of the kind."""
+def test_source_table_matches_each_kind(name: str) -> None:
+    """Compares the name and the short help of each source."""
     assert SOURCES[name].name == name
     assert SOURCES.places[name].short_help == SOURCES[name].help.partition("\n")[0]
 
 
-def test_an_unknown_name() -> None:
-    """It is a KeyError, as in every mapping."""
+def test_unknown_source_name_raises_key_error() -> None:
     with pytest.raises(KeyError):
         SOURCES["tarot"]
     assert "tarot" not in SOURCES

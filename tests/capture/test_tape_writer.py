@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tape's folder holds when it is written."""
+"""Contents of a written tape folder."""
 
 import hashlib
 import json
@@ -13,16 +13,16 @@ from querytape.native.bindings.reader import ReaderStats
 from tests.helpers.logs import write_mariadb
 
 
-def test_tape_files_are_the_owners_alone(tmp_path: Path) -> None:
-    """Folders are 0700 and files 0600."""
+def test_tape_files_are_private(tmp_path: Path) -> None:
+    """Folders have mode 0700, and files have mode 0600."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
     capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings())
     for path in [tmp_path / "t.tape", *(tmp_path / "t.tape").rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_json_of_a_tape(tmp_path: Path) -> None:
-    """tape.json names the files with their hashes and sizes, and the parts with rows, bytes and times."""
+def test_tape_json_lists_files_and_parts(tmp_path: Path) -> None:
+    """Files have hashes and sizes. Parts have rows, bytes and times."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(3)])
     capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(server={"identity": "x"}))
     info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
@@ -40,8 +40,8 @@ def test_json_of_a_tape(tmp_path: Path) -> None:
     ]
 
 
-def test_stopped_by_hand(tmp_path: Path) -> None:
-    """Ctrl-C during a capture keeps what was read; the tape says that the rest is missing."""
+def test_interrupted_capture_is_marked_as_incomplete(tmp_path: Path) -> None:
+    """Ctrl-C keeps the events that were already read."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(50)])
 
     def interrupt(stats: ReaderStats, total: int | None) -> None:
@@ -52,8 +52,8 @@ def test_stopped_by_hand(tmp_path: Path) -> None:
     assert info["counts"]["events"] > 0
 
 
-def test_hashes(tmp_path: Path) -> None:
-    """Standard input and what is no file have no hash."""
+def test_only_regular_files_have_hashes(tmp_path: Path) -> None:
+    """Standard input and other inputs without a file have no hash."""
     hashes = FileHashes(["-", str(tmp_path)])
     hashes.start()
     assert [(entry["path"], entry["sha256"]) for entry in hashes.ended(give_up=False)] == [
@@ -63,8 +63,8 @@ def test_hashes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("larger", [0, 1])
-def test_a_large_file_has_the_quick_hash(larger: int, tmp_path: Path) -> None:
-    """Up to 16 MiB SHA-256; beyond it XXH3-128, and the key says which."""
+def test_large_file_has_a_quick_hash(larger: int, tmp_path: Path) -> None:
+    """Files up to 16 MiB have SHA-256. Larger files have XXH3-128. The key in tape.json names the algorithm."""
     (tmp_path / "large").write_bytes(b"querytape" * ((16 << 20) // 9) + bytes((16 << 20) % 9 + larger))
     hashes = FileHashes([str(tmp_path / "large")])
     hashes.start()
@@ -73,8 +73,8 @@ def test_a_large_file_has_the_quick_hash(larger: int, tmp_path: Path) -> None:
     assert len(entry["xxh3" if larger else "sha256"]) == (32 if larger else 64)
 
 
-def test_hashes_that_are_not_waited_for(tmp_path: Path) -> None:
-    """After Ctrl-C a large file is not read to its end for its hash."""
+def test_interrupted_capture_skips_the_hash_of_a_large_file(tmp_path: Path) -> None:
+    """After Ctrl-C, the capture does not read the rest of a large file for its hash."""
     (tmp_path / "large").write_bytes(bytes(64 << 20))
     hashes = FileHashes([str(tmp_path / "large")])
     hashes._given_up = True

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs that another program has wrapped are refused with the command that unwraps them, and the command does so."""
+"""Logs with prefixes or wrappers of other programs are refused. The message has a command that unwraps them, and the
+tests run it.
+"""
 
 import json
 import os
@@ -59,7 +61,7 @@ PREFIXES = {
 
 
 def unwrapped(path: Path, begins: str, *sources: str | None) -> str:
-    """Check that a log is refused with a command; return the text that the command makes of it."""
+    """Check that a log is refused with a command. Run the command and return its output."""
     for source in sources or (None,):
         with pytest.raises(InputError, match=rf"{begins} .* > plain\.log") as refused:
             capture([path], path.parent / "t.tape", source)
@@ -72,8 +74,10 @@ def unwrapped(path: Path, begins: str, *sources: str | None) -> str:
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", PREFIXES)
-def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
-    """In front of each line or of each record: refused by each command, and the command that is named removes it."""
+def test_prefixed_log_is_refused_with_a_working_command(kind: str, each: str, log: str, tmp_path: Path) -> None:
+    """Each line or each record of a log has a prefix. All capture commands refuse the log, and the suggested command
+    removes the prefix.
+    """
     command = {"slow": "slowlog"}.get(log, log)
     begins = "# Time" if log == "slow" else "2026"
     log = LOGS[log]
@@ -87,7 +91,7 @@ def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
 
 
 def told(chance: random.Random) -> str:
-    """Return what somebody wrote down of logs, as lines of a literal: wrapped, as they are, and in JSON."""
+    """Return log lines that a user stored in a literal: plain, wrapped and in JSON."""
     lines = []
     for _ in range(chance.randrange(1, 6)):
         log = chance.choice([*LOGS.values()]).splitlines()
@@ -98,7 +102,7 @@ def told(chance: random.Random) -> str:
 
 
 def records_with_literals(log: str, chance: random.Random) -> list[str]:
-    """Return the records of a log whose first statements hold logs in literals."""
+    """Return the records of a log. Its first statements have logs in literals."""
     head = "".join(SLOW.splitlines(keepends=True)[:3]) + "SET timestamp=1772615700;\n"
     row = "2026-03-04T09:15:00.000000Z\t   41 Query\t"
     begin, end, rest = (head, ";\n", SLOW) if log == "slow" else (row, "\n", GENERAL)
@@ -113,8 +117,8 @@ def records_with_literals(log: str, chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("log", ["slow", "general"])
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", [*PREFIXES, "none"])
-def test_literals_that_hold_logs(kind: str, each: str, log: str, tmp_path: Path) -> None:
-    """The prefix is that of the records outside of literals, and the command removes it; a plain log is captured."""
+def test_logs_in_literals_do_not_hide_the_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
+    """The suggested command removes the prefix of records outside literals. A log without a prefix is captured."""
     source, path = {"slow": "slowlog"}.get(log, log), tmp_path / "it's.log"
     for seed in range(25):
         records = records_with_literals(log, random.Random(f"{seed}{kind}{each}"))
@@ -130,8 +134,10 @@ def test_literals_that_hold_logs(kind: str, each: str, log: str, tmp_path: Path)
 
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("room", [60, 16384])
-def test_lines_that_kubernetes_cuts(room: int, log: str, tmp_path: Path) -> None:
-    """Pieces of a line have lines of their own, the last one is marked: the command that is named joins them."""
+def test_lines_split_by_kubernetes_are_joined(room: int, log: str, tmp_path: Path) -> None:
+    """Kubernetes writes each piece of a long line as its own line and marks the last piece. The suggested command joins
+    the pieces.
+    """
     lines = []
     for n, line in enumerate(LOGS[log].splitlines()):
         pieces = [line[at : at + room] for at in range(0, len(line), room)]
@@ -144,14 +150,13 @@ def test_lines_that_kubernetes_cuts(room: int, log: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("log", [SLOW, GENERAL, "", "SELECT '# Time: 1';\n" + SLOW, "x\n" * 50 + SLOW])
-def test_logs_that_nothing_wraps(log: str) -> None:
-    """Also where they begin in the middle of a statement."""
+def test_unwrapped_logs_are_accepted(log: str) -> None:
+    """Some of these logs begin in the middle of a statement."""
     assert unwrapping("s.log", log.encode(), SLOWLOG.sniff(log.encode())) is None
 
 
 @pytest.mark.parametrize("log", [SLOW, GENERAL], ids=["slow", "general"])
-def test_a_byte_order_mark(log: str, tmp_path: Path) -> None:
-    """It is no part of the first line."""
+def test_byte_order_mark_is_ignored(log: str, tmp_path: Path) -> None:
     tapes = []
     for name, mark in (("plain", b""), ("marked", b"\xef\xbb\xbf")):
         (tmp_path / f"{name}.log").write_bytes(mark + log.encode())
@@ -172,8 +177,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("head", "message"), OTHERS)
-def test_other_wrappings(head: bytes, message: str, tmp_path: Path) -> None:
-    """Each has its command or its setting."""
+def test_other_wrappers_have_a_command_or_setting(head: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "s.log").write_bytes(head)
     with pytest.raises(InputError, match=message):
         capture([tmp_path / "s.log"], tmp_path / "t.tape")
@@ -190,15 +194,16 @@ JSONS: dict[str, tuple[Callable[[str, int], object], str]] = {
 
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("kind", JSONS)
-def test_lines_in_json(kind: str, log: str, tmp_path: Path) -> None:
-    """An object for each line of a log: the command that is named gives the log."""
+def test_log_lines_in_json_are_unwrapped(kind: str, log: str, tmp_path: Path) -> None:
+    """Each log line is a JSON object. The suggested command returns the log."""
     each, between = JSONS[kind]
     rows = between.join(json.dumps(each(line, n % 10)) for n, line in enumerate(LOGS[log].splitlines(keepends=True)))
     (tmp_path / "it's.json").write_text(f"[{rows}]" if kind == "an array" else rows)
     assert unwrapped(tmp_path / "it's.json", "jq -.*") == LOGS[log]
 
 
-# What writes the line in front of the row; the order of the row's own time is year, month, day, hour, minute, second.
+# Programs that write a prefix before the row. The time inside the row has the order year, month, day, hour, minute,
+# second.
 SYSLOGS = {
     "syslog": "{month} {day:>2} {clock} db1 mysql-server_auditing: {info} {row}",
     "a process id": "{month} {day:>2} {clock} db1 mysql-server_auditing[77]: {info} {row}",
@@ -216,8 +221,8 @@ SYSLOGS = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("info", ["", "shop production"])
 @pytest.mark.parametrize("kind", SYSLOGS)
-def test_audit_rows_in_syslog(kind: str, info: str, tmp_path: Path) -> None:
-    """Refused, also by the kind's own command; the command that is named gives rows with the times of syslog."""
+def test_audit_rows_in_syslog_are_unwrapped(kind: str, info: str, tmp_path: Path) -> None:
+    """`capture audit` refuses the log as well. The suggested command returns rows with the times of syslog."""
     lines = ["Mar  4 09:15:00 db1 systemd[1]: Started a, b, and c."]
     for row in AUDIT.splitlines():
         time, _, rest = row.partition(",")
@@ -249,15 +254,15 @@ NO_TIMES = [
 
 
 @pytest.mark.parametrize(("log", "message"), NO_TIMES)
-def test_audit_rows_without_a_known_time(log: str, message: str, tmp_path: Path) -> None:
-    """The message names the setting or the command that gives the times."""
+def test_audit_rows_without_a_time_are_refused(log: str, message: str, tmp_path: Path) -> None:
+    """The message has the setting or the command that provides the times."""
     (tmp_path / "a.log").write_text(log)
     with pytest.raises(InputError, match=message):
         capture([tmp_path / "a.log"], tmp_path / "t.tape")
 
 
-def test_audit_rows_of_the_journal_in_json(tmp_path: Path) -> None:
-    """The command that is named gives rows with the journal's times."""
+def test_audit_rows_of_the_json_journal_are_unwrapped(tmp_path: Path) -> None:
+    """The suggested command returns rows with the journal's times."""
     lines = [
         json.dumps({"__REALTIME_TIMESTAMP": f"177261570{n}250000", "MESSAGE": f" {row}"})
         for n, row in enumerate(ROWS.splitlines())

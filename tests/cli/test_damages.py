@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged and forged tapes and runs: every command ends with a sentence and a known exit code, at once.
+"""Damaged and forged tapes and runs: every command ends soon, with a plain message and a known exit code.
 
-A sample here; `make fuzz` walks all (QT_DAMAGES=500; QT_DAMAGES_FROM=10000: others than those of yesterday).
+The normal test run takes a sample. `make fuzz` tries all commands. QT_DAMAGES=500 sets the number of cases, and
+QT_DAMAGES_FROM=10000 selects other cases than the previous run.
 """
 
 import os
@@ -69,7 +70,7 @@ RUN_COMMANDS = (
     "report {comparison}",
     "compare -o {comparison} --add 1",
 )
-# Commands that open no tape and no run, and what they read instead.
+# Commands that open neither tapes nor runs, and the input that they read instead.
 OTHERS = {
     "calibrate": "nothing; what it wrote is read by every replay: test_a_damaged_calibration",
     "capture": "logs and packets: tests/fuzz, tests/capture",
@@ -85,37 +86,37 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """A tape and two runs of it that nothing is wrong with."""
+    """Make an intact tape and two runs of it."""
     return small_runs(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A server that answers at once."""
+    """Start a server that answers at once."""
     with NullServer() as server:
         yield f"mysql://app@127.0.0.1:{server.port}/shop"
 
 
 def command_line(text: str, names: dict[str, str]) -> list[str]:
-    """Return the arguments of a command; FROM_x is a statement, and so is DROP_TABLE_t."""
+    """Return the arguments of a command. FROM_x and DROP_TABLE_t are placeholders for SQL statements."""
     statements = {"DROP_TABLE_t": "DROP TABLE t"}
     return [statements.get(word, word.replace("FROM_", "FROM ")).format(**names) for word in text.split()]
 
 
-def test_every_command_is_walked_or_opens_no_tape_and_no_run() -> None:
+def test_every_command_is_tried_or_opens_no_tape_and_no_run() -> None:
     walked = {" ".join(text.split()[: 2 if text.startswith("tape ") else 1]) for text in TAPE_COMMANDS + RUN_COMMANDS}
     assert set(commands_of(group, ("capture",))) == walked | set(OTHERS)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES))
-def test_every_command_has_a_sentence(
+def test_damaged_input_gives_a_plain_message(
     number: int,
     whole: tuple[Path, Path, Path],
     url: str,
     tmp_path: Path,
 ) -> None:
-    """No traceback, no text of DuckDB's, no waiting: what a command cannot do it says, with exit code 1."""
+    """The output contains no traceback and no message of DuckDB. The exit code is 0 or 1."""
     kind = "run" if number % 3 == 2 else "tape"
     commands = RUN_COMMANDS if kind == "run" else TAPE_COMMANDS
     tape, run, run2 = whole
@@ -149,7 +150,9 @@ def test_every_command_has_a_sentence(
 
 
 def tapes(folder: Path, tape: Path, hurt: Path, made: bool) -> Path:
-    """Return a folder of two tapes, one of them damaged; `made`: it became a set before that was damaged."""
+    """Return a folder of two tapes, of which the second is damaged. If `made`, the folder became a set before the
+    damage.
+    """
     folder.mkdir()
     for name in ("1.tape", "2.tape"):
         shutil.copytree(tape, folder / name)
@@ -161,7 +164,7 @@ def tapes(folder: Path, tape: Path, hurt: Path, made: bool) -> Path:
 
 
 def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
-    """Return the folder of a comparison of one round whose run of A is damaged."""
+    """Return the folder of a comparison of one round. The run of side A is damaged."""
     folder.mkdir()
     ComparePlan(tape, {"a": url, "b": url}, 1, pause_ns=0, replay=("--pace", "none")).write(folder / "plan.toml")
     shutil.copytree(a, folder / "a1.run", symlinks=True, copy_function=_copy)
@@ -170,8 +173,9 @@ def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
 
 
 @pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES // 6))
-def test_a_damaged_plan(number: int, whole: tuple[Path, Path, Path], url: str, tmp_path: Path) -> None:
-    """The plan of a comparison is refused in a sentence, or means something."""
+def test_damaged_plan_is_valid_or_refused(
+    number: int, whole: tuple[Path, Path, Path], url: str, tmp_path: Path
+) -> None:
     folder = comparison(tmp_path / "comparison", *whole, url)
     done = damage_bytes(folder / "plan.toml", random.Random(number))
     for text in ("report {comparison}", "compare -o {comparison}"):
@@ -193,7 +197,7 @@ CALIBRATIONS = ("", "{", "[]", '{"machine": "HOST"}', '{"machine": "HOST", "leve
 def test_a_damaged_calibration(
     text: str, whole: tuple[Path, Path, Path], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What calibrate wrote, and somebody changed, costs no run its accounting."""
+    """A replay survives any content of the calibration file and prints its accounting."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "querytape").mkdir()
     (tmp_path / "querytape" / "calibration.json").write_text(text.replace("HOST", socket.gethostname()))
@@ -203,7 +207,7 @@ def test_a_damaged_calibration(
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file; a pipe becomes a pipe."""
+    """Copy a file. Recreate a named pipe instead of reading it."""
     if Path(source).is_fifo():
         os.mkfifo(target)
     else:

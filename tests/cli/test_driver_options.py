@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line says of drivers, and what makes no sense is refused before anything begins."""
+"""Tests of the replay options for drivers: valid forms and refused combinations."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ def parsed(*words: str) -> dict[str, object]:
     return {"follow": False, "metrics": None, **command.make_context("x", list(words)).params}
 
 
-def test_what_is_asked_for() -> None:
-    """Nothing, drivers of this machine, drivers from elsewhere; an IPv6 address is in brackets."""
+def test_driver_options_are_parsed() -> None:
+    """The cases are: no drivers, drivers on this host, and drivers on other hosts. An IPv6 address needs brackets."""
     assert drivers_of(parsed()) is None
     assert drivers_of(parsed("--drivers", "local:3")) == Drivers(3)
     words = ["--drivers", "join:12", "--listen", "[::1]:7000", "--join-key", "k", "--gather", "5s"]
@@ -47,7 +47,7 @@ def test_what_is_asked_for() -> None:
         (["--drivers", "local:2", "--metrics", ":9464"], "--metrics cannot be combined with --drivers"),
     ],
 )
-def test_options_that_make_no_sense_exit_with_2_and_what_was_expected(words: list[str], message: str) -> None:
+def test_invalid_driver_options_exit_with_2(words: list[str], message: str) -> None:
     found = CliRunner().invoke(replay_command, ["t.set", "--target", "mysql://a@b", "-o", "r", *words])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())

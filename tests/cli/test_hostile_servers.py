@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands against servers that say nothing, too little, too much or nonsense: a sentence, exit code 1, no waiting.
+"""Commands against servers that send nothing, too little, too much or invalid packets end soon with a message and exit
+code 1.
 
-Two commands a server here; `make fuzz` tries all (QT_DAMAGES).
+Each server meets two commands in the normal test run. `make fuzz` tries all combinations (QT_DAMAGES).
 """
 
 import os
@@ -21,7 +22,7 @@ Script = Callable[[Client], None]
 
 
 def answering(*answers: bytes) -> Script:
-    """Return a server that lets everybody in and answers so, in turn."""
+    """Return a server that accepts every login and sends these answers in turn."""
 
     def script(client: Client) -> None:
         client.log_in()
@@ -34,7 +35,7 @@ def answering(*answers: bytes) -> Script:
 
 
 def refusing(text: bytes) -> Script:
-    """Return a server that greets with an error."""
+    """Return a server that sends an error packet in place of a greeting."""
     return lambda client: client.say(packet(0, b"\xff\x15\x04" + text))
 
 
@@ -79,8 +80,10 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", list(MODES))
-def test_every_command_ends(mode: str, inputs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing hangs, nothing raw is shown, no escape reaches the terminal; what is left behind is no half-made run."""
+def test_every_command_ends_with_a_message_against_a_hostile_server(
+    mode: str, inputs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No command hangs, prints raw errors or terminal escapes, or leaves an unfinished run."""
     real = control.ControlConnection.__init__
 
     def impatient(self: control.ControlConnection, timeout_s: float, answer_s: float, **more: Any) -> None:
@@ -100,6 +103,6 @@ def test_every_command_ends(mode: str, inputs: dict[str, str], tmp_path: Path, m
             assert not set("\x1b\x07") & set(said), (name, said)
             assert ended.code == 0 or ended.err.strip(), name
             if ended.code == 0:
-                assert name.endswith(" --source"), (name, ended)  # what it says of itself may be what it likes
+                assert name.endswith(" --source"), (name, ended)  # any answer about itself is valid
             assert not any(b"root:" in data for data in server.heard)
             shutil.rmtree(tmp_path / "new", ignore_errors=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that are killed at random moments leave what opens, says what it is, and balances.
+"""Commands that are killed at random moments leave readable results with a correct status and a balanced accounting.
 
-A sample here; `make fuzz` kills every command two hundred times (tests/fuzz/kills.py).
+The normal test run takes a sample. `make fuzz` kills every command 200 times (`tests/fuzz/kills.py`).
 """
 
 from collections.abc import Iterator
@@ -28,35 +28,37 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Victim]]:
-    """Every command that needs no real server."""
+    """Prepare every command that needs no real server."""
     with victims(tmp_path_factory.mktemp("inputs"), server=False) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def fork_server() -> Iterator[ForkServer]:
-    """Starts commands without loading them anew."""
+    """Start a process that forks commands without a new import."""
     made = ForkServer()
     yield made
     made.close()
 
 
-def test_no_command_is_forgotten(found: dict[str, Victim]) -> None:
-    """Every command is among those that are killed; those of the last line need real servers."""
+def test_every_command_is_killed_somewhere(found: dict[str, Victim]) -> None:
+    """Commands in NEEDS_SERVER need a real server and are killed by `make fuzz`."""
     killed = {victim.arguments[0] for victim in found.values()}
     killed |= {" ".join(victim.arguments[:2]) for victim in found.values()}
     killed |= {name.replace("capture-", "capture ") for name in NEEDS_SERVER}
-    killed |= {"driver", "collect"}  # tests/replay/drivers kill drivers and leads; collect is not killed yet
+    killed |= {"driver", "collect"}  # tests/replay/drivers kills drivers and leads; no test kills collect yet
     assert not set(commands_of(group)) - killed
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_killed(name: str, found: dict[str, Victim], fork_server: ForkServer, tmp_path: Path) -> None:
-    """Undisturbed it ends well; killed with one signal or two, nothing is wrong with what is left."""
+def test_killed_command_leaves_valid_results(
+    name: str, found: dict[str, Victim], fork_server: ForkServer, tmp_path: Path
+) -> None:
+    """The command first runs undisturbed. Then one or two signals end it at random moments."""
     took = lasts(found[name], tmp_path / "work", fork_server)
     for number in range(KILLS):
         _, wrong = kill_once(name, found[name], tmp_path / "work", number, SEED, took, fork_server)
         assert wrong is None, str(wrong)
-    if name == NAMES[0]:  # killed while it is loaded, too
+    if name == NAMES[0]:  # also kill it during its imports
         _, wrong = kill_once(name, found[name], tmp_path / "work", KILLS, SEED, took, None)
         assert wrong is None, str(wrong)

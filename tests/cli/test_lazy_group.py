@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group lists and completes commands without importing them."""
+"""A command group lists and completes its commands without importing them."""
 
 import click
 from click.testing import CliRunner
@@ -14,21 +14,21 @@ def now_command() -> None:
 
 
 def make_group() -> LazyGroup:
-    """Return a group with a lazy command whose module does not exist, and one command that is there."""
+    """Return a group with one loaded command and one lazy command. The module of the lazy command does not exist."""
     group = LazyGroup("g", lazy={"later": LAZY["later"]})
     group.add_command(now_command)
     return group
 
 
-def test_help_imports_nothing() -> None:
-    """Each command has its line; a module that can't be imported does no harm."""
+def test_group_help_imports_no_command() -> None:
+    """A command with a missing module still has its line in the help."""
     output = CliRunner().invoke(make_group(), ["--help"]).output
     assert "  later  Do it later.\n" in output
     assert "  now    Do it now.\n" in output
 
 
-def test_sections_have_the_order_of_their_commands() -> None:
-    """A command has its section's title over it; commands without one come last."""
+def test_sections_follow_the_order_of_their_commands() -> None:
+    """Each section title precedes its commands. Commands without a section come last."""
     lazy = {
         "z": LazyCommand("", "Z.", "Second"),
         "b": LazyCommand("", "B.", "First"),
@@ -42,16 +42,18 @@ def test_sections_have_the_order_of_their_commands() -> None:
     assert order == sorted(order)
 
 
-def test_completion_imports_nothing() -> None:
-    """Names and short helps are offered by what was typed; options as well."""
+def test_completion_imports_no_command() -> None:
+    """Completion offers command names with short help, and options."""
     group = make_group()
     items = group.shell_complete(click.Context(group), "l")
     assert [(item.value, item.help) for item in items] == [("later", "Do it later.")]
     assert [item.value for item in group.shell_complete(click.Context(group), "--h")] == ["--help"]
 
 
-def test_a_command_is_imported_when_it_is_used() -> None:
-    """The place is a module of the command line and an attribute in it; an unknown name is no command."""
+def test_command_is_imported_on_first_use() -> None:
+    """A lazy command is declared as a module of the command line and an attribute of that module. Unknown names return
+    no command.
+    """
     group = LazyGroup("g", lazy={"speed": LazyCommand(".commands.speed:speed_command", "")})
     context = click.Context(group)
     command = group.get_command(context, "speed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--version --libraries`: what querytape runs with."""
+"""Tests of `--version --libraries`: the libraries and packages in use."""
 
 import pytest
 from click.testing import CliRunner
@@ -9,8 +9,8 @@ from querytape.cli.main import group
 from querytape.common.version import __version__
 
 
-def test_libraries_and_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inside of querytape in a wheel, but for zlib; else the system's."""
+def test_library_locations_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel contains all libraries except zlib. A build from source uses the libraries of the system."""
     monkeypatch.setattr(libraries, "login_plugins", lambda: None)
     assert all(line.endswith("(of the system)") for line in library_lines()[:6])
     monkeypatch.setattr(libraries, "login_plugins", lambda: "/somewhere")
@@ -19,8 +19,8 @@ def test_libraries_and_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(line.startswith("zlib") for line in inside)
 
 
-def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each that is asked for with its version; what is missing is said, but not of extras."""
+def test_package_versions_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing packages are reported, except packages of extras."""
     found = package_lines()
     assert any(line.startswith("duckdb 2") for line in found)
     assert not any(line.startswith(("pytest ", "ruff ")) for line in found)
@@ -31,7 +31,7 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [["--version", "--libraries"], ["--libraries", "--version"]])
-def test_the_version_comes_first_then_the_libraries_in_any_order_of_options(words: list[str]) -> None:
+def test_libraries_follow_the_version_in_any_option_order(words: list[str]) -> None:
     done = CliRunner().invoke(group, words)
     assert done.exit_code == 0
     first, second, *_ = done.output.splitlines()
@@ -39,7 +39,7 @@ def test_the_version_comes_first_then_the_libraries_in_any_order_of_options(word
     assert second.startswith("MariaDB Connector/C ")
 
 
-def test_libraries_alone_is_no_command() -> None:
+def test_libraries_requires_version() -> None:
     done = CliRunner().invoke(group, ["--libraries"])
     assert done.exit_code == 2
     assert "--libraries: only with --version" in done.output

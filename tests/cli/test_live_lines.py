@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line of each second."""
+"""Tests of the progress line printed each second."""
 
 import itertools
 
@@ -16,7 +16,7 @@ def tick(at_s: int = 12, number: int = 100, ns: int | None = 1_200_000) -> Tick:
     return Tick(at_s * SECOND, 0, number, number, number, number, number, number, ns, ns, 0, 0)
 
 
-def test_a_line_is_under_its_header_column_by_column() -> None:
+def test_line_is_aligned_with_its_header() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0)
     assert HEADER == "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND) == (
@@ -25,7 +25,7 @@ def test_a_line_is_under_its_header_column_by_column() -> None:
     assert len(HEADER) == len(line(one, SECOND, 0.34, None))
 
 
-def test_a_line_of_ordered_commits_has_waiting_and_broken_waits() -> None:
+def test_line_of_commit_order_shows_waiting_and_broken_waits() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0, 210, 7)
     assert ORDER_HEADER == "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND, ordered=True) == (
@@ -39,14 +39,14 @@ DURATIONS = [None, 0, 999_499, 999_500, 9_949_999, 9_950_000, 999 * 10**6, 3599 
 
 
 @pytest.mark.parametrize(("number", "ns"), list(itertools.product(NUMBERS, DURATIONS)))
-def test_no_number_or_duration_makes_a_line_longer_than_80_columns(number: int, ns: int | None) -> None:
+def test_line_never_exceeds_80_columns(number: int, ns: int | None) -> None:
     found = line(tick(99 * 3600, number, ns), SECOND // 3, 2.0, 99 * 3600 * SECOND)
     assert len(found) <= 80
     assert len(short_count(number)) <= 5
     assert len(short_duration(ns)) <= 5
 
 
-def test_a_paced_run_has_progress_by_schedule_an_unpaced_one_by_events() -> None:
+def test_paced_runs_progress_by_time_and_unpaced_runs_by_events() -> None:
     assert progress(SECOND, 4 * SECOND, 0, 100, True) == (0.25, 3 * SECOND)
     assert progress(SECOND, 4 * SECOND, 50, 100, False) == (0.5, SECOND)
     assert progress(0, 4 * SECOND, 0, 100, False) == (0.0, None)

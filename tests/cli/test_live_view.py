@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user of a terminal sees of a run: while it goes on, after its end, after each signal; and what a pipe gets."""
+"""Terminal output of a run: during the run, after its end, after each signal, and in a pipe."""
 
 import os
 import re
@@ -27,7 +27,7 @@ LINE = re.compile(r" +\d+:\d\d( +[\d.]+[kM]?){5} +(-|[\d.]+(µs|ms|s)) +\d+ +(-|
 
 
 def tape_of(folder: Path, seconds: int) -> Path:
-    """Return a tape of so many seconds: three sessions, three digests, errors, a value that nobody is to see."""
+    """Return a tape of `seconds` seconds with three sessions, three digests, errors, and a value that must stay hidden."""
     events = []
     for n in range(seconds * 5):
         at = T0 + n * 200 * MS
@@ -38,7 +38,7 @@ def tape_of(folder: Path, seconds: int) -> Path:
         ]
     tape = make_tape(folder / "t.tape", events)
     normalizer = Normalizer()
-    with duckdb.connect() as con:  # texts of digests as a capture makes them
+    with duckdb.connect() as con:  # normalized texts, as a capture writes them
         con.execute(f"CREATE TABLE digests AS FROM '{tape / 'digests.parquet'}'")
         for text, digest in con.execute("SELECT sample::VARCHAR, digest FROM digests").fetchall():
             normal = normalizer.normalize(text.encode()).text
@@ -56,19 +56,19 @@ GOES_ON = re.compile(r"0:\d\d ━+─+ +\d+%  0:\d\d left")
 
 
 def drawn(shown: str) -> bool:
-    """Whether the view has some seconds and digests in it."""
+    """Return whether the view shows some seconds and digests."""
     return bool(re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", shown)) and "select sleep(?)" in shown
 
 
 def frame_of(shown: str) -> list[str]:
-    """Return the lines of the view, from its first on."""
+    """Return the lines of the view."""
     lines = shown.rstrip().split("\n")
     return lines[next(n for n, line in enumerate(lines) if line.startswith(("a.run →", "/")) and "→" in line) :]
 
 
 @pytest.mark.parametrize(("columns", "rows"), mostly_long([(80, 24), (60, 20), (40, 10), (132, 50)], (80, 24)))
-def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
-    """The view fits; at the end its last state stays, the summary below it, and the terminal is as it was."""
+def test_view_fits_windows_of_any_size(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
+    """At the end, the last state of the view stays above the summary. The terminal settings are restored."""
     tape = tape_of(tmp_path, 12)
     with Terminal(replay_of(tape, shop), columns, rows) as terminal:
         shown = terminal.until(lambda seen: re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", seen) and GOES_ON.search(seen))
@@ -76,10 +76,10 @@ def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> No
         assert any(line.startswith("q/s") for line in lines)
         assert any(line.startswith("err/s") for line in lines)
         assert re.search(r"sent [\d,]+ of 180   due [\d,]+ ", shown)
-        assert shown.count("sent ") == 1  # one view, drawn over itself
+        assert shown.count("sent ") == 1  # one view, redrawn in place
         if rows > 10:
             assert re.search(r"select sleep\(\?\) +\d+ +[\d.]+m?s +[\d.]+m?s", shown)
-            assert shown.index("select sleep(?)") < shown.index("select * from no_such")  # the most time first
+            assert shown.index("select sleep(?)") < shown.index("select * from no_such")  # highest total time first
         assert terminal.to_the_end() == 0
         assert "180events=180exec" in re.sub(r"\s", "", terminal.all)  # a long path wraps the line
         assert "100%" in terminal.all
@@ -91,7 +91,7 @@ def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> No
     assert b"4711" not in terminal.raw.replace(b",", b"")
 
 
-def test_a_window_too_small_for_the_view_has_lines(shop: Server, tmp_path: Path) -> None:
+def test_too_small_window_shows_lines(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 1), shop), 39, 24) as terminal:
         assert terminal.to_the_end() == 0
         assert b"\xe2\x96" not in terminal.raw
@@ -100,11 +100,11 @@ def test_a_window_too_small_for_the_view_has_lines(shop: Server, tmp_path: Path)
 
 
 @pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
-def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) -> None:
-    """The view says that it stops; at the end it stays once, then comes the summary; the terminal is as it was."""
+def test_signal_stops_the_view_and_restores_the_terminal(number: signal.Signals, shop: Server, tmp_path: Path) -> None:
+    """The view shows "stopped". Its last state stays once, above the summary."""
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
-        terminal.type("\x03")  # the terminal's echo of it must not move the view
+        terminal.type("\x03")  # the echo of this key must not move the view
         terminal.process.send_signal(number)
         assert terminal.to_the_end() == 1
         shown = terminal.all
@@ -115,7 +115,7 @@ def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_a_view_killed_with_9_leaves_a_usable_terminal(shop: Server, tmp_path: Path) -> None:
+def test_sigkill_leaves_a_usable_terminal(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
         terminal.process.kill()
@@ -125,7 +125,7 @@ def test_a_view_killed_with_9_leaves_a_usable_terminal(shop: Server, tmp_path: P
 
 
 @pytest.mark.long
-def test_a_resized_window_shows_one_view_of_its_size(shop: Server, tmp_path: Path) -> None:
+def test_resized_window_redraws_one_view(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
         for columns, rows in ((50, 15), (44, 12), (100, 30), (80, 24)):
@@ -140,28 +140,28 @@ def test_a_resized_window_shows_one_view_of_its_size(shop: Server, tmp_path: Pat
         terminal.assert_sane()
 
 
-def test_no_color_shows_the_view_without_colours(shop: Server, tmp_path: Path) -> None:
+def test_no_color_disables_colours_of_the_view(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env={"NO_COLOR": "1"}) as terminal:
         assert terminal.to_the_end() == 0
-        assert drawn(terminal.all)  # what it showed last stays
+        assert drawn(terminal.all)  # the last state stays
         assert not re.search(rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", terminal.raw)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("more", "env"), [(("--no-live",), {}), ((), {"TERM": "dumb"})])
-def test_lines_on_a_terminal(more: tuple[str, ...], env: dict[str, str], shop: Server, tmp_path: Path) -> None:
-    """With --no-live, and on a terminal that can only write on, there are lines as in a pipe."""
+def test_no_live_and_dumb_terminals_show_lines(
+    more: tuple[str, ...], env: dict[str, str], shop: Server, tmp_path: Path
+) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 5), shop, *more), columns=100, env=env) as terminal:
         assert terminal.to_the_end() == 0
         lines = terminal.all.split("\n")
         assert HEADER in lines
         assert sum(bool(LINE.fullmatch(line)) for line in lines) >= 2
         assert "slowest so far" not in terminal.all
-        assert not re.search(rb"\x1b\[\d*[A-HJK]", terminal.raw)  # nothing is drawn over
+        assert not re.search(rb"\x1b\[\d*[A-HJK]", terminal.raw)  # no escape moves the cursor or erases text
 
 
-def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
-    """A pipe gets the same lines as ever, and not one control character, whatever the environment says."""
+def test_pipe_gets_lines_without_control_characters(shop: Server, tmp_path: Path) -> None:
     environ = {**os.environ, "TERM": "xterm-256color"}
     done = subprocess.run(
         replay_of(tape_of(tmp_path, 2), shop), capture_output=True, text=True, env=environ, timeout=120
@@ -169,7 +169,7 @@ def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
     assert done.returncode == 0
     lines = done.stderr.split("\n")
     begin = lines.index(HEADER)
-    before = [line for line in lines[:begin] if not line.startswith("opening sessions: ")]  # said where it takes long
+    before = [line for line in lines[:begin] if not line.startswith("opening sessions: ")]  # only if opening is slow
     assert before[-1].startswith("30 events on the tape: 30 to send in 3 sessions")
     assert lines[-1] == ""
     assert len(lines) - begin > 2
@@ -180,17 +180,17 @@ def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_terminal_without_unicode_gets_none(shop: Server, tmp_path: Path) -> None:
+def test_terminal_without_unicode_gets_ascii_only(shop: Server, tmp_path: Path) -> None:
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env=env) as terminal:
         terminal.until(lambda seen: re.search(r"p95 +\d+ms +[_.:=+*#-]{2}", seen))
         assert terminal.to_the_end() == 0
-        assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # what comes then is the summary, on stdout
+        assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # the summary on stdout follows
 
 
 @pytest.mark.long
-def test_compare(shop: Server, tmp_path: Path) -> None:
-    """The view names round and side; of each run a line stays."""
+def test_compare_shows_round_and_side(shop: Server, tmp_path: Path) -> None:
+    """Each finished run leaves one line on the terminal."""
     tape = tape_of(tmp_path, 4)
     url = shop.url("shop")
     words = ["compare", str(tape), f"--target=a={url}", f"--target=b={url}", "-o", str(tmp_path / "c.compare")]
@@ -207,15 +207,15 @@ def test_compare(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_sweep(shop: Server, tmp_path: Path) -> None:
-    """The view names the level; the table of levels grows above it, and nothing else is left."""
+def test_sweep_shows_level_and_growing_table(shop: Server, tmp_path: Path) -> None:
+    """The table of levels grows above the view. Only the table remains at the end."""
     tape = tape_of(tmp_path, 1)
     words = ["sweep", str(tape), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "3s"]
     command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
     with Terminal(command) as terminal:
         shown = terminal.until(lambda seen: "level 1 of 2: 1 session at once →" in seen and "select sleep" in seen)
-        assert "late" not in shown  # nothing is due
-        assert re.search(r"0:0\d ━*─* +\d+%  0:0\d left", shown)  # until --each is over
+        assert "late" not in shown  # unpaced: no statement has a due time
+        assert re.search(r"0:0\d ━*─* +\d+%  0:0\d left", shown)  # time left until the end of --each
         shown = terminal.until(lambda seen: "level 2 of 2: 2 sessions at once →" in seen and "select sleep" in seen)
         assert re.search(r"^ sessions  statements/s .*\n +1 +[\d,]+ ", shown, re.M)
         assert terminal.to_the_end() == 0
@@ -225,8 +225,7 @@ def test_sweep(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_sweep_into_a_file(shop: Server, tmp_path: Path) -> None:
-    """The table is in the file, and the terminal that shows the view shows it, too."""
+def test_sweep_into_a_file_also_shows_the_table_on_the_terminal(shop: Server, tmp_path: Path) -> None:
     words = ["sweep", str(tape_of(tmp_path, 1)), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "1s"]
     command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
     with (tmp_path / "out").open("wb") as out, Terminal(command, stdout=out.fileno()) as terminal:
@@ -236,8 +235,8 @@ def test_sweep_into_a_file(shop: Server, tmp_path: Path) -> None:
     assert re.match(r" sessions .*\n +1 .*\n +2 .*\nchart: ", (tmp_path / "out").read_text())
 
 
-def test_time_left_until_a_stop() -> None:
-    """What comes first: the end of what is sent, or of the time that was given."""
+def test_time_left_ends_at_the_earlier_limit() -> None:
+    """The limits are the end of the tape and the given duration."""
     assert until_stop(None, 5 * SECOND, 0.5, 5 * SECOND) == (0.5, 5 * SECOND)
     assert until_stop(8 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.25, 6 * SECOND)
     assert until_stop(100 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.1, 18 * SECOND)
@@ -245,7 +244,7 @@ def test_time_left_until_a_stop() -> None:
     assert until_stop(8 * SECOND, 9 * SECOND, 0.1, 18 * SECOND)[1] == 0
 
 
-def test_each_counter_of_trouble_has_its_sentence() -> None:
+def test_each_failure_counter_has_its_message() -> None:
 
     class Counters:
         def __getattr__(self, name: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What digests say, looked up as they are shown."""
+"""Tests of the statement texts in the view, which are read when a digest is shown."""
 
 import shutil
 from pathlib import Path
@@ -11,8 +11,8 @@ from querytape.schemas import open_folder
 from tests.helpers.tapes import make_tape
 
 
-def test_texts(tmp_path: Path) -> None:
-    """One line each, cut, without control characters; what is not on the tape stands for itself."""
+def test_digest_texts_are_short_printable_lines(tmp_path: Path) -> None:
+    """A digest that is missing on the tape is shown as its hexadecimal name."""
     long = "select " + ", ".join(f"c{n}" for n in range(200))
     normalized = {
         "00000000000000aa": long,
@@ -34,6 +34,6 @@ def test_texts(tmp_path: Path) -> None:
         "00000000000000cc": "do 1",
         "00000000deadbeef": "00000000deadbeef",
     }
-    shutil.rmtree(tape)  # what was looked up is not looked up again
+    shutil.rmtree(tape)  # texts are cached after the first read
     assert texts.of(asked) == found
     assert texts.of(["0123456789abcdef"]) == {"0123456789abcdef": "0123456789abcdef"}

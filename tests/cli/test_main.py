@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line as a whole: cheap to start, errors in one line, exit codes."""
+"""Tests of the command line as a whole: light imports, one-line errors and exit codes."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlpa
 
 
 def querytape(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
+    """Run the command line in a new process."""
     return subprocess.run([sys.executable, "-m", "querytape", *arguments], capture_output=True, text=True)
 
 
@@ -41,7 +41,7 @@ def imported(*arguments: str) -> set[str]:
 
 
 def lazy_groups() -> Iterator[tuple[str, LazyGroup, str]]:
-    """Yield (full name, its group, name) of each lazy command."""
+    """Yield the full name, group and short name of each lazy command."""
     for lazy, title in ((group, "querytape"), (capture_group, "querytape capture")):
         assert isinstance(lazy, LazyGroup)
         for name in lazy.lazy:
@@ -49,8 +49,7 @@ def lazy_groups() -> Iterator[tuple[str, LazyGroup, str]]:
 
 
 @pytest.mark.parametrize(("full", "lazy", "name"), list(lazy_groups()), ids=[full for full, _, _ in lazy_groups()])
-def test_short_helps_are_those_of_the_commands(full: str, lazy: LazyGroup, name: str) -> None:
-    """The line of the list is the first sentence of the command's own help, and the name is its name."""
+def test_listed_short_help_equals_the_help_of_the_command(full: str, lazy: LazyGroup, name: str) -> None:
     command = lazy.get_command(click.Context(lazy), name)
     assert command is not None
     assert command.name == name
@@ -59,8 +58,8 @@ def test_short_helps_are_those_of_the_commands(full: str, lazy: LazyGroup, name:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["capture", "--help"]])
-def test_help_imports_only_what_it_needs(arguments: list[str]) -> None:
-    """Neither DuckDB nor the native extension, no command but the group that is shown, no source."""
+def test_group_help_imports_no_heavy_module(arguments: list[str]) -> None:
+    """DuckDB, the native extension, the sources and other commands stay unloaded."""
     modules = imported(*arguments)
     assert "click" in modules
     assert modules & HEAVY == set()
@@ -69,23 +68,22 @@ def test_help_imports_only_what_it_needs(arguments: list[str]) -> None:
     assert {name for name in modules if name.startswith(("querytape.capture.sources.", "querytape.native"))} == set()
 
 
-def test_a_capture_of_a_file_loads_no_client_library(tmp_path: Path) -> None:
-    """A log without --source needs neither PyMySQL nor what it loads, and no number that is no whole one."""
+def test_capture_of_a_file_imports_no_client_library(tmp_path: Path) -> None:
+    """Without --source, a capture imports neither PyMySQL and its dependencies nor `fractions`."""
     log = write_mariadb(tmp_path / "slow.log", [(1_718_000_000, 7, 0.1, "SELECT 1")])
     modules = imported("capture", "slowlog", str(log), "-o", str(tmp_path / "t.tape"))
     assert (tmp_path / "t.tape" / "sessions.parquet").exists()
     assert modules & {"pymysql", "cryptography", "ssl", "fractions", "numpy", "rich"} == set()
 
 
-def test_help_of_a_source_imports_no_other(tmp_path: Path) -> None:
-    """`capture slowlog` needs neither DuckDB for its help nor another source."""
+def test_source_help_imports_no_other_source(tmp_path: Path) -> None:
     modules = imported("capture", "slowlog", "--help")
     sources = {name for name in modules if name.startswith("querytape.capture.sources.")}
     assert sources == {"querytape.capture.sources.slowlog"}
 
 
-def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """What the user can mend is one line on stderr and exit code 1; wrong usage is 2."""
+def test_user_error_is_one_line_on_stderr(tmp_path: Path) -> None:
+    """Errors that the user can fix exit with 1. Wrong usage exits with 2."""
     done = querytape("inspect", str(tmp_path / "no.tape"))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"querytape: {tmp_path / 'no.tape'}: no such tape\n"
@@ -110,8 +108,7 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_an_option_that_cannot_be(words: list[str], tmp_path: Path) -> None:
-    """One sentence that names the option, and exit code 2; nothing is written."""
+def test_invalid_option_value_exits_with_2_and_writes_nothing(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("a,b\n")
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     given = {"tape": tape, "new": tmp_path / "new", "log": tmp_path / "log.csv"}
@@ -122,22 +119,22 @@ def test_an_option_that_cannot_be(words: list[str], tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_an_unknown_command_is_named_with_the_help() -> None:
+def test_unknown_command_error_names_the_help() -> None:
     done = querytape("rewind")
     assert done.returncode == 2
     assert "No such command 'rewind'" in done.stderr
     assert "querytape --help" in done.stderr
 
 
-def test_version_names_the_program_and_its_release() -> None:
+def test_version_shows_program_and_release() -> None:
     assert querytape("--version").stdout.startswith("querytape, version ")
 
 
 @pytest.mark.parametrize("failing", [False, True])
-def test_a_signal_at_every_step_of_the_way_out(
+def test_signal_during_exit_gives_an_exit_code_without_traceback(
     failing: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whichever line it comes at, behind the command or while an error is told: an exit code, and no traceback."""
+    """The test sends SIGTERM at each line after the command ends, and at each line while an error is printed."""
 
     def command(**_: Any) -> int:
         if failing:

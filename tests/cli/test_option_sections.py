@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of options: each has its title in the help."""
+"""Tests of option sections: each section has a title in the help."""
 
 import click
 import pytest
@@ -18,8 +18,8 @@ def command(one: str | None, two: str | None, three: str | None) -> None:
     click.echo(f"{one} {two} {three}")
 
 
-def test_titles_are_in_the_order_of_the_decorators() -> None:
-    """Each title is followed by its options; the help option comes last, under a title of its own."""
+def test_section_titles_follow_the_decorator_order() -> None:
+    """The help option comes last, below its own title."""
     lines = [
         line.split("  ")[0].strip() or line.strip()
         for line in CliRunner().invoke(command, ["--help"]).output.splitlines()
@@ -28,7 +28,7 @@ def test_titles_are_in_the_order_of_the_decorators() -> None:
     assert [line for line in shown if line.endswith(":")] == ["First:", "Second things:", "Options:"]
 
 
-def test_options_of_a_section_are_ordinary_options() -> None:
+def test_section_options_are_ordinary_options() -> None:
     assert CliRunner().invoke(command, ["--one", "1", "--three", "3"]).output == "1 None 3\n"
 
 
@@ -39,16 +39,16 @@ def long_command(one: str | None, two: str | None, three: str | None) -> None:
     click.echo(f"{one} {two} {three}")
 
 
-def test_help_shows_what_most_people_need() -> None:
-    """The named options in their order, without titles, and the first part of the epilog."""
+def test_short_help_shows_common_options() -> None:
+    """The short help lists the common options in their given order, without titles, and the first part of the epilog."""
     output = CliRunner().invoke(long_command, ["--help"]).output
     order = [output.index(word) for word in ("Options:", "--three", "--one", "--help-all", "--help ", "Examples:")]
     assert order == sorted(order)
     assert not [word for word in ("--two", "First:", "More.") if word in output]
 
 
-def test_all_options_are_shown_when_they_are_asked_for() -> None:
-    """Every section, and the whole epilog; other options do not matter."""
+def test_help_all_shows_every_section_and_the_epilog() -> None:
+    """Other options on the command line do not change the output."""
     found = CliRunner().invoke(long_command, ["--one", "1", "--help-all"])
     assert found.exit_code == 0
     words = ("First:", "--one", "Second things:", "--two", "--three", "Options:", "--help-all", "Examples:", "More.")
@@ -58,7 +58,7 @@ def test_all_options_are_shown_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("name", ["replay", "compare", "sweep"])
-def test_the_ten_options_of_a_long_command_exist_and_fit_a_page(name: str) -> None:
+def test_ten_common_options_of_long_commands_fit_a_page(name: str) -> None:
     command = group.get_command(click.Context(group), name)
     assert isinstance(command, SectionedCommand)
     assert len(command.common) == 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the command line that are declared as the engine's."""
+"""Tests of command line options that take their defaults and help from the replay engine's declarations."""
 
 import click
 import pytest
@@ -8,8 +8,7 @@ from querytape.schemas.names import SETTINGS, EngineSettings
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_defaults_and_help_are_as_declared(name: str) -> None:
-    """Without the option, the value is the library's default; help is the declared sentence."""
+def test_option_defaults_and_help_equal_the_declaration(name: str) -> None:
     names, settings = engine_option(name)
     option = click.Option(list(names), **settings)
     command = click.Command("x", params=[option])
@@ -19,7 +18,7 @@ def test_defaults_and_help_are_as_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "given"), [("timer_probes", "65"), ("connect_rate", "0"), ("max_errors", "-1")])
-def test_numbers_out_of_bounds_are_refused(name: str, given: str) -> None:
+def test_numbers_out_of_range_are_refused(name: str, given: str) -> None:
     names, settings = engine_option(name)
     command = click.Command("x", params=[click.Option(list(names), **settings)])
     with pytest.raises(click.BadParameter, match="not in the range"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several commands print: a new tape, its problems, the recovery of a tape."""
+"""Output shared by several commands: a new tape, its problems, and the recovery of a tape."""
 
 from pathlib import Path
 
@@ -32,8 +32,8 @@ INFO = {
 }
 
 
-def test_a_new_tape(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its counts, its times, and what makes it partial, with the option that a replay needs then."""
+def test_new_tape_shows_counts_times_and_missing_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    """For a partial tape, the output also names the option that a replay needs."""
     say_tape(Path("x.tape"), INFO)
     assert capsys.readouterr().out == (
         "x.tape: 1,234 events, 5 sessions, 6 digests, 2 problems (2 bad_time)\n  from 2023-11-14 22:13:20.000 to"
@@ -42,8 +42,8 @@ def test_a_new_tape(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_a_finished_tape_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is printed or changed; what is not a tape is an error."""
+def test_complete_tape_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is not a tape is an error."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     before = (path / "tape.json").read_bytes()
     complete_tape(path)
@@ -53,17 +53,17 @@ def test_a_finished_tape_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFix
         complete_tape(tmp_path / "no.tape")
 
 
-def test_a_tape_without_problems_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tape_without_problems_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_problems(open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])))
     assert capsys.readouterr().out == ""
 
 
-def test_the_console_of_a_pipe_is_80_columns_wide() -> None:
+def test_piped_output_is_80_columns_wide() -> None:
     assert console().width == COLUMNS == 80
 
 
 @pytest.mark.parametrize("kind", [*LOSSES, *UNSURE, "unread_duration"])
-def test_one_problem_is_singular_and_several_are_plural(kind: str) -> None:
+def test_problem_texts_distinguish_singular_and_plural(kind: str) -> None:
     one, two = (describe(kind, n).removeprefix(f"{n} ").split() for n in (1, 2))
     assert one != two
     assert not {"files", "places", "events", "packets", "jumps", "connections", "durations", "entries", "are"} & set(
@@ -71,8 +71,8 @@ def test_one_problem_is_singular_and_several_are_plural(kind: str) -> None:
     )
 
 
-def test_a_time_that_jumps_loses_no_input() -> None:
-    """It has a heading of its own; the exit code is that of a tape of which something is not certain."""
+def test_ambiguous_local_time_is_unsure_but_not_lost_input() -> None:
+    """Ambiguous times have their own heading and exit with EXIT_LOST."""
     info = {"problems": {"ambiguous_time": 1}, "not_understood_bytes": 0}
     assert lost_sentence(info) == ""
     assert unsure_sentence(info).startswith("1 clock change in local times is ambiguous: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of options: what each takes, and how it says no."""
+"""Tests of option types: accepted values and error messages."""
 
 from fractions import Fraction
 from typing import Any
@@ -34,8 +34,8 @@ DAY = 1_763_596_800_000_000_000  # 2025-11-20
         (Levels(growing=False), "64,1", (64, 1)),
     ],
 )
-def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
-    """A text becomes its value, and a value stays what it is, as click converts defaults twice."""
+def test_text_is_converted_and_a_value_stays_unchanged(type_: click.ParamType[Any], text: str, value: object) -> None:
+    """click converts default values twice."""
     assert type_.convert(text, None, None) == value
     assert type_.convert(value, None, None) == value
 
@@ -59,8 +59,7 @@ def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
         (Levels(growing=False), "0", "expected numbers such as 1,8,64"),
     ],
 )
-def test_nonsense(type_: click.ParamType[Any], text: str, expected: str) -> None:
-    """It is refused with the text and what was expected."""
+def test_invalid_text_is_refused_with_the_expected_form(type_: click.ParamType[Any], text: str, expected: str) -> None:
     with pytest.raises(click.BadParameter, match=r"expected") as caught:
         type_.convert(text, None, None)
     assert expected in caught.value.message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of `querytape replay`, and what `sweep` has of them."""
+"""Tests of the option sections of `querytape replay`, and of the options that `querytape sweep` shares with it."""
 
 import click
 from click.testing import CliRunner
@@ -12,20 +12,19 @@ def names(command: click.Command) -> set[str]:
     return {str(param.name) for param in command.params}
 
 
-def test_sections_have_their_titles_and_first_options_in_order() -> None:
+def test_sections_have_titles_and_first_options_in_order() -> None:
     output = CliRunner().invoke(replay_command, ["--help-all"]).output
     places = [output.index(f"\n{section.title}:\n") for section in SECTIONS]
     assert places == sorted(places)
 
 
-def test_each_option_begins_with_a_capital_and_ends_with_a_stop() -> None:
-    """A help text stands alone: a sentence, or a noun with its explanation."""
+def test_option_help_starts_with_a_capital_and_ends_with_a_period() -> None:
     helps = [settings["help"] for section in SECTIONS for _, settings in section.options]
     assert [text for text in helps if not text[0].isupper() or not text.endswith(".")] == []
 
 
-def test_a_sweep_has_no_pace_and_no_selection() -> None:
-    """These have their defaults; the command gets all names."""
+def test_sweep_has_no_pace_and_selection_options() -> None:
+    """The command still receives the missing options with their defaults."""
     assert {"pace", "speed", "from_at", "users", "target_slowlog"} & names(sweep_command) == set()
     assert {"target", "order", "allow_writes", "on_lost", "sample_ns"} <= names(sweep_command)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the options of the command line to ReplayOptions."""
+"""Tests of the conversion from command line options to ReplayOptions."""
 
 from dataclasses import fields
 from fractions import Fraction
@@ -28,12 +28,12 @@ def parsed(*words: str) -> dict[str, Any]:
     return parse_replay_options([*REQUIRED, *words])
 
 
-def test_without_options_every_field_has_the_default_of_the_library() -> None:
+def test_defaults_equal_the_library_defaults() -> None:
     made = options_of(parsed(), TARGET, 0)
     assert made == ReplayOptions(TARGET, made.output)
 
 
-def test_a_pace_is_one_speed_several_or_none_and_contradictions_are_refused() -> None:
+def test_pace_options_are_combined_and_contradictions_refused() -> None:
     assert pace_of(parsed("--speed", "2", "--think-speed", "1/2")) == Pace(
         "schedule", Fraction(2), None, Fraction(1, 2)
     )
@@ -45,43 +45,45 @@ def test_a_pace_is_one_speed_several_or_none_and_contradictions_are_refused() ->
             parsed(option, "max")
 
 
-def test_relative_times_of_a_selection_begin_at_the_first_event() -> None:
+def test_relative_selection_times_start_at_the_first_event() -> None:
     selection = selection_of(parsed("--from", "+1s", "--to", "1970-01-01 00:01", "--user", "a", "--user", "b"), 5)
     assert (selection.from_ns, selection.to_ns) == (1_000_000_005, 60_000_000_000)
     assert tuple(selection.users) == ("a", "b")
 
 
-def test_sessions_are_a_share_or_a_number() -> None:
+def test_sessions_option_takes_a_share_or_a_number() -> None:
     share, number = (selection_of(parsed("--sessions", text), 0) for text in ("10%", "500"))
     assert (share.sample, share.max_sessions) == (Fraction(1, 10), None)
     assert (number.sample, number.max_sessions) == (None, 500)
 
 
-def test_a_user_that_is_only_renamed_has_the_password_of_the_run() -> None:
+def test_renamed_user_keeps_the_password_of_the_run() -> None:
     overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
     assert overrides.accounts["a"].user == "b"
     assert overrides.accounts["a"].password == "secret"
 
 
-# Options whose values are made into something else, or that the command itself uses.
+# Options that are converted to another field, and options that the command itself uses.
 MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements", "part"}
 MADE |= {"accounts_file", "map_user", "map_db"}
 OF_THE_COMMAND = {"follow", "metrics", "live", "target_slowlog"}
 
 
-def test_every_option_sets_something() -> None:
-    """An option is a field of one of these classes, or it is in a list above: none is dropped by its name."""
+def test_every_option_has_an_effect() -> None:
+    """Each option is a field of a listed class or appears in a list above. This check finds options that are silently
+    ignored.
+    """
     kinds = (ReplayOptions, Selection, Amplification, Pace)
     known = {field.name for kind in kinds for field in fields(kind)} | MADE | OF_THE_COMMAND
     login = {click.Option(list(names)).name for names, _ in (*LOGIN, *TLS)} | {"compress"}
     assert parsed().keys() - known - login == set()
 
 
-def test_each_engine_option_sets_its_declared_field() -> None:
+def test_each_engine_option_sets_its_field() -> None:
     made = options_of(parsed("--statement-timeout", "2s", "--queue-memory", "1G", "--on-lost", "reopen"), TARGET, 0)
     assert (made.statement_timeout_ns, made.queue_bytes, made.on_lost) == (2_000_000_000, 1 << 30, "reopen")
 
 
-def test_options_given_as_words_are_refused_as_on_the_command_line() -> None:
+def test_unknown_replay_options_are_refused() -> None:
     with pytest.raises(click.UsageError, match="No such option"):
         parsed("--haste", "9")

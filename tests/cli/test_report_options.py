@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a report: what they make, what they refuse, where a report goes."""
+"""Tests of report options: settings, refused values and the report's destination."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -26,13 +26,13 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def test_the_defaults_of_the_command_are_those_of_the_library() -> None:
+def test_command_defaults_equal_library_defaults() -> None:
     settings = settings_of(OPTIONS)
     assert settings.margin == Margin()
     assert not settings.samples
 
 
-def test_invalid_gates_open_without_a_file_and_existing_folders_are_refused_before_any_work(tmp_path: Path) -> None:
+def test_invalid_report_options_are_refused_early(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="unknown 'slowerr'"):
         settings_of({**OPTIONS, "fail_on": "slowerr > 0"})
     with pytest.raises(click.UsageError, match="--open: expected --html FILE"):
@@ -41,13 +41,13 @@ def test_invalid_gates_open_without_a_file_and_existing_folders_are_refused_befo
         settings_of({**OPTIONS, "tables": tmp_path})
 
 
-def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_dash_writes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     write_or_print(Path("-"), "text")
     assert capsys.readouterr().out == "text"
 
 
-def test_a_report_is_private_and_follows_no_link(tmp_path: Path) -> None:
-    """A link is replaced by the report, what it leads to stays; nobody else can read it, and a failure leaves nothing."""
+def test_report_is_private_and_replaces_a_symbolic_link(tmp_path: Path) -> None:
+    """The link's target stays unchanged. Only the owner can read the report. A failed write leaves no file."""
     victim, link = tmp_path / "victim", tmp_path / "report.html"
     victim.write_text("mine")
     link.symlink_to(victim)

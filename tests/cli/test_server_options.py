@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a login are declared once, and are the same in each command that has them."""
+"""Tests of the login options, which are declared once for all commands."""
 
 import click
 import pytest
@@ -9,13 +9,13 @@ from querytape.servers.target import PASSWORD_VARIABLES
 from querytape.servers.tls import MODES
 
 
-def test_the_repeated_list_of_tls_modes_equals_that_of_the_servers() -> None:
+def test_tls_modes_equal_the_modes_of_the_servers_package() -> None:
     assert TLS_MODES == MODES
 
 
 @pytest.mark.parametrize("words", [["replay"], ["sweep"], ["capture", "server"], ["capture", "slowlog"]])
-def test_every_login_says_the_same(words: list[str]) -> None:
-    """Each command with one of these options has the same help for it; both variables are named."""
+def test_login_options_have_equal_help_in_every_command(words: list[str]) -> None:
+    """The help names both environment variables."""
     command: click.Command | None = group
     for word in words:
         assert isinstance(command, click.Group)

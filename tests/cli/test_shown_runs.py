@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of the runs that are shown."""
+"""Tests of the labels of displayed runs."""
 
 from contextlib import ExitStack
 from typing import cast
@@ -12,14 +12,14 @@ from querytape.replay import LiveRun
 
 
 class Named:
-    """A run that has a name alone."""
+    """A run with only a name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Noting(MetricsPage):
-    """Notes what is put."""
+    """A metrics page that records its `put` calls."""
 
     def __init__(self) -> None:
         super().__init__(None, ExitStack())
@@ -32,19 +32,19 @@ class Noting(MetricsPage):
 @pytest.mark.parametrize(
     ("name", "side", "number"), [("a1.run", "a", "1"), ("b12.run", "b", "12"), ("warm-a3.run", "a", "warm-3")]
 )
-def test_side_and_round_come_from_the_name_of_the_run(name: str, side: str, number: str) -> None:
+def test_side_and_round_come_from_the_run_name(name: str, side: str, number: str) -> None:
     page = Noting()
     show_round(page, cast(LiveRun, Named(name)))
     assert page.found == [({"side": side, "round": number}, side)]
 
 
-def test_a_heading_has_round_and_side_of_how_many() -> None:
+def test_heading_shows_round_side_and_total() -> None:
     assert round_heading("b2.run", 5, 1) == "round 2 of 5, side b"
     assert round_heading("warm-a1.run", 5, 2) == "warm-up 1 of 2, side a"
     assert quick_heading("warm-b1.run") == "one run of each statement on side b"
 
 
-def test_all_levels_have_one_place() -> None:
+def test_all_sweep_levels_share_one_metrics_slot() -> None:
     page = Noting()
     ShownLevels(page).running(cast(LiveRun, Named("16.run")))
     assert page.found == [({"sessions": "16"}, "")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of a run in any window."""
+"""Tests of the layout of the live view in windows of any size."""
 
 import random
 
@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 def full(number: int = 1523, ns: int = 1_200_000) -> Seen:
-    """Return what is known of a run that shows everything it can."""
+    """Return the state of a run in which every part of the view has data."""
     seen = Seen("a.run → app@10.0.0.7:3306/shop", at_ns=72 * SECOND, share=0.34, eta_ns=139 * SECOND)
     seen.sent, seen.planned, seen.due, seen.waiting, seen.queued_bytes = 18_234, 53_111, 18_240, 1_234, 3_100_000
     seen.sessions = 48
@@ -31,8 +31,7 @@ def texts(seen: Seen, columns: int, rows: int, ascii_only: bool = False) -> list
     return [line.plain for line in frame(seen, columns, rows, ascii_only)]
 
 
-def test_80_columns() -> None:
-    """All is there; numbers stand in columns under their heads."""
+def test_80_columns_show_every_part_in_aligned_columns() -> None:
     found = texts(full(), 79, 22)
     assert found[0] == "a.run → app@10.0.0.7:3306/shop"
     assert found[1].startswith("1:12 ━━━")
@@ -51,7 +50,7 @@ def test_80_columns() -> None:
     assert len(found) == 22
 
 
-def test_without_what_is_not_there() -> None:
+def test_missing_parts_of_a_run_are_omitted() -> None:
     """Nothing late where cannot change the speed of a replay with --pace none, no order where there is none, no time left where it is not known."""
     seen = Seen("a.run", state="opening sessions: 12", planned=9, not_sent=3, paced=False)
     found = texts(seen, 79, 22)
@@ -64,8 +63,8 @@ def test_without_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("number", [0, 9_999, 999_499, 10**8, 2**62])
 @pytest.mark.parametrize("ns", [0, 999_499, 9_950_000, 3599 * SECOND, 2**62])
-def test_any_window_any_number(number: int, ns: int) -> None:
-    """No line is wider than the window, and no more of them than it has rows; what is said first stays longest."""
+def test_frame_never_exceeds_the_window(number: int, ns: int) -> None:
+    """Rows at the bottom of the view disappear first."""
     seen = full(number, ns)
     seen.sent = seen.planned = number
     for columns in (1, 10, 19, 40, 59, 79, 80, 120, 300):
@@ -78,8 +77,8 @@ def test_any_window_any_number(number: int, ns: int) -> None:
             assert texts(seen, columns, rows)[: min(rows, 9)] == everything[: min(rows, 9)]
 
 
-def test_few_rows() -> None:
-    """A small window shows fewer digests, and none rather than one; warnings go before the rows above them do."""
+def test_small_window_drops_digests_and_warnings_first() -> None:
+    """A window with space for only one digest shows none."""
     seen = full()
     heads = [sum("slowest so far" in line for line in texts(seen, 79, rows)) for rows in range(9, 23)]
     assert heads == sorted(heads)
@@ -91,8 +90,10 @@ def test_few_rows() -> None:
     assert texts(seen, 79, 10)[-1] == "5 warnings above"
 
 
-def test_hostile_names() -> None:
-    """No control character and no markup of names or statements reaches the terminal; wide characters are counted."""
+def test_hostile_names_cannot_control_the_terminal() -> None:
+    """Names and statements lose control characters, and their markup stays literal. Wide characters count as two
+    columns.
+    """
     seen = full()
     seen.heading = "[red]a\x1b[2J.run"
     seen.slowest = [
@@ -106,7 +107,7 @@ def test_hostile_names() -> None:
     assert all(line.plain.isprintable() for line in lines)
 
 
-def test_a_frame_for_a_terminal_without_unicode_has_none() -> None:
+def test_ascii_frame_has_no_unicode() -> None:
     seen = full()
     seen.slowest = [Digest("select `ä` from t", 1, 1_000, 85_000, True)] * 2
     seen.heading = "a.run -> ä"
@@ -116,8 +117,8 @@ def test_a_frame_for_a_terminal_without_unicode_has_none() -> None:
     assert found[10].endswith("    1   1us  >85us")
 
 
-def test_errors_are_red() -> None:
-    """The row of errors is red in a second that had some, the order of commits once a wait was broken."""
+def test_errors_and_broken_waits_are_red() -> None:
+    """The error row is red only while the newest second has errors. The commit order row is red after a broken wait."""
 
     def red(seen: Seen, name: str) -> bool:
         line: Text = next(line for line in frame(seen, 79, 22) if line.plain.startswith(name))
@@ -133,8 +134,7 @@ def test_errors_are_red() -> None:
     assert not red(seen, "q/s")
 
 
-def test_random_histories() -> None:
-    """Whatever came, the newest value is the number at the left, the highest of what is shown the one at the right."""
+def test_rows_show_newest_value_left_and_maximum_right() -> None:
     rng = random.Random(5)
     for columns in (40, 60, 79):
         seen = Seen("a.run")

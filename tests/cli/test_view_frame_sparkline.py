@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as characters, a share as a bar."""
+"""Tests of sparklines (values as characters) and progress bars."""
 
 import random
 
@@ -7,13 +7,15 @@ import pytest
 from querytape.cli.view_frame import BLOCKS, PLAIN, bar, sparkline
 
 
-def test_heights() -> None:
-    """The highest value has the highest block, zero the lowest, nothing none; the newest is at the right end."""
+def test_sparkline_height_follows_the_value() -> None:
+    """The highest value has the highest block, zero the lowest, and a missing value a blank. The newest value is on the
+    right.
+    """
     assert sparkline([0, 1, 4, 7, None], 5) == "▁▂▅█ "
     assert sparkline([0, 1, 4, 7, None], 8) == "   ▁▂▅█ "
-    assert sparkline([9, 0, 1, 4, 7], 4) == "▁▂▅█"  # the scale is that of what is shown
+    assert sparkline([9, 0, 1, 4, 7], 4) == "▁▂▅█"  # scaled to the visible values
     assert sparkline([0, 0], 2) == "▁▁"
-    assert sparkline([1, 1_000_000], 2) == "▂█"  # a single error is not shown as none
+    assert sparkline([1, 1_000_000], 2) == "▂█"  # a small value stays above zero
     assert sparkline([None, None], 2) == "  "
     assert sparkline([], 3) == "   "
     assert sparkline([0, 1, 4, 7], 4, ascii_only=True) == "_.-#".replace("-", PLAIN[4])
@@ -21,7 +23,7 @@ def test_heights() -> None:
 
 @pytest.mark.parametrize("width", [-1, 0, 1, 7, 60, 100])
 @pytest.mark.parametrize("ascii_only", [False, True])
-def test_a_sparkline_has_the_width_asked_for_and_greater_values_are_never_lower(width: int, ascii_only: bool) -> None:
+def test_sparkline_keeps_its_width_and_the_order_of_values(width: int, ascii_only: bool) -> None:
     levels = PLAIN if ascii_only else BLOCKS
     rng = random.Random(width)
     for most in (1, 2, 7, 8, 9, 10**3, 2**62):
@@ -39,7 +41,7 @@ def test_a_sparkline_has_the_width_asked_for_and_greater_values_are_never_lower(
             assert all((height == 0) == (value == 0) for value, height in pairs)
 
 
-def test_the_two_parts_of_a_bar_fill_its_width() -> None:
+def test_both_parts_of_a_bar_fill_its_width() -> None:
     assert bar(0.5, 10) == ("━━━━━", "─────")
     assert bar(0.5, 4, ascii_only=True) == ("##", "--")
     for share in (-1.0, 0.0, 0.001, 0.999, 1.0, 7.5):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets the view of a run, and who gets lines."""
+"""Tests of the choice between the live view and progress lines."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from querytape.replay import Watcher
 
 
 class Window:
-    """What stands in for stderr: a terminal, or not."""
+    """A replacement for stderr that is a terminal or not."""
 
     encoding = "utf-8"
 
@@ -23,12 +23,11 @@ class Window:
         self._terminal = terminal
 
     def isatty(self) -> bool:
-        """Return what it was made as."""
         return self._terminal
 
 
 def window(patch: pytest.MonkeyPatch, columns: int, rows: int, term: str | None, terminal: bool = True) -> None:
-    """Let stderr be a window of this size."""
+    """Replace stderr by a window of this size."""
     patch.setattr(sys, "stderr", Window(terminal))
     patch.setattr(os, "get_terminal_size", lambda descriptor: os.terminal_size((columns, rows)))
     if term is None:
@@ -52,7 +51,7 @@ def window(patch: pytest.MonkeyPatch, columns: int, rows: int, term: str | None,
         (80, 24, None, True, True, False),
     ],
 )
-def test_who_gets_the_view(
+def test_view_requires_a_capable_terminal_of_sufficient_size(
     columns: int,
     rows: int,
     term: str | None,
@@ -61,7 +60,7 @@ def test_who_gets_the_view(
     drawn: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A terminal with room for it that can be drawn on, unless --no-live; whatever asks rich for colours in a pipe."""
+    """--no-live disables the view. FORCE_COLOR in a pipe does not enable it."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     window(monkeypatch, columns, rows, term, terminal)
     otherwise = Watcher()
@@ -72,7 +71,7 @@ def test_who_gets_the_view(
     assert (found[2] is otherwise) != drawn
 
 
-def test_place_and_sessions_of_a_level_come_from_the_name_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_level_heading_comes_from_the_run_name(monkeypatch: pytest.MonkeyPatch) -> None:
     window(monkeypatch, 80, 24, "xterm")
     view = level_watcher(True, (1, 4, 16), Watcher())
     monkeypatch.undo()
@@ -81,7 +80,7 @@ def test_place_and_sessions_of_a_level_come_from_the_name_of_its_run(monkeypatch
     assert view._heading("16.run") == "level 3 of 3: 16 concurrent sessions"
 
 
-def test_behind_the_dashes_it_has_no_meaning() -> None:
-    """compare has the option itself; among the options of its replays it would do nothing, so it is refused."""
+def test_no_live_after_the_double_dash_is_refused() -> None:
+    """`compare` has its own --no-live. The option has no effect among the options of its replays."""
     with pytest.raises(click.UsageError, match="--no-live belongs to the command itself"):
         parse_replay_options(["--target", "mysql://app@db", "-o", "x.run", "--no-live"])

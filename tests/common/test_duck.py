@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB as every stage opens it, and what it writes."""
+"""DuckDB connections and output files, as used by every stage."""
 
 import shutil
 from pathlib import Path
@@ -22,15 +22,14 @@ def setting(con: duckdb.DuckDBPyConnection, name: str) -> str:
     return str(con.execute("SELECT current_setting(?)", [name]).fetchall()[0][0])
 
 
-def test_quoting() -> None:
-    """A text becomes one SQL literal, whatever is in it."""
+def test_text_becomes_one_sql_literal() -> None:
     assert sql_text("it's") == "'it''s'"
     with open_database() as con:
         assert con.execute(f"SELECT {sql_text(Path('ab'))}").fetchall() == [("ab",)]
 
 
-def test_database_is_bounded(tmp_path: Path) -> None:
-    """Memory, spill folder, threads and order are as asked for, and no progress bar is drawn."""
+def test_database_has_the_requested_limits(tmp_path: Path) -> None:
+    """Memory, spill folder, threads and order are as requested. No progress bar is shown."""
     with open_database(tmp_path / "spill", "64MB", threads=1, keep_order=False, large_arrow=True) as con:
         assert setting(con, "memory_limit") == "61.0 MiB"
         assert setting(con, "temp_directory") == str(tmp_path / "spill")
@@ -41,23 +40,24 @@ def test_database_is_bounded(tmp_path: Path) -> None:
 
 
 def test_database_without_spill_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a spill folder a query that needs too much memory fails; nothing appears in the working folder."""
+    """A query that needs too much memory fails. No file appears in the working folder."""
     monkeypatch.chdir(tmp_path)
     with open_database(memory="16MB") as con, pytest.raises(duckdb.OutOfMemoryException):
         con.execute("SELECT list(i::VARCHAR) FROM range(3_000_000) t(i)")
     assert not list(tmp_path.iterdir())
 
 
-def test_database_in_a_file(tmp_path: Path) -> None:
-    """Tables of a database in a file are there when it is opened again."""
+def test_tables_in_a_file_survive(tmp_path: Path) -> None:
     for create in ("CREATE TABLE t AS SELECT 7 AS x", "SELECT 1"):
         with open_database(tmp_path / "spill", file=tmp_path / "a.duckdb") as con:
             con.execute(create)
             assert con.execute("FROM t").fetchall() == [(7,)]
 
 
-def test_rows_are_inserted() -> None:
-    """Rows come into a table as they are, in their order: numbers of every size, NULLs, any text; none leaves it empty."""
+def test_rows_are_inserted_unchanged() -> None:
+    """Inserted rows keep their order and values: numbers of every size, NULLs and arbitrary text. An empty list leaves
+    the table empty.
+    """
     rows = [
         (2**63 - 1, 1.5, "it's", True),
         (-(2**63), None, None, False),
@@ -73,8 +73,8 @@ def test_rows_are_inserted() -> None:
         assert con.execute("FROM t").fetchall() == [*rows, (None,) * 4]
 
 
-def test_parquet(tmp_path: Path) -> None:
-    """A query's rows become a file, and are counted; no rows leave no file unless they are to."""
+def test_query_is_written_as_parquet(tmp_path: Path) -> None:
+    """The number of rows is returned. A query without rows writes no file, unless an empty file is requested."""
     final = tmp_path / "a.parquet"
     with open_database() as con:
         assert write_parquet(con, "FROM range(5) t(x)", final) == 5
@@ -85,28 +85,28 @@ def test_parquet(tmp_path: Path) -> None:
         assert con.execute(f"FROM read_parquet({sql_text(final)})").fetchall() == []
 
 
-def test_other_formats(tmp_path: Path) -> None:
-    """Rows are written in any format that DuckDB's COPY knows."""
+def test_query_is_written_in_other_formats(tmp_path: Path) -> None:
+    """Rows are written in formats of DuckDB's COPY."""
     with open_database() as con:
         assert write_table(con, "FROM range(2) t(x)", tmp_path / "a.csv", "FORMAT csv, HEADER") == 2
     assert (tmp_path / "a.csv").read_text() == "x\n0\n1\n"
 
 
 def test_failed_query_leaves_no_file(tmp_path: Path) -> None:
-    """A query that fails half way leaves nothing."""
+    """The query fails after it has written some rows."""
     with open_database() as con, pytest.raises(duckdb.Error):
         write_parquet(con, "SELECT error('no') FROM range(5)", tmp_path / "a.parquet")
     assert not list(tmp_path.iterdir())
 
 
-def test_sql_of_a_package() -> None:
-    """SQL is found in the folder `sql` of the package that is named."""
+def test_sql_is_loaded_from_a_package() -> None:
+    """SQL files are in the folder `sql` of the named package."""
     assert "CREATE TABLE facts" in load_sql("querytape.capture", "facts.sql")
 
 
 @pytest.mark.parametrize("name", ["x*y", "x?y", "[a]", "x\\y", "it's"])
-def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
-    """A folder and a file whose name is a pattern are written, read and replaced as what they are."""
+def test_glob_characters_in_names_are_literal(tmp_path: Path, name: str) -> None:
+    """A folder and a file whose names are glob patterns are written, read and replaced."""
     for each in (name, "xzy", "a"):
         (tmp_path / each).mkdir()
         with duckdb.connect() as con:
@@ -121,8 +121,8 @@ def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
         shutil.rmtree(tmp_path / "old")
 
 
-def test_the_small_database(tmp_path: Path) -> None:
-    """One for the process, also after a connection to it was closed; a file that was replaced is read anew."""
+def test_small_database_is_shared_by_the_process(tmp_path: Path) -> None:
+    """The database is usable after a connection was closed. A replaced Parquet file is read again."""
     file = tmp_path / "a.parquet"
     for rows in (3, 5):
         with small_database() as con:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders are private and never reused; files appear whole or not at all."""
+"""Folders are private and never reused. Files appear whole or not at all."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from querytape.common.files import cache_folder, new_folder, publish, refuse_exi
 
 
 def mode(path: Path) -> int:
-    """Return a path's permission bits."""
+    """Return the permission bits of a path."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_new_folder(tmp_path: Path) -> None:
-    """A new folder and those in it can be read by their owner alone; the same name again is refused."""
+def test_new_folder_is_private(tmp_path: Path) -> None:
+    """Only the owner can read a new folder and its subfolders. A second folder with the same name is refused."""
     path = tmp_path / "shop.tape"
     new_folder(path, "events", "facts")
     assert [mode(path), mode(path / "events"), mode(path / "facts")] == [0o700] * 3
@@ -26,21 +26,20 @@ def test_new_folder(tmp_path: Path) -> None:
         new_folder(path)
 
 
-def test_folder_that_cannot_be(tmp_path: Path) -> None:
-    """A folder in one that does not exist is refused in a sentence."""
+def test_folder_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the folder cannot be created: No such file"):
         new_folder(tmp_path / "none" / "shop.tape")
 
 
 def test_refusal_names_the_option(tmp_path: Path) -> None:
-    """The sentence says which option gives another name."""
+    """The message has the option that sets a different output name."""
     refuse_existing(tmp_path / "free")
     with pytest.raises(InputError, match="another name with --tables"):
         refuse_existing(tmp_path, "--tables")
 
 
-def test_published_file(tmp_path: Path) -> None:
-    """A published file is whole and private, and its temporary name is gone."""
+def test_published_file_is_complete_and_private(tmp_path: Path) -> None:
+    """The temporary file is gone after publishing."""
     final = tmp_path / "a.json"
     write_json(final, {"é": Path("x")})
     assert json.loads(final.read_text(encoding="utf-8")) == {"é": "x"}
@@ -49,7 +48,7 @@ def test_published_file(tmp_path: Path) -> None:
 
 
 def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    """Where the block fails the old file is as it was, and no temporary one is left."""
+    """After a failed write, the old file is unchanged, and no temporary file remains."""
     final = tmp_path / "a"
     final.write_text("old")
 
@@ -64,8 +63,8 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [final]
 
 
-def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Caches follow XDG_CACHE_HOME, else the home folder."""
+def test_cache_folder_follows_xdg_cache_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without XDG_CACHE_HOME, the cache is in the home folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "querytape"
     monkeypatch.delenv("XDG_CACHE_HOME")
@@ -73,14 +72,14 @@ def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache_folder() == Path("/home/x/.cache/querytape")
 
 
-def test_names_that_are_not_utf8_are_json(tmp_path: Path) -> None:
-    """A file's name with other bytes is written so that the JSON can be read: `\\xff` for the byte 255."""
+def test_file_names_that_are_not_utf8_are_escaped_in_json(tmp_path: Path) -> None:
+    r"""The byte 255 is written as `\xff`, so that the JSON is readable."""
     write_json(tmp_path / "a.json", {"path": os.fsdecode(b"b\xff.log")})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"path": "b\\xff.log"}
 
 
-def test_a_folder_that_is_still_written_into_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes into being while it is removed goes too; a folder that is not there is no error."""
+def test_folder_that_still_grows_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that appear during the removal are removed as well. A missing folder is no error."""
     folder = tmp_path / "a.run"
     (folder / "spill").mkdir(parents=True)
     real, late = shutil.rmtree, iter([True])

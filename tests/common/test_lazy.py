@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public names of a package are loaded when they are first used."""
+"""A package loads its public names at first use."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ else:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A package with a ready name and three lazy ones."""
+    """Fixture: a package with one loaded name and three lazy names."""
     folder = tmp_path / "lazy_example"
     folder.mkdir()
     for name, text in {"__init__": PACKAGE, "inner": "number = 5\nother = 6\n", "apart": "apart = 7\n"}.items():
@@ -37,23 +37,23 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         del sys.modules[name]
 
 
-def test_names_are_those_that_the_package_imports(package: Any) -> None:
-    """The attribute of the named module; the module itself where the package asks for it; what is ready as well."""
+def test_lazy_names_equal_direct_imports(package: Any) -> None:
+    """A lazy name is an attribute of its module, or the module itself."""
     assert package.__all__ == ["apart", "number", "plural", "renamed"]
     assert (package.number, package.renamed, package.apart.apart) == (5, 6, 7)
     with pytest.raises(AttributeError, match=r"module 'lazy_example' has no attribute 'other'"):
         _ = package.other
 
 
-def test_a_name_is_loaded_once_and_kept(package: Any) -> None:
-    """Nothing is loaded before it is asked for; then the package has it."""
+def test_name_is_loaded_once_at_first_use(package: Any) -> None:
+    """Before its first use, the name is not loaded. Later, the package keeps the loaded name."""
     assert "lazy_example.inner" not in sys.modules
     assert package.number == 5
     assert vars(package)["number"] == 5
 
 
-def test_a_package_costs_nothing_until_it_is_used() -> None:
-    """Importing the capture stage and its table of sources imports neither DuckDB nor the native extension."""
+def test_capture_import_does_not_load_duckdb() -> None:
+    """Importing the capture stage and its source table loads neither DuckDB nor the native extension."""
     program = (
         "import sys, querytape.capture as c; list(c.SOURCES); print({'duckdb', 'cffi', 'numpy'} & set(sys.modules))"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals ask for an end; the handlers of before come back."""
+"""Signals request an end. The previous handlers are restored."""
 
 import importlib
 import os
@@ -19,8 +19,8 @@ from tests.helpers.processes import default_signals, start
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_stop(number: signal.Signals) -> None:
-    """Ctrl-C, SIGTERM and SIGHUP call the function once each, and the block goes on."""
+def test_signals_call_the_stop_function(number: signal.Signals) -> None:
+    """Ctrl-C, SIGTERM and SIGHUP call the function once each, and the block continues."""
     before = [signal.getsignal(each) for each in ENDING]
     calls = []
     with stop_on_signals(lambda: calls.append(1)):
@@ -31,8 +31,8 @@ def test_stop(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_unwind(number: signal.Signals) -> None:
-    """SIGTERM and SIGHUP unwind the block as Ctrl-C does."""
+def test_signals_unwind_the_block(number: signal.Signals) -> None:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt in the block, like Ctrl-C."""
     before = [signal.getsignal(each) for each in ENDING]
     with pytest.raises(KeyboardInterrupt), unwind_on_signals():
         os.kill(os.getpid(), number)
@@ -40,8 +40,8 @@ def test_unwind(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_one_ending(number: signal.Signals) -> None:
-    """The first signal unwinds; what puts things in order is not broken off by others, nor is the way out."""
+def test_only_the_first_signal_unwinds(number: signal.Signals) -> None:
+    """Later signals do not interrupt the cleanup or the exit."""
     done = []
 
     def work() -> None:
@@ -62,15 +62,15 @@ def test_one_ending(number: signal.Signals) -> None:
 
 
 class _Interrupted:
-    """Something whose end is no place for an exception: Python drops it there."""
+    """An object with a finalizer. Python discards an exception that is raised there."""
 
     def __del__(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0)
 
 
-def test_an_interrupt_that_is_dropped_is_asked_again(capfd: pytest.CaptureFixture[str]) -> None:
-    """A signal that comes in a callback ends the program all the same, without a traceback."""
+def test_discarded_interrupt_is_repeated(capfd: pytest.CaptureFixture[str]) -> None:
+    """A signal in a finalizer still ends the program, without a traceback."""
 
     def work() -> None:
         _Interrupted()
@@ -82,8 +82,8 @@ def test_an_interrupt_that_is_dropped_is_asked_again(capfd: pytest.CaptureFixtur
     assert capfd.readouterr().err == ""
 
 
-def test_other_threads_change_nothing() -> None:
-    """Outside the main thread the block runs with the handlers that are there."""
+def test_other_threads_keep_the_signal_handlers() -> None:
+    """Outside the main thread, the block runs with the existing handlers."""
     seen = []
 
     def work() -> None:
@@ -96,8 +96,8 @@ def test_other_threads_change_nothing() -> None:
     assert seen == [signal.getsignal(signal.SIGTERM)]
 
 
-def test_what_is_ignored_stays_ignored() -> None:
-    """A program under nohup does not end when its terminal does, one behind `&` of a script not by Ctrl-C."""
+def test_ignored_signals_stay_ignored() -> None:
+    """A program under nohup survives the end of its terminal. A background program of a script (`&`) survives Ctrl-C."""
     before = {each: signal.signal(each, signal.SIG_IGN) for each in ENDING}
     try:
         with stop_on_signals(lambda: None), unwind_on_signals(), one_ending():
@@ -107,8 +107,8 @@ def test_what_is_ignored_stays_ignored() -> None:
             signal.signal(each, handler)
 
 
-def test_while_it_is_loaded() -> None:
-    """Ctrl-C ends the program without a word, unless it was ignored."""
+def test_ctrl_c_during_imports_ends_silently() -> None:
+    """Ctrl-C during imports ends the program without a message. An ignored Ctrl-C stays ignored."""
     code = "import signal, querytape.__main__; print(signal.getsignal(signal.SIGINT).name)"
     for ignored, expected in (((), "SIG_DFL"), ((signal.SIGINT,), "SIG_IGN")):
         process = start([sys.executable, "-c", code], ignored=ignored, stdout=subprocess.PIPE)
@@ -118,8 +118,8 @@ def test_while_it_is_loaded() -> None:
 COMMAND = [sys.executable, "-m", "querytape", "null-server"]
 
 
-def test_in_the_background_of_a_script() -> None:
-    """A command whose SIGINT is ignored goes on; SIGTERM ends it in order."""
+def test_background_command_ends_by_sigterm_only() -> None:
+    """A script starts the command with SIGINT ignored. SIGTERM ends it normally."""
     process = start(COMMAND, ignored=[signal.SIGINT], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline().startswith("port ")
@@ -131,8 +131,8 @@ def test_in_the_background_of_a_script() -> None:
     assert process.returncode == 130
 
 
-def test_a_terminal_that_goes_away(tmp_path: Path) -> None:
-    """Closing the terminal ends a command in order, though nothing can be said any more."""
+def test_closed_terminal_ends_a_command_normally(tmp_path: Path) -> None:
+    """The terminal closes, so the command can no longer print anything. It still exits with 130."""
     ours, theirs = os.openpty()
     os.set_blocking(ours, True)
     process = start(COMMAND, stdout=theirs, stderr=theirs, cwd=tmp_path)
@@ -144,8 +144,10 @@ def test_a_terminal_that_goes_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("guard", [one_ending, unwind_on_signals])
-def test_no_module_is_broken_off(guard: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal that comes while a module is loaded unwinds what follows, never the loading: C++ would abort."""
+def test_signal_does_not_interrupt_an_import(
+    guard: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal unwinds the code after the import. An interrupted import of a C++ module would abort the process."""
     text = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nsum(range(1000))\nwhole = True\n"
     (tmp_path / "broken_off.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -160,8 +162,8 @@ def test_no_module_is_broken_off(guard: Callable[[], Any], tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_held(number: signal.Signals) -> None:
-    """What the block makes is known before the signal is heard."""
+def test_held_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
+    """A signal inside the block takes effect after the block."""
     done = []
 
     def make() -> None:
@@ -176,7 +178,7 @@ def test_held(number: signal.Signals) -> None:
 
 
 def unwound(wait: Callable[[threading.Event], Any], times: int) -> set[type[BaseException]]:
-    """Unwind waits for an event by a timer's signal, each a little later; return what came of it."""
+    """Let timer signals at increasing times unwind waits for an event. Return the exception types that escaped."""
 
     class Unwound(Exception):
         pass
@@ -202,13 +204,13 @@ def unwound(wait: Callable[[threading.Event], Any], times: int) -> set[type[Base
     return {each for each in found if each.__name__ != "Unwound"}
 
 
-def test_a_wait_that_is_unwound() -> None:
-    """Whenever a signal unwinds a wait for an event, nothing else than that comes of it, as it would of Event.wait."""
+def test_unwound_wait_raises_nothing_else() -> None:
+    """A signal may come at any moment of a wait. Event.wait itself can raise other exceptions then."""
     assert unwound(lambda event: wait_for(event, 1e-5), 4000) == set()
 
 
-def test_waits_end() -> None:
-    """A wait ends when its event is set, also by another thread, and after its time."""
+def test_wait_ends_by_event_or_timeout() -> None:
+    """The event may be set by another thread."""
     event = threading.Event()
     assert not wait_for(event, 0.01)
     threading.Timer(0.05, event.set).start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary folders, and files that are published, are gone after a signal at any line of what makes them."""
+"""A signal at any line of the code leaves no temporary folder and no unpublished file."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ MOST_LINES = 2000
 
 
 def interrupted_at(line: int, act: Callable[[], None]) -> bool:
-    """Run `act` and interrupt it at its n-th line; tell whether it came so far."""
+    """Run `act` and interrupt it at its n-th line. Return whether `act` reached that line."""
     seen = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -50,21 +50,23 @@ def interrupted_at(line: int, act: Callable[[], None]) -> bool:
 
 
 def use() -> None:
-    """Make a folder, put something in, let it go."""
+    """Create a temporary folder with a file and leave it."""
     with temporary_folder() as name:
         (Path(name) / "x").write_text("x")
 
 
 @pytest.mark.long
-def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the signal comes: neither folder nor what Python tries the place with is left."""
+def test_interrupted_temporary_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal comes at each line of the code in turn. Files that Python creates to test the location are removed as
+    well.
+    """
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for line in range(1, MOST_LINES):
         monkeypatch.setattr(tempfile, "tempdir", None)
         monkeypatch.setattr(tempfile, "_once_lock", threading.Lock())
         came = interrupted_at(line, use)
         if any(tmp_path.iterdir()):
-            gc.collect()  # a program that ends does the same
+            gc.collect()  # happens at the end of a program as well
         assert list(tmp_path.iterdir()) == [], line
         if not came:
             break
@@ -72,8 +74,8 @@ def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.long
-def test_no_half_file_is_left(tmp_path: Path) -> None:
-    """A file that is published is there or not, and nothing beside it."""
+def test_interrupted_write_leaves_no_partial_file(tmp_path: Path) -> None:
+    """A published file is complete or missing. No other file remains."""
     final = tmp_path / "x.json"
 
     def write() -> None:

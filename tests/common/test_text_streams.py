@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts on terminals of any encoding."""
+"""Text output on terminals of any encoding."""
 
 import io
 import os
@@ -16,8 +16,8 @@ from querytape.common.units import duration
     ("encoding", "shown"),
     [("utf-8", "85.0µs é"), ("latin-1", "85.0µs é"), ("cp437", "85.0µs é"), ("ascii", "85.0us \\xe9")],
 )
-def test_microseconds_are_shown_as_the_encoding_allows(encoding: str, shown: str) -> None:
-    """The unit sign where there is one, else a u; no other letter ends a command."""
+def test_micro_sign_depends_on_the_encoding(encoding: str, shown: str) -> None:
+    """An encoding without the micro sign shows a u. Other unsupported characters do not fail a command."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding)
     take_every_text(stream)
@@ -26,19 +26,19 @@ def test_microseconds_are_shown_as_the_encoding_allows(encoding: str, shown: str
     assert raw.getvalue().decode(encoding) == shown
 
 
-def test_bytes_of_a_name_stay_what_they_are() -> None:
-    """A file's name that is no text is shown byte for byte, as Python does it."""
+def test_invalid_bytes_of_a_file_name_are_kept() -> None:
+    """Invalid bytes of a file name are printed unchanged, as Python does."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="utf-8")
-    take_every_text(stream, io.StringIO())  # what is no real stream stays as it is
+    take_every_text(stream, io.StringIO())  # an object that is not a real stream is left unchanged
     stream.write(os.fsdecode(b"a\xff"))
     stream.flush()
     assert raw.getvalue() == b"a\xff"
 
 
 @pytest.mark.slow
-def test_the_command_line_writes_to_any_terminal(checkout: Path, tmp_path: Path) -> None:
-    """A name that the encoding lacks is told in an error, escaped: no traceback."""
+def test_command_line_supports_any_terminal_encoding(checkout: Path, tmp_path: Path) -> None:
+    """An error message escapes a name that the encoding lacks. There is no traceback."""
     script = "import sys; sys.argv[1:] = ['inspect', 'µé.tape']; from querytape.cli.main import main; main()"
     environment = {**os.environ, "PYTHONIOENCODING": "koi8-r", "PYTHONUTF8": "1"}
     run = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units: what is shown is short and says its unit, what is parsed is exact, and nonsense is refused in a sentence."""
+"""Units: output is short and has its unit. Parsing is exact, and invalid input is refused with a message."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,8 +23,7 @@ SECOND = 1_000_000_000
         (1_234 * SECOND, "1,234s"),
     ],
 )
-def test_duration(ns: int | None, text: str) -> None:
-    """A duration has three significant digits and its unit."""
+def test_duration_has_three_significant_digits(ns: int | None, text: str) -> None:
     assert units.duration(ns) == text
 
 
@@ -40,36 +39,33 @@ def test_duration(ns: int | None, text: str) -> None:
         (3 * 3600 * SECOND + 24 * 60 * SECOND, "3.4h"),
     ],
 )
-def test_short_duration(ns: int | None, text: str) -> None:
-    """A short duration has at most five characters and its unit."""
+def test_short_duration_has_at_most_five_characters(ns: int | None, text: str) -> None:
     assert units.short_duration(ns) == text
 
 
-def test_clock() -> None:
-    """A time since a beginning is minutes and seconds, with hours where there are any."""
+def test_elapsed_time_is_shown_as_a_clock() -> None:
+    """An elapsed time has minutes and seconds, and hours only if needed."""
     assert [units.clock(s * SECOND) for s in (-1, 0, 12, 754, 3723)] == ["0:00", "0:00", "0:12", "12:34", "1:02:03"]
 
 
-def test_utc_time() -> None:
-    """A time since the epoch is a date with milliseconds; one beyond the calendar is its number."""
+def test_epoch_time_becomes_a_utc_date() -> None:
+    """The date has milliseconds. A time outside the calendar is shown as a number."""
     assert units.utc_time(1_718_000_000_123_999_999) == "2024-06-10 06:13:20.123"
     assert units.utc_time(2**62 * 100) == f"{2**62 * 100} ns"
 
 
-def test_a_number_of_things() -> None:
-    """One has no s."""
+def test_singular_has_no_plural_s() -> None:
     assert [units.plural(n, "event") for n in (0, 1, 2, 4340)] == ["0 events", "1 event", "2 events", "4,340 events"]
 
 
-def test_counts() -> None:
-    """Counts are separated by thousands, or short."""
+def test_counts_have_thousands_separators() -> None:
+    """Counts are also shown in a short form."""
     assert [units.count(value) for value in (None, 0, 1234567)] == ["-", "0", "1,234,567"]
     shorts = [units.short_count(value) for value in (0, 9_999, 12_345, 99_950, 1_200_000, 10**20)]
     assert shorts == ["0", "9999", "12.3k", "100k", "1.2M", "many"]
 
 
-def test_sizes_seconds_ratios_shares() -> None:
-    """Sizes, seconds, ratios and shares say what they are."""
+def test_sizes_seconds_ratios_and_shares_have_units() -> None:
     assert units.megabytes(1_234_500_000) == "1,234 MB"
     assert units.megabytes(1_550_000, 1) == "1.6 MB"
     assert units.seconds(1_204_480_000_000) == "1,204.5 s"
@@ -103,8 +99,7 @@ def test_sizes_seconds_ratios_shares() -> None:
         (units.parse_time, "1969-12-31 23:59:59.5", -SECOND // 2),
     ],
 )
-def test_parsed(parse: Callable[[str], Any], text: str, value: Any) -> None:
-    """Texts of the command line become exact numbers."""
+def test_command_line_values_are_parsed_exactly(parse: Callable[[str], Any], text: str, value: Any) -> None:
     assert parse(text) == value
 
 
@@ -119,16 +114,16 @@ def test_parsed(parse: Callable[[str], Any], text: str, value: Any) -> None:
         (units.parse_time, ("", "yesterday", "2026-13-01")),
     ],
 )
-def test_refused(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
-    """What is no such value is refused, with the text that was given and an example."""
+def test_invalid_values_are_refused_with_an_example(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
+    """The message contains the invalid text and an example."""
     for text in wrong:
         with pytest.raises(ValueError, match="expected") as refused:
             parse(text)
         assert repr(text) in str(refused.value)
 
 
-def test_shares_of_a_whole() -> None:
-    """What is shown adds up to 100 %, whatever is rounded; nothing is a share of nothing."""
+def test_shares_add_up_to_100_percent() -> None:
+    """Displayed percentages are corrected after rounding. If the whole is 0, a share is shown as "-"."""
     for parts in ([1, 1, 1], [2, 1, 0], [1, 999_999], [7], [1] * 7, [3, 3, 1], [10**18, 1, 1]):
         shown = units.whole_percents(parts)
         assert sum(int(text[:-1].replace(".", "")) for text in shown) == 1000, shown
@@ -139,8 +134,7 @@ def test_shares_of_a_whole() -> None:
     assert units.whole_percents([]) == []
 
 
-def test_averages() -> None:
-    """An unknown is no 0.00, and neither is a small one."""
+def test_unknown_and_small_averages_are_not_zero() -> None:
     assert [units.average(value, 2) for value in (None, 0, 0.004, 0.006, 1.256, 12345)] == [
         "unknown", "0.00", "less than 0.01", "0.01", "1.26", "12,345.00",
     ]  # fmt: skip
@@ -156,8 +150,8 @@ def test_averages() -> None:
         ("[::1]:80", ("::1", 80), "[::1]:80"),
     ],
 )
-def test_addresses(text: str, address: tuple[str, int], again: str) -> None:
-    """Without a host it is this machine alone; an IPv6 address is in brackets."""
+def test_addresses_are_parsed(text: str, address: tuple[str, int], again: str) -> None:
+    """An address without a host means 127.0.0.1. An IPv6 address is in brackets."""
     assert units.parse_address(text) == address
     assert units.parse_address(units.address_text(*address)) == address
     assert units.address_text(*address) == again
@@ -166,8 +160,7 @@ def test_addresses(text: str, address: tuple[str, int], again: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", ":", "host", "host:", "host:65536", "host:-1", "host:x", "::1:80", "host:\u0663", "[::1]"]
 )
-def test_no_addresses(text: str) -> None:
-    """What has no port, or one that can't be, is refused with the text."""
+def test_address_without_a_valid_port_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         units.parse_address(text)
 
@@ -180,6 +173,6 @@ def test_no_addresses(text: str) -> None:
         ("select 5µsec from µs", "select 5µsec from µs"),
     ],
 )
-def test_programs_read_microseconds_without_the_sign(shown: str, read: str) -> None:
-    """What follows a number is the unit; names keep the letter."""
+def test_micro_sign_becomes_u_after_numbers(shown: str, read: str) -> None:
+    """Only the unit after a number is replaced. Names keep the micro sign."""
     assert units.plain_micro(shown) == read

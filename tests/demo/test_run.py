@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo as a user runs it: it shows the comparison, and leaves no server behind, whatever happens."""
+"""The demo from the user's view: it shows the comparison and never leaves a server running."""
 
 import os
 import re
@@ -19,7 +19,7 @@ DEMO = (sys.executable, "-u", "-m", "querytape", "demo", "--seconds", "4", "--ke
 
 
 def servers_of(parent: int) -> dict[int, str]:
-    """Return {pid: data folder} of the servers that a process has started."""
+    """Return {pid: data folder} of the servers that a process started."""
     found = {}
     for children in Path(f"/proc/{parent}/task").glob("*/children"):
         for pid in map(int, children.read_text().split()):
@@ -30,17 +30,18 @@ def servers_of(parent: int) -> dict[int, str]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie has."""
+    """Return whether a process has ended or is a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
 
 
-def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
-    """Every step is narrated, the commands are shown, the tape and both runs are kept, the report's path comes last.
+def test_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
+    """The demo describes each step, shows the commands, and keeps the tape and both runs. The path of the report comes
+    last.
 
-    A password that is set for other servers is not in its way.
+    A password set for other servers does not disturb the demo.
     """
     environ = {**os.environ, "QUERYTAPE_PASSWORD": "of another server", "MYSQL_PWD": "of another server"}
     done = subprocess.run([*DEMO, str(tmp_path / "d")], capture_output=True, text=True, timeout=300, env=environ)
@@ -55,9 +56,10 @@ def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
-    """`--record-only` leaves the log of the traffic and the data before the traffic, whole and stopped; it takes no"
-    " folder that has data."""
+def test_record_only_keeps_log_and_initial_data(mariadb: Server, tmp_path: Path) -> None:
+    """`--record-only` keeps the complete slow log and the data from before the traffic. The server is stopped. A folder
+    that already contains data is refused.
+    """
     command = [*DEMO, str(tmp_path / "d"), "--record-only"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -72,8 +74,8 @@ def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
-    """Ctrl-C, SIGTERM and kill -9 in the middle of the workload end the server; the first two clean up as well."""
+def test_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C, SIGTERM and kill -9 during the workload end the server. Ctrl-C and SIGTERM also clean up."""
     with subprocess.Popen(
         [*DEMO, str(tmp_path / "d")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as demo:
@@ -99,8 +101,8 @@ def test_a_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number
         assert not any(folder.exists() for folder in folders)
 
 
-def test_who_is_interrupted_waits_for_its_commands_end(tmp_path: Path) -> None:
-    """A command that is under way is asked to end, and has the time to put in order what it began."""
+def test_interrupted_demo_waits_for_its_command(tmp_path: Path) -> None:
+    """The demo asks the running command to end and gives it time to clean up."""
     child = (
         "import signal, sys, time\n"
         "def end(number, frame):\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's shop."""
+"""The data of the demo shop."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -11,15 +11,15 @@ from querytape.servers.sandbox import Server
 from ..conftest import ServerFactory
 
 
-def test_the_time_of_an_order_follows_from_its_number() -> None:
+def test_time_of_an_order_depends_only_on_its_number() -> None:
     assert order_time(2) - order_time(1) == timedelta(minutes=10)
     assert order_time(0).year == 2024
 
 
 @pytest.mark.long
 @pytest.mark.server
-def test_the_same_seed_makes_the_same_shop(mariadb_factory: ServerFactory) -> None:
-    """Two servers have equal tables; every order line has its order and product."""
+def test_same_seed_creates_the_same_shop(mariadb_factory: ServerFactory) -> None:
+    """Two servers have equal tables. Each order line has its order and product."""
     sums = []
     for _ in range(2):
         server: Server = mariadb_factory()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's customers: the same every time, and doing what a replay has to cope with."""
+"""The customers of the demo: reproducible sessions that contain the difficult cases of a replay."""
 
 import threading
 from contextlib import closing
@@ -12,21 +12,21 @@ from querytape.demo.workload import Customer, Tally, _session, drive
 from querytape.servers.sandbox import Server
 
 
-def test_the_same_seed_makes_the_same_session() -> None:
-    """What a session does and when it wants to follows from seed and number alone."""
+def test_same_seed_creates_the_same_session() -> None:
+    """The statements and their times depend only on the seed and the session number."""
     assert list(Customer(1, 7).steps(20)) == list(Customer(1, 7).steps(20))
     assert list(Customer(1, 7).steps(20)) != list(Customer(1, 8).steps(20))
     assert list(Customer(1, 7).steps(20)) != list(Customer(2, 7).steps(20))
 
 
-def test_steps_of_a_session_come_in_order_and_none_after_the_end() -> None:
+def test_steps_of_a_session_are_sorted_and_within_its_duration() -> None:
     times = [step.at_s for step in Customer(3, 1).steps(10)]
     assert times == sorted(times)
     assert times[-1] < 10
 
 
-def test_the_workload_has_everything() -> None:
-    """Reads, transactions that commit and that roll back, mistakes, slow statements and reconnects are all in it."""
+def test_workload_contains_all_kinds_of_statements() -> None:
+    """The workload has reads, committed and rolled back transactions, errors, slow statements and reconnects."""
     steps = [step for number in range(48) for step in Customer(1, number).steps(20)]
     text = "\n".join(statement for step in steps for statement in step.statements)
     for wanted in ("ROLLBACK", "COMMIT", "wishlist", "= = 7", "'Twice'", "SUM(l.quantity", "LIKE", "UPDATE", "INSERT"):
@@ -34,8 +34,8 @@ def test_the_workload_has_everything() -> None:
     assert any(step.reconnect for step in steps)
 
 
-def test_driving_it_counts_what_the_server_saw(mariadb_factory: object) -> None:
-    """Every statement is sent, the mistakes fail, nothing else does."""
+def test_workload_counts_equal_those_of_the_server(mariadb_factory: object) -> None:
+    """Each statement of the workload is sent. Only the intentional errors fail."""
     server: Server = mariadb_factory()  # type: ignore[operator]
     with closing(server.connect(autocommit=False)) as connection:
         rows = create_shop(connection)
@@ -49,8 +49,8 @@ def test_driving_it_counts_what_the_server_saw(mariadb_factory: object) -> None:
     assert tally.errors == sum(any(m in text for m in mistakes) for step in planned for text in step.statements)
 
 
-def test_a_server_that_is_gone_after_the_end() -> None:
-    """A session that was stopped says nothing of its server's end; one that was not does."""
+def test_missing_server_is_ignored_only_after_a_stop() -> None:
+    """A stopped session ignores the end of its server. Any other session raises the error."""
 
     def gone() -> Any:
         raise pymysql.err.OperationalError(2003, "Connection refused")

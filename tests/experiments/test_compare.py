@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a comparison: which rounds count."""
+"""The folder of a comparison, and the rounds that count."""
 
 import io
 import json
@@ -21,14 +21,14 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_only_whole_rounds_count(tmp_path: Path) -> None:
-    """A run that was killed, stopped, or has no partner is not compared, and later rounds keep their partners."""
+def test_only_complete_rounds_count(tmp_path: Path) -> None:
+    """Killed runs, stopped runs and runs without a partner are excluded. Later rounds keep their partners."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     for name in ("a1", "b1", "a2", "b2", "a3", "b3", "a4", "warm-a1"):
         make_run(tmp_path / f"{name}.run", tape, [{}])
     stopped = tmp_path / "b2.run" / "run.json"
     stopped.write_text(json.dumps({**json.loads(stopped.read_text()), "partial": "stopped by the user"}))
-    (tmp_path / "b4.run").mkdir()  # killed before anything was written
+    (tmp_path / "b4.run").mkdir()  # killed before it wrote anything
     assert not is_complete(tmp_path / "b4.run")
     assert not is_complete(tmp_path / "b2.run")
     rounds = complete_rounds(tmp_path)
@@ -39,8 +39,8 @@ def test_only_whole_rounds_count(tmp_path: Path) -> None:
 TARGETS = {"a": "mysql://a@old", "b": "mysql://b@new"}
 
 
-def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sides take turns, each with its own options, which are closed after it; what is complete is kept."""
+def test_only_missing_runs_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sides alternate. Each run opens its own options and closes them afterwards. Complete runs are kept."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     log: list[str] = []
 
@@ -68,10 +68,12 @@ def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("reset", [None, "true"])
-def test_a_server_that_is_away_ends_it_before_the_first_run(
+def test_unreachable_server_ends_comparison_before_first_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str | None
 ) -> None:
-    """No run of A is made for nothing where B does not answer; a reset may start servers, so they are not asked before."""
+    """A run of A would be useless if B is unreachable. With a reset command the servers are not checked, because the
+    command may start them.
+    """
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     log: list[str] = []
 
@@ -100,8 +102,8 @@ def test_a_server_that_is_away_ends_it_before_the_first_run(
     assert log == []
 
 
-def test_a_reset_knows_the_run(tmp_path: Path) -> None:
-    """The command gets side, target and run; one that fails ends the comparison with its exit code."""
+def test_reset_command_gets_side_target_and_run(tmp_path: Path) -> None:
+    """A reset command that fails ends the comparison with its exit code."""
     plan: Any = ComparePlan(Path("t"), TARGETS, reset=f'echo "$QUERYTAPE_SIDE $QUERYTAPE_RUN" > {tmp_path}/said')
     reset_targets(plan, "b", "b1")
     assert (tmp_path / "said").read_text() == "b b1\n"
@@ -110,8 +112,8 @@ def test_a_reset_knows_the_run(tmp_path: Path) -> None:
         reset_targets(replace(plan, reset="exit 7"), "a", "a1")
 
 
-def test_both_servers_run_while_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox ends with the options that started it: both are asked for plans before that."""
+def test_both_servers_run_during_explain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox server stops when its options are closed, so both servers are asked for plans before that."""
     running: set[str] = set()
     asked: list[set[str]] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a comparison as a file, and the order of its runs."""
+"""The plan file of a comparison and the order of its runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,8 @@ from querytape.experiments.compare_plan import ComparePlan
 TARGETS = {"a": "mysql://a@h/d", "b": "mysql://b@h/d"}
 
 
-def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Written and read again it is the same; what is no plan is refused with its name."""
+def test_plan_is_read_as_written(tmp_path: Path) -> None:
+    """An invalid plan file is refused with an error that names the file."""
     plan = ComparePlan(Path("/t.tape"), TARGETS, 3, 1, 10**8, "./r.sh", ("--speed", "2"))
     plan.write(tmp_path / "plan.toml")
     assert ComparePlan.read(tmp_path / "plan.toml") == plan
@@ -29,15 +29,15 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
             ComparePlan.read(tmp_path / "wrong.toml")
 
 
-def test_an_invalid_pause_names_the_file_and_what_was_expected(tmp_path: Path) -> None:
+def test_invalid_pause_names_file_and_expected_format(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text('tape = "t"\npause = "soon"\n[target]\na = "mysql://a@h"\nb = "mysql://b@h"\n')
     with pytest.raises(InputError, match=r"plan\.toml: .* expected a duration such as 500ms"):
         ComparePlan.read(path)
 
 
-def test_steps() -> None:
-    """The warm-up rounds come first; the sides take turns in each round."""
+def test_order_of_runs() -> None:
+    """Warm-up rounds come first. In each round the sides alternate."""
     steps = list(ComparePlan(Path("t"), TARGETS, rounds=2, warmup=1).steps())
     assert [name for _, name in steps] == ["warm-a1.run", "warm-b1.run", "a1.run", "b1.run", "a2.run", "b2.run"]
     assert [side for side, _ in steps] == ["a", "b"] * 3

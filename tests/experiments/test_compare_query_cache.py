@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of a comparison leave the query cache alone."""
+"""Sessions of a comparison bypass the query cache."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from ..helpers.cursors import MadeTarget
 
 
 class Server(MadeTarget):
-    """A target that has a cache of this type; None: no cache."""
+    """A target whose query cache has the given type, or no query cache if the type is None."""
 
     def __init__(self, kind: str | None, size: str = "1048576") -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Server(MadeTarget):
         self.size = size
 
     def execute(self, query: str) -> None:
-        """Answer the question; nothing else is asked."""
+        """Answer the only expected query."""
         assert query.startswith("SHOW GLOBAL VARIABLES"), query
         self.rows = () if self.kind is None else (("query_cache_type", self.kind), ("query_cache_size", self.size))
 
@@ -29,11 +29,11 @@ class Server(MadeTarget):
         return self.rows
 
     def close(self) -> None:
-        """End."""
+        """Do nothing, because there is no connection."""
 
 
 def given(target: Server, reads_to: Server | None = None) -> ReplayOptions:
-    """Return options of a replay on made servers."""
+    """Return options of a replay on simulated servers."""
     options: Any = {"target": target, "output": Path("x"), "reads_to": reads_to, "init": ("SET @a = 1",)}
     return ReplayOptions(**options)
 
@@ -51,8 +51,8 @@ OFF = "SET SESSION query_cache_type = OFF"
         (None, "1", ("SET @a = 1",)),
     ],
 )
-def test_sessions_begin_without_the_cache(kind: str | None, size: str, init: tuple[str, ...]) -> None:
-    """Where it is in use; the statement is the last of those that begin a session."""
+def test_sessions_disable_query_cache_if_enabled(kind: str | None, size: str, init: tuple[str, ...]) -> None:
+    """The statement that disables the query cache is the last of those that initialize a session."""
     assert without_query_cache(given(Server(kind, size))).init == init
 
 
@@ -60,12 +60,12 @@ def test_sessions_begin_without_the_cache(kind: str | None, size: str, init: tup
     ("first", "second", "is_off"),
     [("ON", "OFF", True), ("OFF", "ON", True), ("OFF", "OFF", False), (None, None, False)],
 )
-def test_target_and_read_target_begin_their_sessions_alike(first: str | None, second: str | None, is_off: bool) -> None:
+def test_target_and_read_target_initialize_sessions_alike(first: str | None, second: str | None, is_off: bool) -> None:
     assert (OFF in without_query_cache(given(Server(first), Server(second))).init) == is_off
 
 
 @pytest.mark.parametrize("kinds", [("ON", None), (None, "ON")])
-def test_a_server_without_a_cache_would_refuse_it(kinds: tuple[str | None, str | None]) -> None:
-    """It is said before anything is sent."""
+def test_option_needs_a_query_cache_on_both_servers(kinds: tuple[str | None, str | None]) -> None:
+    """The error is raised before anything is sent to the servers."""
     with pytest.raises(TargetError, match=r"--no-query-cache: .* has no query cache, but the other server"):
         without_query_cache(given(Server(kinds[0]), Server(kinds[1])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons as a library: runs by side, continued, and their report."""
+"""Comparisons through the Python library: runs by side, continuation, and their report."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ ONCE = CompareOptions(rounds=1, pause_ns=0)
 
 
 @pytest.mark.server
-def test_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
-    """Each side has its rounds; what is complete is not run again; the report is about both."""
+def test_library_comparison_has_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
+    """Each side has its rounds. Complete runs are not repeated. The report covers both sides."""
     tape = make_tape(
         tmp_path / "t.tape", [{"statement": f"SELECT {n}", "digest": "00000000000000aa"} for n in range(5)]
     )
@@ -30,7 +30,7 @@ def test_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
     assert first.report().content.compares
 
 
-def test_a_comparison_without_rounds_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_comparison_without_rounds_is_refused_before_writing(tmp_path: Path) -> None:
     options = ReplayOptions(parse_target("mysql://app@127.0.0.1/"), tmp_path)
     with pytest.raises(InputError, match="expected at least one round"):
         compare(tmp_path / "t.tape", options, options, tmp_path / "c", CompareOptions(rounds=0))

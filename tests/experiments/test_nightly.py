@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of nights: names by date, what is removed and when, and never because a night failed."""
+"""The folder of nightly comparisons: names by date, and removal of old nights. A failed night never removes others."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +26,8 @@ def night_of(folder: Path, name: str, good: bool = True) -> Path:
     return night
 
 
-def test_names(tmp_path: Path) -> None:
-    """A night is named by its date; a second one of the same minute has a number, and sorts behind it."""
+def test_nights_are_named_by_date(tmp_path: Path) -> None:
+    """A second night in the same minute gets a number and sorts after the first."""
     folder = tmp_path / "nights"
     for wanted in ("2026-11-22T0200", "2026-11-22T0200-2", "2026-11-22T0200-3"):
         with one_night(folder, NOW) as path:
@@ -38,19 +38,19 @@ def test_names(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_second_night_at_once_is_refused(tmp_path: Path) -> None:
+def test_second_concurrent_night_is_refused(tmp_path: Path) -> None:
     with one_night(tmp_path), pytest.raises(InputError, match="still running"), one_night(tmp_path):
         pass
     with one_night(tmp_path):
         pass
 
 
-def test_prune(tmp_path: Path) -> None:
-    """So many good nights stay, failed ones do not count, and what is older than the oldest kept goes."""
+def test_prune_keeps_the_newest_good_nights(tmp_path: Path) -> None:
+    """Failed nights do not count towards the limit. Nights older than the oldest kept night are removed."""
     names = [f"2026-11-{day:02}T0200" for day in range(1, 9)]
     for number, name in enumerate(names):
         night_of(tmp_path, name, good=number not in (0, 4, 6))
-    (tmp_path / "2026-01-01T0200").mkdir()  # no comparison
+    (tmp_path / "2026-01-01T0200").mkdir()  # not a comparison
     (tmp_path / "2026-01-02T0200").symlink_to(tmp_path / names[1])
     (tmp_path / "notes").mkdir()
     assert prune(tmp_path, 6) == []
@@ -61,7 +61,7 @@ def test_prune(tmp_path: Path) -> None:
 
 
 def night(server: Server, tape: Path, folder: Path, *more: str) -> Result:
-    """Run a night on one server as both sides."""
+    """Run a nightly comparison with one server as both sides."""
     targets = [word for side in "ab" for word in ("--target", f"{side}={server.url('shop')}")]
     command = [str(tape), *targets, "--nightly", str(folder), "--keep", "2", "--rounds", "1", "--pause", "0s", *more]
     command += ["--", "--pace", "none", "--sample", "0s", "--no-query-plans", "--no-schema-facts"]
@@ -69,8 +69,10 @@ def night(server: Server, tape: Path, folder: Path, *more: str) -> Result:
 
 
 @pytest.mark.server
-def test_nights_on_a_server(shop: Server, tmp_path: Path) -> None:
-    """Gates give the exit code and make a night no less good; a night that fails leaves its folder and removes nothing."""
+def test_nightly_comparison_on_a_server(shop: Server, tmp_path: Path) -> None:
+    """A gate sets the exit code, but the night still counts as good. A failed night keeps its folder and removes
+    nothing.
+    """
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "db": "shop"} for n in range(5)])
     folder = tmp_path / "nights"
     assert night(shop, tape, folder).return_value == 0

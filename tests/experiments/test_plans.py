@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two servers asked for plans: what is in the folder, what a report makes of it, what can't be asked."""
+"""Query plans of two servers: the contents of the plans folder, its report, and servers that cannot be asked."""
 
 import json
 import re
@@ -22,7 +22,7 @@ KEYED, SORTED, BROKEN, SAME = (f"{n:016x}" for n in (1, 2, 3, 4))
 
 
 def tape_of(path: Path) -> Path:
-    """Make a tape of four digests, ten statements each."""
+    """Create a tape of four digests with ten statements each."""
     events = []
     for n in range(10):
         events += [
@@ -40,7 +40,7 @@ def tape_of(path: Path) -> Path:
 
 
 def make_sides(server: Server) -> dict[str, dict[str, str]]:
-    """Make two schemas on one server; the second lacks two indexes and a column."""
+    """Create two schemas on one server. The second lacks two indexes and a column."""
     for side, more in (("a", ", gone INT, KEY k_u (u), KEY k_d (d)"), ("b", "")):
         server.execute(f"CREATE OR REPLACE DATABASE qt_plans_{side}")
         server.execute(f"CREATE TABLE qt_plans_{side}.o (id INT PRIMARY KEY, u INT, d INT{more})")
@@ -51,8 +51,10 @@ def make_sides(server: Server) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.server
-def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
-    """Classes by the tape's time, causes first, errors without literals; every way of showing has them."""
+def test_plans_of_two_servers(mariadb: Server, tmp_path: Path) -> None:
+    """Classes are sorted by the tape's time, and causes come first. Errors contain no literals. All output formats
+    agree.
+    """
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
     target = parse_target(mariadb.url(), environ={})
     told: list[tuple[int, int]] = []
@@ -81,8 +83,8 @@ def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_what_was_not_asked_is_said(mariadb: Server, tmp_path: Path) -> None:
-    """No time is left: the report says how many were asked, and calls nothing the same."""
+def test_statements_without_time_left_are_reported(mariadb: Server, tmp_path: Path) -> None:
+    """The plans report states how many statements were asked, and does not call the others "the same"."""
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
     target = parse_target(mariadb.url(), environ={})
     folder = ask_plans(tape, {"a": target, "b": target}, tmp_path / "p", PlanOptions(all_s=-1, schemas=schemas))
@@ -92,15 +94,15 @@ def test_what_was_not_asked_is_said(mariadb: Server, tmp_path: Path) -> None:
     assert not report.digests
 
 
-def test_a_server_that_is_not_there_leaves_no_folder(tmp_path: Path) -> None:
+def test_unreachable_server_leaves_no_folder(tmp_path: Path) -> None:
     target = parse_target("mysql://root@/x?socket=/nowhere/s", environ={})
     with pytest.raises(TargetError, match="cannot connect"):
         ask_plans(tape_of(tmp_path / "t.tape"), {"a": target, "b": target}, tmp_path / "p")
     assert not (tmp_path / "p").exists()
 
 
-def test_which_server_ended_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that goes away under way is named; one that the message has already is not named twice."""
+def test_error_names_the_failed_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that disappears during the comparison is named exactly once in the message."""
     sides = {side: parse_target(f"mysql://{side}@127.0.0.1:1", environ={}) for side in "ab"}
 
     def ends(target: Target, *_: object) -> Iterator[int]:
@@ -119,8 +121,10 @@ def test_which_server_ended_it_is_said(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.sampled
 @pytest.mark.server
-def test_counters_where_plans_agree(server: Server, tmp_path: Path) -> None:
-    """Both read all rows by the same plan, and B has more of them; what reads another way is not run again."""
+def test_counters_are_measured_if_plans_agree(server: Server, tmp_path: Path) -> None:
+    """Both sides read all rows with the same plan, but B has more rows. Statements with different plans are not
+    executed.
+    """
     for side, rows in (("a", 20), ("b", 2000)):
         server.execute(f"DROP DATABASE IF EXISTS qt_work_{side}")
         server.execute(f"CREATE DATABASE qt_work_{side}")

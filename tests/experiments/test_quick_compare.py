@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How quick mode spends its time, and what it does with what it is told; tests/whole/test_quick.py has real servers."""
+"""How quick mode allocates its time. tests/whole/test_quick.py tests it with real servers."""
 
 from pathlib import Path
 from typing import Any
@@ -29,18 +29,20 @@ HEAVY, LIGHT, SOME = "heavy", "light", "some"
 
 
 def questions() -> Questions:
-    """Return three digests with three samples each, the one with most time first."""
+    """Return three digests with three samples each, sorted by decreasing time."""
     places = [Place(digest, 1, 10 * n + k) for n, digest in enumerate((HEAVY, LIGHT, SOME)) for k in range(3)]
     return Questions(places, {HEAVY: (10, 60 * S), LIGHT: (1000, 2 * S), SOME: (5, S)})
 
 
 def per_digest(laps: dict[Place, int]) -> dict[str, list[int]]:
-    """Return the laps of the samples of each digest."""
+    """Return the laps of each digest's samples."""
     return {digest: [n for place, n in laps.items() if place.digest == digest] for digest in {p.digest for p in laps}}
 
 
-def test_time_goes_to_what_costs_most_on_the_tape() -> None:
-    """One statement of each digest first, then the others, then laps of what is cheap; never more than the time."""
+def test_time_is_allocated_to_the_most_expensive_digests() -> None:
+    """First comes one statement of each digest, then the others, then more laps of cheap statements. The time limit is
+    never exceeded.
+    """
     costs = {HEAVY: 4.0 * S, LIGHT: 0.001 * S, SOME: 1.0 * S}
     asked = questions()
     laps = per_digest(allocate(asked, costs, (), 100 * S))
@@ -53,8 +55,10 @@ def test_time_goes_to_what_costs_most_on_the_tape() -> None:
     assert per_digest(allocate(asked, {**costs, LIGHT: 1.0}, (), 100 * S))[LIGHT] == [MAX_LAPS] * 3
 
 
-def test_what_does_not_fit_is_not_asked_and_counted() -> None:
-    """Lighter digests are asked although a heavier one is not; what failed needs few rounds; one is asked at least."""
+def test_digest_that_exceeds_the_time_is_skipped_and_counted() -> None:
+    """A lighter digest is asked even if a heavier one is skipped. A failing digest needs few rounds. At least one
+    statement is asked.
+    """
     asked = questions()
     laps = allocate(asked, {HEAVY: 20.0 * S, LIGHT: 0.1 * S, SOME: 0.1 * S}, (), 100 * S)
     assert {place.digest for place in laps} == {LIGHT, SOME}
@@ -67,8 +71,8 @@ def test_what_does_not_fit_is_not_asked_and_counted() -> None:
     assert asked.left[WITHOUT_TIME].digests == 2, "what was never answered has no cost: it does not fit"
 
 
-def test_only_what_is_undecided_goes_on() -> None:
-    """Before the sixth round all goes on but what fails; later what the verdict leaves open."""
+def test_only_undecided_digests_continue() -> None:
+    """Before the sixth round all digests except failing ones continue. Later only undecided digests continue."""
     assert still_open("slower", 2)
     assert still_open("unstable", 6)
     assert still_open("inconclusive", 12)
@@ -77,7 +81,7 @@ def test_only_what_is_undecided_goes_on() -> None:
 
 
 def test_costs_of_the_first_round(tmp_path: Path) -> None:
-    """A statement's cost is that on both servers; a digest that failed on either is known."""
+    """The cost of a statement is its time on both servers. Digests that failed on either server are listed."""
     events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2)]
     tape = make_tape(tmp_path / "probe.tape", [*events, {"statement": "SET a = 1", "class": "session"}])
     make_run(tmp_path / "warm-a1.run", tape, [{"sent_ns": 0, "done_ns": 10}, {"sent_ns": 0, "done_ns": 30}, {}])
@@ -86,7 +90,7 @@ def test_costs_of_the_first_round(tmp_path: Path) -> None:
     assert probed(tmp_path) == ({f"{1:016x}": 50.0, f"{2:016x}": 50.0}, {f"{2:016x}"})
 
 
-def test_a_tape_without_reads_is_refused_with_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tape_without_reads_is_refused_with_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick_compare, "stored_functions", lambda targets: frozenset())
     tape = make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     with pytest.raises(InputError, match="no statement to send: writes"):
@@ -95,8 +99,10 @@ def test_a_tape_without_reads_is_refused_with_the_reasons(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, QuerytapeError("the server went away")])
-def test_what_was_stopped_is_a_comparison(error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped at any moment, its folder is a comparison's: a report says that no round is complete."""
+def test_stopped_quick_comparison_leaves_a_valid_folder(
+    error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report on the folder of a stopped comparison states that no round is complete."""
 
     def stop(*given: object) -> None:
         raise error

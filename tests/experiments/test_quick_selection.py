@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quick mode asks, and what it does not."""
+"""The statements that quick mode selects and those that it excludes."""
 
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ NOT_ASKED: dict[str, list[dict[str, Any]]] = {
 ASKED = ("SELECT a FROM t", "(SELECT 1) UNION SELECT 2", "SELECT pays(1)", "WITH x AS (SELECT 1) SELECT * FROM x")
 
 
-def test_reads_alone_are_asked(tmp_path: Path) -> None:
-    """Whatever writes, locks, waits, or runs what a server stores is not asked, and counted by its reason."""
+def test_only_reads_are_selected(tmp_path: Path) -> None:
+    """Statements that write, lock, wait or call stored functions are excluded and counted by reason."""
     kinds = [event for events in NOT_ASKED.values() for event in events] + [{"statement": text} for text in ASKED]
     kinds.append({"statement": "CREATE TEMPORARY TABLE tmp (a INT)", "class": "ddl"})
     events = [{**event, "digest": f"{n:016x}", "duration_ns": 1000} for n, event in enumerate(kinds, 1) for _ in "12"]
@@ -67,7 +67,7 @@ def test_reads_alone_are_asked(tmp_path: Path) -> None:
         assert f"{reason} {n} (" in second
 
 
-def test_a_tape_without_times_has_shares_of_statements(tmp_path: Path) -> None:
+def test_tape_without_times_has_shares_of_statements(tmp_path: Path) -> None:
     events = [{"statement": f"SELECT {n}", "digest": f"{1:016x}"} for n in range(3)]
     events.append({"statement": "DELETE FROM t", "class": "write", "digest": f"{2:016x}"})
     questions = choose(open_folder("tape", make_tape(tmp_path / "t.tape", events)), ())

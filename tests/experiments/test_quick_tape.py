@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tape of samples that quick mode sends."""
+"""The tape of samples that quick mode replays."""
 
 import itertools
 from pathlib import Path
@@ -19,7 +19,7 @@ READ, PREPARED, MODE, CHARSET, OTHER = (f"{n:016x}" for n in range(1, 6))
 
 
 def test_samples_have_the_settings_of_their_sessions(tmp_path: Path) -> None:
-    """Before a sample stand the last SET of each kind of its session, since its last reset, and its PREPARE."""
+    """Each sample follows its PREPARE and the last SET of each kind since the last reset of its session."""
     events = [
         {"session": 1, "statement": "SET sql_mode = 'ANSI'", "class": "session", "digest": MODE},
         {"session": 1, "statement": "SET NAMES latin1", "class": "session", "digest": CHARSET},
@@ -75,12 +75,12 @@ def test_samples_have_the_settings_of_their_sessions(tmp_path: Path) -> None:
 
 
 def count_of(rows: list[tuple[object, ...]]) -> list[tuple[object, int]]:
-    """Return each session with how many events it has."""
+    """Return each session with its number of events."""
     return [(key, len(list(group))) for key, group in itertools.groupby(rows, key=lambda row: row[0])]
 
 
-def test_laps_are_spread(tmp_path: Path) -> None:
-    """A sample that is sent in a quarter of the laps is in each fourth one; the tape's file is one part, in order."""
+def test_laps_of_a_sample_are_evenly_spread(tmp_path: Path) -> None:
+    """A sample with a quarter of the laps is in every fourth lap. The file of the tape is a single sorted part."""
     events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2)]
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
     questions = choose(tape, ())
@@ -96,9 +96,10 @@ def test_laps_are_spread(tmp_path: Path) -> None:
     assert rare[1] - rare[0] == 4
 
 
-def test_light_statements_come_before_heavy_ones(tmp_path: Path) -> None:
-    """All laps of those of one order of magnitude, in sessions of their own, before heavier ones; what it costs that is
-    not known counts as light."""
+def test_light_statements_precede_heavy_ones(tmp_path: Path) -> None:
+    """All laps of one order of magnitude run in their own sessions before heavier statements. A statement of unknown
+    cost counts as light.
+    """
     events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2, 3, 4)]
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
     questions = choose(tape, ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One statement of a digest with its values: which one is chosen, and what each side says of it."""
+"""A single statement of a digest with its values: the choice of the statement, and its outcome on each side."""
 
 from pathlib import Path
 
@@ -15,7 +15,9 @@ D1, D2 = "00000000000000a1", "00000000000000b2"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A tape of five executions and two runs: the fourth fails in B alone, the second in both, the third on the tape."""
+    """Write a tape of five executions and two runs. Execution 4 fails only in B, execution 2 in both runs, and
+    execution 3 on the tape.
+    """
     events = [
         {"statement": f"SELECT {n} FROM t", "digest": D1, "errno": 7 if n == 3 else 0, "duration_ns": n * MS}
         for n in range(1, 6)
@@ -27,8 +29,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_failed_newly_comes_first(folder: Path) -> None:
-    """B's new error comes before one of both sides, that before one of the tape, and that before the longest."""
+def test_new_failure_is_chosen_first(folder: Path) -> None:
+    """New errors of B are preferred, then errors of both sides, then errors on the tape. Otherwise the longest
+    execution is chosen.
+    """
     tape, a, b = folder / "t.tape", [folder / "a.run"], [folder / "b.run"]
     new = show_statement(tape, {"a": a, "b": b}, D1[:15])
     assert new.event["text"] == "SELECT 4 FROM t"
@@ -45,12 +49,12 @@ def test_what_failed_newly_comes_first(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("digest", "said"), [("0", "2 digests begin with these digits"), ("f", "no digest"), ("x", "hexadecimal")]
 )
-def test_a_missing_or_ambiguous_digest_is_refused(folder: Path, digest: str, said: str) -> None:
+def test_missing_or_ambiguous_digest_is_refused(folder: Path, digest: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         show_statement(folder / "t.tape", {}, digest)
 
 
-def test_a_tape_without_error_numbers_has_unknown_failures(tmp_path: Path) -> None:
+def test_tape_without_error_numbers_has_unknown_failures(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1 FROM t", "digest": D1}])
     run = make_run(tmp_path / "a.run", tape, [{"errno": 1146, "error": "no such table"}])
     shown = show_statement(tape, {"a": [run]}, D1)
@@ -58,7 +62,7 @@ def test_a_tape_without_error_numbers_has_unknown_failures(tmp_path: Path) -> No
     assert shown.why == "failed in A"
 
 
-def test_a_write_shows_the_rows_it_changed(tmp_path: Path) -> None:
+def test_write_shows_the_rows_it_changed(tmp_path: Path) -> None:
     insert = {"statement": "INSERT INTO t VALUES (1), (2)", "digest": D1, "class": "write", "rows_affected": 2}
     tape = make_tape(tmp_path / "t.tape", [{**insert, "errno": 0, "rows_sent": 0}])
     run = make_run(tmp_path / "a.run", tape, [{"rows_sent": 0, "rows_affected": 2}])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape sweep`: levels of concurrency, kept by the engine, drawn on a page."""
+"""`querytape sweep`: levels of concurrency, enforced by the replay engine and drawn on a page."""
 
 import json
 from pathlib import Path
@@ -17,14 +17,14 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 
-def test_dots_continue_by_the_factor_before_them() -> None:
+def test_dots_continue_by_the_preceding_factor() -> None:
     assert expand_levels("1,2,4,...,64") == (1, 2, 4, 8, 16, 32, 64)
     assert expand_levels("1,3,...,30,50") == (1, 3, 9, 27, 30, 50)
     assert expand_levels("5") == (5,)
 
 
-def test_a_level_has_enough_to_do(tmp_path: Path) -> None:
-    """The tape is looped until each session has work, twice over, and events last for the level's time."""
+def test_level_has_enough_work(tmp_path: Path) -> None:
+    """The tape is repeated until each session has work at least twice. The events must cover the duration of the level."""
     tape = make_tape(tmp_path / "t.tape", [{"session": s, "statement": "SELECT 1"} for s in range(1, 5)])
     assert rounds_for(tape, 1, 0) == 2
     assert rounds_for(tape, 16, 0) == 9
@@ -35,8 +35,8 @@ def test_a_level_has_enough_to_do(tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize("max_concurrent_sessions", [1, 3])
-def test_so_many_sessions_are_open(shop: Server, tmp_path: Path, max_concurrent_sessions: int) -> None:
-    """Sessions that were open together on the tape run one after the other, each event once a round."""
+def test_number_of_open_sessions_is_limited(shop: Server, tmp_path: Path, max_concurrent_sessions: int) -> None:
+    """Sessions that overlapped on the tape run in sequence. Each event runs once per round."""
     events = [
         {"session": s, "statement": "SELECT SLEEP(0.003)", "start_ns": T0 + n * 10 * MS}
         for n in range(5)
@@ -63,8 +63,10 @@ def test_so_many_sessions_are_open(shop: Server, tmp_path: Path, max_concurrent_
 
 @pytest.mark.long
 @pytest.mark.server
-def test_a_sweep_is_drawn(shop: Server, tmp_path: Path) -> None:
-    """Each level is measured for its time; more sessions do more here; the page and the numbers are kept."""
+def test_sweep_is_measured_and_drawn(shop: Server, tmp_path: Path) -> None:
+    """Each level of the sweep is measured for its duration. More sessions reach a higher throughput. The page and the
+    numbers are stored.
+    """
     events = [{"session": s, "statement": "SELECT SLEEP(0.005)"} for _ in range(20) for s in range(1, 5)]
     tape = make_tape(tmp_path / "t.tape", events)
     command = [str(tape), "--target", shop.url("shop"), "--sessions", "1,4,...,16", "--each", "2s", "-o"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The target's own slow log of a run: a tape in the run's folder, the settings as before, and in the report."""
+"""The target's own slow log of a run: stored as a tape in the run's folder and shown in the report. The settings are
+restored.
+"""
 
 import json
 import subprocess
@@ -22,7 +24,7 @@ SETTINGS = "SELECT @@slow_query_log, @@long_query_time, @@log_output, @@slow_que
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> None:
-    """A sleep of 20 ms on the tape and on the target: both logs say so, and nothing is left behind."""
+    """Both slow logs contain a sleep of 20 ms. Nothing is left on the server."""
     before = any_shop.execute(SETTINGS)
     events = [
         {
@@ -57,8 +59,8 @@ def test_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> No
 
 
 @pytest.mark.sampled
-def test_both_logs_are_in_the_report(any_shop: Server, tmp_path: Path) -> None:
-    """The tape's server times and the target's are next to each other, by digest."""
+def test_both_slow_logs_are_in_the_report(any_shop: Server, tmp_path: Path) -> None:
+    """The report shows the server times of tape and target next to each other, by digest."""
     log = tmp_path / "slow.log"
     log.write_text(
         "".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before DDL is tried; tests/cli/commands/test_try_ddl.py tries some."""
+"""Checks before DDL is tried. tests/cli/commands/test_try_ddl.py tries DDL."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from tests.helpers.tapes import make_tape
 
 
 def test_only_ddl_is_tried() -> None:
-    """What changes rows, accounts or the server is refused before a server is started."""
+    """A statement that changes rows, accounts or the server is refused before a server is started."""
     check_ddl(
         ["ALTER TABLE t ADD INDEX k (a)", "create unique index k on t (a)", "DROP INDEX k ON t", "ANALYZE TABLE t"]
     )
@@ -23,8 +23,8 @@ def test_only_ddl_is_tried() -> None:
             check_ddl(["ALTER TABLE t ADD INDEX k (a)", text])
 
 
-def test_a_folder_that_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a server's, no server runs on it, and three copies fit."""
+def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder must belong to a server that is not running. The disk must have space for three copies."""
     with pytest.raises(InputError, match="expected the data folder of a stopped server"):
         check_room(tmp_path)
     (tmp_path / "ibdata1").write_bytes(b"x" * 1_000_000)
@@ -39,16 +39,16 @@ def test_a_folder_that_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert size_of(tmp_path) == 1_000_001
 
 
-def test_ddl_runs_in_the_usual_schema(tmp_path: Path) -> None:
-    """That in which most statements of the tape ran; none where the tape knows none."""
+def test_ddl_runs_in_the_most_used_schema(tmp_path: Path) -> None:
+    """DDL runs in the schema with the most statements on the tape. If the tape contains no schemas, no schema is used."""
     events = [{"statement": f"SELECT {n}", "db": db} for n, db in enumerate(("a", "b", "b", "", None))]
     assert usual_schema(make_tape(tmp_path / "t.tape", events)) == "b"
     assert usual_schema(make_tape(tmp_path / "u.tape", [{"statement": "SELECT 1"}])) is None
 
 
 @pytest.mark.slow
-def test_reads_and_writes_are_counted_apart(tmp_path: Path) -> None:
-    """Each that changed is named; where nothing is faster, that is said."""
+def test_reads_and_writes_are_counted_separately(tmp_path: Path) -> None:
+    """Each changed digest is named. If nothing is faster, the answer states that."""
     events = [
         *({"statement": "SELECT a FROM t", "digest": f"{1:016x}"} for _ in range(200)),
         *({"statement": "UPDATE t SET a = 1", "class": "write", "digest": f"{2:016x}"} for _ in range(200)),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture made-up statements of 100 B to 64 MB for so many seconds: every kind, from files, packed files and pipes.
+"""Capture generated statements of 100 B to 64 MB from log files of each kind, plain and packed, and from pipes.
 
-python -m tests.fuzz.any_size SECONDS [SEED]; prints the seed of what fails.
+Usage: `python -m tests.fuzz.any_size SECONDS [SEED]`. Runs for SECONDS seconds and prints the seed of a failed round.
 """
 
 import random
@@ -17,7 +17,7 @@ from ..helpers.log_writers import KINDS, fifo_with, make_statements
 
 
 def one_round(seed: int, folder: Path) -> None:
-    """Capture one set of statements from a file, packed, and from a pipe; raise AssertionError where tapes differ."""
+    """Capture one set of statements from a file, a packed file and a pipe. The tapes must be equal (AssertionError)."""
     chance = random.Random(seed)
     name = chance.choice(list(KINDS))
     kind, write, extra = KINDS[name]
@@ -38,7 +38,7 @@ def one_round(seed: int, folder: Path) -> None:
 
 
 def main() -> None:
-    """Run rounds until the time is over."""
+    """Run rounds until the time is up."""
     end = time.monotonic() + float(sys.argv[1])
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
     rounds = 0

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decoder of one connection by itself: bytes of both ways in pieces of any length, with gaps. Each piece begins
- * with a byte: the lowest bit is the way, 0xFE and 0xFF are gaps, the rest times four is its length. */
+/* Fuzz target: the decoder of one connection. The input is split into pieces of both directions, with gaps. Each piece
+ * begins with a control byte. Its lowest bit is the direction. 0xFE and 0xFF mark gaps. The remaining bits times four
+ * are the length of the piece. */
 #include "protocol/decoder.h"
 #include "querytape.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: any bytes as a statement. Holds: in bounds; in a time that grows with the length; the same again.
- * scripts/fuzz builds and runs it.
- */
+/* libFuzzer target: parses any bytes as a statement. The parser must stay in bounds, take time linear in the length,
+ * and return the same result twice. scripts/fuzz builds and runs this target. */
 #include <stdlib.h>
 
 #include "grammar/resolve.h"
@@ -9,7 +8,7 @@
 
 static size_t parse(struct qt_grammar *g, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
-    struct qt_session_mode mode = {.reading = len & 3, .charset = len >> 2 & 3}; /* as it falls */
+    struct qt_session_mode mode = {.reading = len & 3, .charset = len >> 2 & 3}; /* arbitrary mode from the length */
     enum qt_parsed how = qt_parse(g, keywords, mode, sql, len);
     if (how == QT_PARSED)
         qt_resolve(g);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: any bytes as a statement. Holds: in bounds; the same again; what is redacted has no literal left; its
- * properties are known ones, whichever way its session reads it.
- * scripts/fuzz builds and runs it.
- */
+/* libFuzzer target: normalizes any bytes as a statement. The normalizer must stay in bounds and return the same result
+ * twice. Redacted text must be accepted again. Statement properties must be valid in every reading. scripts/fuzz builds
+ * and runs this target. */
 #include <stdlib.h>
 #include <string.h>
 

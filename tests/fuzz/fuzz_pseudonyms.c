@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pseudonyms for any bytes, as a value, statement, message and parameters: in place, nothing read or written beyond. */
+/* Fuzz target: replaces any bytes in place with pseudonyms, as a value, a statement, a message and parameters. Nothing
+ * outside the buffer is read or written. */
 #include <stdlib.h>
 #include <string.h>
 

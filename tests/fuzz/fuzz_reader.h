@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a file of one kind, read to its end: everything it gives is pulled and thrown away. A target for a log
- * defines OPEN_LOG before it includes this. */
+/* Reads any bytes as a file of one kind to its end. All batches are read and discarded. A fuzz target for a log defines
+ * OPEN_LOG before it includes this header. */
 #ifndef QT_FUZZ_READER_H
 #define QT_FUZZ_READER_H
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kill every command many times, at random moments, with one signal or two; say after which something was wrong.
+"""Kill each command many times at random moments with one or two signals, and report the kills that left damage.
 
-python -m tests.fuzz.kills [KILLS] [SEED] [NAME,NAME...]; NAME:NUMBER is one kill again. The exit code is 1 where
-anything was wrong.
+Usage: `python -m tests.fuzz.kills [KILLS] [SEED] [NAME,NAME...]`. NAME:NUMBER repeats one kill. The exit code is 1 if
+any kill left damage.
 """
 
 import random
@@ -19,7 +19,7 @@ from ..helpers.victims import NEEDS_SERVER, victims
 
 
 def main() -> int:
-    """Kill, and print what was found."""
+    """Kill the commands and print the faults that were found."""
     given = dict(enumerate(sys.argv[1:]))
     kills, seed = int(given.get(0, 200)), int(given.get(1) or random.randrange(10**6))
     picked = [name for name in given.get(2, "").split(",") if name]
@@ -37,14 +37,14 @@ def main() -> int:
 
 
 def one_command(name: str, found: dict[str, Any], folder: Path, kills: int, seed: int) -> int:
-    """Kill one command so many times; return after how many something was wrong."""
+    """Kill one command `kills` times. Return the number of kills after which a fault was found."""
     name, _, only = name.partition(":")
     codes: Counter[str] = Counter()
     bad, began = 0, time.monotonic()
     fork_server = ForkServer()
     lasts_s = {None: lasts(found[name], folder / name), fork_server: lasts(found[name], folder / name, fork_server)}
     for number in [int(only)] if only else range(kills):
-        by = fork_server if number % 8 else None  # each eighth is loaded anew, and may be killed while it is
+        by = fork_server if number % 8 else None  # each eighth process is not forked, so a kill may hit its startup
         code, wrong = kill_once(name, found[name], folder / name, number, seed, lasts_s[by], by)
         codes[f"exit code {code}"] += 1
         if wrong is not None:

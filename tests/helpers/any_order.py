@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let DuckDB answer in other permitted ways: other numbers of threads, no optimizer, shuffled rows.
+"""Run DuckDB in other permitted configurations: different thread counts, no optimizer, shuffled rows.
 
-SQL promises no order of rows except by ORDER BY. Under a variant, every table is shuffled after each statement that fills it, and
-`shuffle_files` shuffles the rows inside each Parquet file. An answer that changes depends on an order that nobody promised.
+SQL guarantees an order of rows only with ORDER BY. A variant shuffles every table after each statement that fills the
+table. `shuffle_files` shuffles the rows inside each Parquet file. A result that changes depends on an order that SQL
+does not guarantee.
 """
 
 import json
@@ -29,14 +30,14 @@ THREADS = re.compile(r"(?:SET|RESET) threads\b")
 
 @dataclass(frozen=True)
 class Variant:
-    """How DuckDB answers: how many threads it has, whether it optimizes, by which seed rows are shuffled."""
+    """A DuckDB configuration: the number of threads, the optimizer switch, and the seed for shuffling rows."""
 
     threads: int
     optimizes: bool
     seed: int
 
     def __str__(self) -> str:
-        """Return the variant as the name of a test has it."""
+        """Return the name of the variant for test names."""
         return f"{self.threads}-{'optimized' if self.optimizes else 'plain'}-{self.seed}"
 
 
@@ -44,7 +45,7 @@ VARIANTS = [Variant(1, True, 1), Variant(2, False, 2), Variant(7, True, 3)]
 
 
 class ShufflingDuckDB:
-    """The module duckdb, whose databases answer as a variant says."""
+    """A replacement for the module `duckdb` whose databases follow a variant."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
@@ -62,7 +63,7 @@ class ShufflingDuckDB:
 
 
 class ShufflingConnection:
-    """A connection to DuckDB that shuffles each table that a statement has filled."""
+    """A DuckDB connection that shuffles each table after a statement has filled the table."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, variant: Variant) -> None:
         self._con, self._variant = con, variant
@@ -81,7 +82,7 @@ class ShufflingConnection:
         return ShufflingConnection(self._con.cursor(), self._variant)
 
     def execute(self, query: Any, *values: Any) -> Any:
-        """Execute statements, and shuffle the table that each of them filled."""
+        """Execute statements, and shuffle each table that a statement filled."""
         done: Any = self
         for statement in [query] if values or not isinstance(query, str) else self._con.extract_statements(query):
             text = query if statement is query else statement.query
@@ -95,18 +96,18 @@ class ShufflingConnection:
     def _shuffle(self, table: str) -> None:
         try:
             self._con.execute(f"CREATE OR REPLACE TEMP TABLE shuffled_rows AS {shuffled(table, self._variant.seed)}")
-        except duckdb.CatalogException:  # it was dropped again, or is a view by now
+        except duckdb.CatalogException:  # the table was dropped again, or is a view
             return
         self._con.execute(f"DELETE FROM {table}; INSERT INTO {table} FROM shuffled_rows; DROP TABLE shuffled_rows")
 
 
 def shuffled(source: str, seed: int) -> str:
-    """Return a query of a table's rows in an order that its seed decides."""
+    """Return a query for the rows of a table in an order that depends on the seed."""
     return f"SELECT * FROM {source} ORDER BY hash(rowid + {seed * 1_000_003})"
 
 
 def shuffle_files(folder: Path, variant: Variant) -> None:
-    """Write each Parquet file below a folder again, its rows in another order; a tape's list of parts knows the new sizes."""
+    """Rewrite each Parquet file below a folder with shuffled rows, and update the file sizes in tape.json."""
     with database() as con:
         for file in sorted(folder.rglob("*.parquet")):
             con.execute(f"CREATE OR REPLACE TABLE file AS FROM read_parquet({sql_text(file)})")
@@ -120,7 +121,7 @@ def shuffle_files(folder: Path, variant: Variant) -> None:
 
 @contextmanager
 def answering(variant: Variant) -> Iterator[None]:
-    """Let every database that is opened meanwhile answer as the variant says."""
+    """Apply the variant to every database that is opened inside the block."""
     duck._small.cache_clear()
     with mock.patch.object(duck, "duckdb", ShufflingDuckDB(variant)):
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared statements of the binary protocol over a PyMySQL connection, which has none of its own."""
+"""Prepared statements of the binary protocol on a PyMySQL connection. PyMySQL itself does not support them."""
 
 import struct
 from typing import Any
@@ -9,7 +9,7 @@ NULL, INT, TEXT = 6, 8, 253
 
 
 class Prepared:
-    """One statement, prepared. Parameters are whole numbers, texts and None."""
+    """A prepared statement. Parameters are integers, strings and None."""
 
     def __init__(self, con: Any, sql: str) -> None:
         self._con = con
@@ -21,7 +21,7 @@ class Prepared:
                 self._skip_to_end()
 
     def execute(self, *values: int | str | None) -> None:
-        """Execute it, and pass over its rows. A value that was sent as long data is given as the text "long"."""
+        """Execute the statement and discard its rows. Pass the text "long" for a value that was sent as long data."""
         body = struct.pack("<IBI", self.number, 0, 1)
         if values:
             nulls = sum(1 << place for place, value in enumerate(values) if value is None)
@@ -35,16 +35,16 @@ class Prepared:
             self._skip_to_end()
 
     def send_long(self, param: int, value: bytes) -> None:
-        """Send one value in advance; nothing answers."""
+        """Send one value in advance as long data. The server does not reply."""
         self._con._execute_command(LONG_DATA, struct.pack("<IH", self.number, param) + value)
 
     def reset(self) -> None:
-        """Forget long data."""
+        """Reset the statement, which discards its long data."""
         self._con._execute_command(RESET, struct.pack("<I", self.number))
         self._con._read_packet()
 
     def close(self) -> None:
-        """Close it; nothing answers."""
+        """Close the statement. The server does not reply."""
         self._con._execute_command(CLOSE, struct.pack("<I", self.number))
 
     def _skip_to_end(self) -> None:
@@ -53,12 +53,12 @@ class Prepared:
 
 
 def kind_of(value: int | str | None) -> int:
-    """Return the type's number in the protocol."""
+    """Return the protocol's type number for a value."""
     return NULL if value is None else INT if isinstance(value, int) else TEXT
 
 
 def bytes_of(value: int | str | None) -> bytes:
-    """Return the value's bytes in an EXECUTE; the text "long" was sent in advance."""
+    """Return the bytes of a value in an EXECUTE packet. The text "long" has no bytes, because it was sent earlier."""
     if value is None or value == "long":
         return b""
     if isinstance(value, int):

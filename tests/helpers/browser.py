@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page in headless Chromium, by the DevTools protocol over a pipe: no network, no driver to install."""
+"""A page in headless Chromium, controlled with the DevTools protocol over a pipe. It needs no network and no driver."""
 
 import json
 import os
@@ -17,7 +17,9 @@ AT_MOST_S = 60.0
 
 
 class Browser:
-    """One headless Chromium with one page. Use it with `with`. `host`: the only one that it reaches, none without."""
+    """A headless Chromium with one page, used as a context manager. `host` is the only host that Chromium can reach. By
+    default it reaches none.
+    """
 
     def __init__(self, program: str, profile: Path, host: str | None = None) -> None:
         ours, theirs = os.pipe(), os.pipe()
@@ -30,7 +32,7 @@ class Browser:
         ]
         but = f" , EXCLUDE {host}" if host else ""
         options += [f"--host-resolver-rules=MAP * ~NOTFOUND{but}", f"--user-data-dir={profile}", "--no-first-run"]
-        # The browser reads its descriptor 3 and writes 4.
+        # The browser reads from descriptor 3 and writes to descriptor 4.
         command = f'exec "$@" 3<&{ours[0]} 4>&{theirs[1]}'
         self._process = subprocess.Popen(
             ["/bin/bash", "-c", command, "browser", program, *options, "about:blank"],
@@ -56,7 +58,7 @@ class Browser:
         os.close(self._from)
 
     def open(self, url: str) -> None:
-        """Go to a page and wait until its script has run."""
+        """Open a page and wait until its script has run."""
         self._ask("Page.navigate", url=url)
         until = time.monotonic() + AT_MOST_S
         while not self.run("document.documentElement?.dataset.ready === '1'"):
@@ -64,7 +66,7 @@ class Browser:
             time.sleep(0.1)
 
     def resize(self, width: int, height: int, dark: bool = False) -> None:
-        """Show pages as a screen of this size does, in its light or dark colours."""
+        """Set the screen size and the light or dark colour scheme."""
         self._ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -72,12 +74,12 @@ class Browser:
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
 
     def as_printed(self, width: int) -> None:
-        """Show pages as they are laid out on paper whose text is that wide."""
+        """Show pages in print layout, with a text width of `width`."""
         self.resize(width, 1000)
         self._ask("Emulation.setEmulatedMedia", media="print")
 
     def run(self, script: str) -> Any:
-        """Return the value of an expression, awaited where it is a promise."""
+        """Return the value of a JavaScript expression. A promise is awaited."""
         found = self._ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
@@ -104,7 +106,7 @@ class Browser:
 
 
 def browser(tmp_path: Path, request: pytest.FixtureRequest, host: str | None = None) -> Browser:
-    """Start one that reaches no host, or this one alone; skip loudly where there is none."""
+    """Start a browser that can reach no host, or only `host`. Skips the test with a message if Chromium is missing."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         skip_loudly(request, "no chromium: the HTML report is not opened in a browser")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests whose subject is chance: they are in the long tier, and state how often what they do may come out otherwise."""
+"""Helpers for tests with random outcomes. Such tests run in the long tier and state how many failures they tolerate."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,9 +8,9 @@ Result = TypeVar("Result")
 
 
 def repeated(times: int, tolerated: int, once: Callable[[int], Result], is_right: Callable[[Result], bool]) -> Result:
-    """Do something several times, each with its number; return the first result that is right.
+    """Call `once` with the attempt numbers 0, 1, 2 and so on, and return the first correct result.
 
-    Fails where more than `tolerated` results are not right. `tolerated` is less than `times`.
+    Fails if more than `tolerated` results are wrong. `tolerated` must be less than `times`.
     """
     results = [once(number) for number in range(times)]
     right = [result for result in results if is_right(result)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line, run in the process of the test as the program runs it."""
+"""Run the command line inside the test process, in the same way as the installed program."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from unittest.mock import patch
 import click
 from querytape.cli.main import main
 
-# What no user may ever see.
+# Texts that must never appear in the output for users.
 RAW = re.compile(
     r"Traceback|Exception ignored|KeyboardInterrupt|Fatal Python|terminate called|Query interrupted|nanobind"
     r"|(Binder|Catalog|Conversion|Invalid Input|INTERNAL|IO|Out of Range|Parser|Fatal) Error|read_parquet|/proc/self"
@@ -22,7 +22,7 @@ RAW = re.compile(
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command came to."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -30,7 +30,7 @@ class Ended:
 
 
 def run_here(*arguments: str) -> Ended:
-    """Run a command and return what it said; it changes no signal handler of the test's."""
+    """Run a command and return its exit code and output. The signal handlers of the test stay unchanged."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     code: object = 0
@@ -47,7 +47,7 @@ def run_here(*arguments: str) -> Ended:
 
 
 def commands_of(parent: click.Command, whole: tuple[str, ...] = (), name: str = "") -> Iterator[str]:
-    """Yield the name of every command; a group that is in `whole` counts as one."""
+    """Yield the name of every command. A group listed in `whole` counts as one command."""
     assert isinstance(parent, click.Group)
     context = click.Context(parent)
     for each in parent.list_commands(context):

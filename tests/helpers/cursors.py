@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A made target that is its own connection and cursor: for tests of what is asked and how answers are taken."""
+"""A fake target that is its own connection and cursor. Tests use it to check queries and the use of results."""
 
 from typing import Any, Self
 
 
 class MadeTarget:
-    """A target whose connection and cursor it is itself; `execute` keeps what was asked, `fetchall` gives `rows`."""
+    """A target that acts as its own connection and cursor. `execute` records the queries, and `fetchall` returns
+    `rows`.
+    """
 
     open, name = True, "db:3306"
 
@@ -14,11 +16,11 @@ class MadeTarget:
         self.asked: list[str] = []
 
     def connect(self, timeout_s: int = 0) -> Self:
-        """Be the connection."""
+        """Return the target itself as the connection."""
         return self
 
     def cursor(self) -> Self:
-        """Be the cursor."""
+        """Return the target itself as the cursor."""
         return self
 
     def __enter__(self) -> Self:
@@ -27,12 +29,12 @@ class MadeTarget:
     def __exit__(self, *error: object) -> None: ...
 
     def execute(self, query: str) -> None:
-        """Keep what was asked."""
+        """Record the query."""
         self.asked.append(query)
 
     def fetchall(self) -> Any:
-        """Return the rows."""
+        """Return the configured rows."""
         return self.rows
 
     def close(self) -> None:
-        """End."""
+        """Do nothing."""

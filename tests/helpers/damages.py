@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damage tapes and runs in ways that a disk, a person or a forger would, each by its number."""
+"""Damage tapes and runs as a disk, a user or a forger might. A number selects each damage."""
 
 import json
 import os
@@ -44,14 +44,14 @@ COLUMN_VALUES = (
 
 
 def damage(folder: Path, kind: str, number: int) -> str:
-    """Damage a tape or run; return what was done. The same number does the same."""
+    """Damage a tape or run and return a description. The same number produces the same damage."""
     rng = random.Random(number)
     acts = (_json_value, _json_value, _json_bytes, _column, _column, _column, _file, _bytes, _special)
     return acts[number % len(acts)](folder, kind, rng)
 
 
 def _json_value(folder: Path, kind: str, rng: random.Random) -> str:
-    """Put another value somewhere into the JSON, or take something out."""
+    """Replace or remove a random value in the JSON."""
     marker = folder / f"{kind}.json"
     info = json.loads(marker.read_text())
     places = list(_places(info))
@@ -67,7 +67,7 @@ def _json_value(folder: Path, kind: str, rng: random.Random) -> str:
 
 
 def _places(value: Any) -> Any:
-    """Yield every (object or list, key or index) of a JSON value."""
+    """Yield (object or list, key or index) for every position in a JSON value."""
     if isinstance(value, (dict, list)):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
@@ -79,7 +79,7 @@ def _json_bytes(folder: Path, kind: str, rng: random.Random) -> str:
 
 
 def damage_bytes(file: Path, rng: random.Random) -> str:
-    """Change, cut or add bytes of a text."""
+    """Change, cut or insert bytes of a text file."""
     content = bytearray(file.read_bytes())
     at = rng.randrange(len(content))
     choice = rng.randrange(3)
@@ -94,7 +94,7 @@ def damage_bytes(file: Path, rng: random.Random) -> str:
 
 
 def _column(folder: Path, kind: str, rng: random.Random) -> str:
-    """Forge a column of a file in all rows or some, or omit it; the JSON agrees with the file."""
+    """Forge a column of a file in all or some rows, or omit the column. The JSON is updated to match the file."""
     table, file = rng.choice(_files(folder, kind))
     column = rng.choice(declared(kind, table)).name
     value = rng.choice((*COLUMN_VALUES, ""))
@@ -114,7 +114,7 @@ def _column(folder: Path, kind: str, rng: random.Random) -> str:
 
 
 def _agree(folder: Path, kind: str, file: Path) -> None:
-    """Let the JSON say what the file is now."""
+    """Update the entry of the file in the JSON."""
     marker = folder / f"{kind}.json"
     info = json.loads(marker.read_text())
     for key in ("parts", "tables", "files"):
@@ -149,7 +149,7 @@ def _file(folder: Path, kind: str, rng: random.Random) -> str:
 
 
 def _bytes(folder: Path, kind: str, rng: random.Random) -> str:
-    """Cut a file, or turn bytes of it over; the JSON agrees with its size."""
+    """Truncate a file or flip some of its bytes. The JSON is updated to match the file size."""
     table, file = rng.choice(_files(folder, kind))
     content = bytearray(file.read_bytes())
     at = rng.randrange(len(content))
@@ -165,7 +165,7 @@ def _bytes(folder: Path, kind: str, rng: random.Random) -> str:
 
 
 def _special(folder: Path, kind: str, rng: random.Random) -> str:
-    """Put a link, a pipe, a folder or a file without rights where a file was."""
+    """Replace a file with a link, a pipe, a folder or a file without permissions."""
     choices = [*_files(folder, kind), (kind, folder / f"{kind}.json")]
     table, file = rng.choice(choices)
     choice = rng.randrange(4)

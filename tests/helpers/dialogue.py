@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MySQL conversations made by hand, and the capture files that hold them: in order, out of order, twice, with holes."""
+"""Handmade MySQL conversations and capture files of them. Packets may be in order, reordered, duplicated or missing."""
 
 import struct
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ SSL = 0x800
 
 
 def packet(seq: int, payload: bytes) -> bytes:
-    """Return a MySQL packet; one of 16 MiB - 1 and more becomes several."""
+    """Return a MySQL packet. A payload of 16 MiB - 1 or more is split into several packets."""
     out = b""
     while len(payload) >= 0xFFFFFF:
         out += b"\xff\xff\xff" + bytes([seq & 255]) + payload[:0xFFFFFF]
@@ -33,7 +33,7 @@ def lenenc(text: bytes) -> bytes:
 
 
 def greeting(caps: int, thread: int = 77) -> bytes:
-    """Return a server's first packet."""
+    """Return the greeting, the first packet of a server."""
     low, high = caps & 0xFFFF, caps >> 16 & 0xFFFF
     return packet(
         0,
@@ -96,7 +96,7 @@ def rows(values: Sequence[bytes], caps: int = 0, status: int = 2, seq: int = 1) 
 
 @dataclass
 class Segment:
-    """One TCP segment: who, from which byte of their stream on, what."""
+    """A TCP segment: its direction, its offset in the stream of that direction, and its payload."""
 
     way: int
     seq: int
@@ -108,7 +108,7 @@ class Segment:
 
 @dataclass
 class Dialogue:
-    """One connection's segments; `say` adds some in order."""
+    """The segments of one connection. `say` appends segments in order."""
 
     client_port: int = 40000
     isn: tuple[int, int] = (1000, 5000)
@@ -116,34 +116,34 @@ class Dialogue:
     sent: list[int] = field(default_factory=lambda: [0, 0])
 
     def raw(self, way: int, payload: bytes, flags: int = 0x18) -> None:
-        """Add one segment with the next numbers of its way."""
+        """Append one segment with the next sequence numbers of its direction."""
         seq, ack = self.isn[way] + self.sent[way], self.isn[1 - way] + self.sent[1 - way]
         self.segments.append(Segment(way, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, payload, flags))
         self.sent[way] += len(payload) + (1 if flags & 3 else 0)
 
     def open(self) -> "Dialogue":
-        """Add the three segments that open a connection."""
+        """Append the three segments of the TCP handshake."""
         self.raw(CLIENT, b"", 0x02)
         self.raw(SERVER, b"", 0x12)
         self.raw(CLIENT, b"", 0x10)
         return self
 
     def say(self, way: int, payload: bytes, mss: int = 1400) -> "Dialogue":
-        """Add bytes, in as many segments as they need."""
+        """Append bytes, split into as many segments as needed."""
         for at in range(0, len(payload), mss):
             self.raw(way, payload[at : at + mss])
         return self
 
     def logged_in(self, caps: int = MYSQL_CAPS) -> "Dialogue":
-        """Add the opening and a login."""
+        """Append the TCP handshake and a login."""
         return self.open().say(SERVER, greeting(caps)).say(CLIENT, login(caps)).say(SERVER, ok(2))
 
     def ask(self, text: bytes, answer: bytes) -> "Dialogue":
-        """Add a query and its answer."""
+        """Append a query and its reply."""
         return self.say(CLIENT, query(text)).say(SERVER, answer)
 
     def close(self) -> "Dialogue":
-        """Add COM_QUIT and the end of both ways."""
+        """Append COM_QUIT and close both directions."""
         self.say(CLIENT, packet(0, b"\1"))
         self.raw(CLIENT, b"", 0x11)
         self.raw(SERVER, b"", 0x11)
@@ -165,7 +165,7 @@ def ip4(body: bytes, way: int) -> bytes:
 
 
 def ip6(body: bytes, way: int) -> bytes:
-    """Return an IPv6 packet with a hop-by-hop and a destination extension."""
+    """Return an IPv6 packet with a hop-by-hop extension and a destination extension."""
     ends = (bytes(15) + b"\5", bytes(15) + b"\1")
     source, target = ends if way == CLIENT else ends[::-1]
     extensions = b"\x3c\0" + bytes(6) + b"\6\0" + bytes(6)
@@ -173,7 +173,7 @@ def ip6(body: bytes, way: int) -> bytes:
 
 
 def link_layer(name: str, body: bytes, version: int = 4) -> tuple[int, bytes]:
-    """Return (link type, frame) of an IP packet."""
+    """Return (link type, frame) for an IP packet."""
     ether = b"\x08\x00" if version == 4 else b"\x86\xdd"
     mac = bytes(12)
     family = 2 if version == 4 else 30
@@ -199,9 +199,9 @@ def write_pcap(
     step_us: int = 100,
     stamps_us: Sequence[int] | None = None,
 ) -> Path:
-    """Write a capture file: dialogues one after the other, or segments in the order given, 100 us apart.
+    """Write a capture file with dialogues in sequence, or with segments in the given order, 100 us apart.
 
-    `stamps_us`: when each of them came, since 1970, instead.
+    `stamps_us`: the time of each segment in microseconds since 1970, instead of the default spacing.
     """
     pairs: list[tuple[Dialogue, Segment]] = []
     for item in conversations:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases for tests: to open one of DuckDB takes 25 ms of processor, which many tests would pay several times."""
+"""DuckDB databases for tests. Opening a database takes 25 ms of CPU time, so tests share one per process."""
 
 import functools
 import itertools
@@ -15,13 +15,15 @@ _numbers = itertools.count(1)
 
 @functools.cache
 def _shared(process: int) -> duckdb.DuckDBPyConnection:
-    """The one of a process: what is forked has to open its own. A test may write a file again that was read before."""
+    """Return the shared DuckDB database of a process. A forked process must open its own database. File caching is
+    disabled, because tests rewrite files.
+    """
     return duckdb.connect(config={"enable_external_file_cache": False})
 
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection to an empty database in memory. It shares the settings (SET) of all others of this process."""
+    """Yield a connection to an empty in-memory database. All connections of this process share their settings (SET)."""
     name = f"of_test_{next(_numbers)}"
     with _shared(os.getpid()).cursor() as con:
         con.execute(f"ATTACH ':memory:' AS {name}; USE {name}")

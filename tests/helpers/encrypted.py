@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients whose TLS secrets go into a key log, and the certificates that their servers need."""
+"""Clients that write their TLS secrets to a key log, and certificates for their servers."""
 
 import ssl
 import struct
@@ -23,15 +23,15 @@ from .reading import Read, read_all
 from .relay import Relay
 
 VERSIONS = {"1.0": "TLSv1", "1.1": "TLSv1_1", "1.2": "TLSv1_2", "1.3": "TLSv1_3"}
-# What differs from one recording of the same workload to the next.
+# Columns that differ between two recordings of the same workload.
 OF_THE_RECORDING = ("thread_id", "start_ns", "duration_ns", "first_byte_ns", "request_ns", "offset", "precision_ns")
 
 
 @contextmanager
 def certificates() -> Iterator[dict[str, str]]:
-    """Make a certificate of a server's own, and give the options that name it; it is gone afterwards.
+    """Create a server certificate and yield the options that name its files. The files are removed at the end.
 
-    Its folder is one that the server's account can enter, which pytest's are not.
+    The folder is readable for the server's account. The temporary folders of pytest are not.
     """
     with TemporaryDirectory(prefix="qt-certificates-") as name:
         paths = {"ssl-key": Path(name) / "s.key", "ssl-cert": Path(name) / "s.pem"}
@@ -46,7 +46,7 @@ def certificates() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def encrypting(kind: str, request: pytest.FixtureRequest, config: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Start a server with a certificate of its own; skip loudly where this machine has none of its kind."""
+    """Start a server with its own certificate. Skips the test with a message if this server kind is not installed."""
     if find_program(kind) is None:
         skip_loudly(request, missing_sentence(kind))
     with certificates() as given:
@@ -56,24 +56,26 @@ def encrypting(kind: str, request: pytest.FixtureRequest, config: Mapping[str, s
 
 
 def context(keys: Path, version: str, ciphers: str = "DEFAULT@SECLEVEL=0") -> "Resuming":
-    """Return a client's side of one version of TLS, which appends its secrets to a key log."""
+    """Return a client TLS context for one TLS version. The context appends its secrets to a key log."""
     made = Resuming(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
     made.minimum_version = made.maximum_version = getattr(ssl.TLSVersion, VERSIONS[version])
     made.set_ciphers(ciphers)
-    made.options |= 0x4  # OP_LEGACY_SERVER_CONNECT: old servers know no safe renegotiation
+    made.options |= 0x4  # OP_LEGACY_SERVER_CONNECT: old servers do not support safe renegotiation
     made.keylog_filename = str(keys)
     return made
 
 
 def connect(port: int, tls: ssl.SSLContext | None) -> "Connection[Any]":
-    """Open a connection, encrypted where a context is given."""
+    """Open a connection. The connection is encrypted if a context is given."""
     given: Mapping[str, Any] = {"ssl": tls} if tls else {"ssl_disabled": True}
     return pymysql.connect(host="127.0.0.1", port=port, user="root", autocommit=True, charset="utf8mb4", **given)
 
 
 def work(con: "Connection[Any]") -> None:
-    """Texts and prepared statements, small and of several records, with errors and nothing in them; then quit."""
+    """Run text queries and prepared statements, then quit. Some results span several TLS records, one is empty, and one
+    query fails.
+    """
     with con.cursor() as cursor:
         for sql in (
             "SELECT 1",
@@ -93,17 +95,17 @@ def work(con: "Connection[Any]") -> None:
 
 
 class Resuming(ssl.SSLContext):
-    """A client's context that goes on with an earlier session."""
+    """A client TLS context that resumes an earlier TLS session."""
 
     earlier: ssl.SSLSession | None = None
 
     def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
-        """Resume, where there was a session."""
+        """Wrap a socket, and resume the earlier TLS session if one exists."""
         return super().wrap_socket(*arguments, **{**options, "session": self.earlier})
 
 
 def recorded(server: Server, path: Path, tls: ssl.SSLContext | None = None) -> Path:
-    """Record the workload above, and return the capture file."""
+    """Record the workload of `work` and return the capture file."""
     with Relay(server.port) as relay:
         work(connect(relay.port, tls))
     return relay.write(path)
@@ -115,7 +117,7 @@ def read(path: Path, keys: Path | None = None) -> Read:
 
 
 def frames(path: Path) -> list[bytes]:
-    """Return the records of a capture file: a header of 16 bytes, and the packet."""
+    """Return the records of a capture file. Each record is a header of 16 bytes followed by the packet."""
     data, found = path.read_bytes()[24:], []
     while data:
         size = 16 + struct.unpack("<I", data[8:12])[0]
@@ -125,13 +127,13 @@ def frames(path: Path) -> list[bytes]:
 
 
 def write_frames(path: Path, like: Path, kept: Sequence[bytes]) -> Path:
-    """Write some records of another capture file."""
+    """Write the given records to a capture file with the header of another capture file."""
     path.write_bytes(like.read_bytes()[:24] + b"".join(kept))
     return path
 
 
 def preloaded(folder: Path) -> Path:
-    """Make a library that lets clients of OpenSSL write key logs, and agree on new keys."""
+    """Build a library that makes OpenSSL clients write key logs and renegotiate keys. Return its path."""
     library = folder / "keylog.so"
     source = Path(__file__).with_name("keylog_preload.c")
     command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
@@ -140,9 +142,9 @@ def preloaded(folder: Path) -> Path:
 
 
 def pcapng(path: Path, like: Path, keys: Path, endian: str = "<", late: bool = False) -> Path:
-    """Write a capture file as pcapng, with a key log inside, as `editcap --inject-secrets` does.
+    """Convert a capture file to pcapng with an embedded key log, as `editcap --inject-secrets` does.
 
-    `late`: behind the packets.
+    `late`: the key log follows the packets.
     """
 
     def block(kind: int, body: bytes) -> bytes:
@@ -163,5 +165,5 @@ def pcapng(path: Path, like: Path, keys: Path, endian: str = "<", late: bool = F
 
 
 def told(found: Read) -> list[dict[str, Any]]:
-    """Return the events without what differs from one recording to the next."""
+    """Return the events without the columns that differ between recordings."""
     return [{key: value for key, value in event.items() if key not in OF_THE_RECORDING} for event in found.events]

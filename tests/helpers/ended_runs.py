@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that have ended, made by hand: outcomes and sessions are files, counters and the target's answers are given."""
+"""Handmade finished runs. Outcomes and sessions are files, and counters and the target's replies are given."""
 
 import json
 import shutil
@@ -50,7 +50,7 @@ SESSION = {
 
 
 class Answer:
-    """A control connection that gives the rows of SHOW GLOBAL VARIABLES."""
+    """A control connection that returns the rows of SHOW GLOBAL VARIABLES."""
 
     open = True
 
@@ -72,7 +72,7 @@ class Answer:
 
 
 class Made:
-    """A run whose outcomes are written, made by hand; `asked`: what was asked of the target, with which timeout."""
+    """A handmade finished run with outcomes. `asked` lists the queries sent to the target and their timeouts."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
         self.path, self.planned = tmp_path, plan
@@ -101,7 +101,7 @@ class Made:
         stats: dict[str, Any] | None = None,
         **fields: Any,
     ) -> Any:
-        """Return an ended run of a tape of three reads and a write, which the plan leaves out."""
+        """Return a finished run of a tape with three reads and one write. The plan excludes the write."""
         plan = planned(self.path, EVENTS, rules) if rules else self.copied()
         folder = RunFolder(self.path)
         made = make_run(self.path / "made.run", self.path / "t.tape", sent)
@@ -130,7 +130,7 @@ class Made:
         )  # fmt: skip
 
     def copied(self) -> Plan:
-        """Return the plan that was made once, in a folder of its own."""
+        """Return a copy of a plan in its own folder. The plan itself is created only once."""
         plan = self.planned
         shutil.copytree(plan.spill.parent, self.path, dirs_exist_ok=True)
         files = {file: self.path / file.relative_to(plan.spill.parent) for file in plan.files}
@@ -157,6 +157,6 @@ class Made:
             con.execute(f"COPY ({query}) TO '{self.path}/sessions.parquet' (FORMAT parquet)")
 
     def kept(self) -> dict[str, Any]:
-        """Return run.json."""
+        """Return the content of run.json."""
         info: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         return info

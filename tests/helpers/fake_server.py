@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that is a dictionary: it knows the statements of `capture server`, and remembers each state it was in."""
+"""A fake server backed by a dictionary. It knows the statements of `capture server` and records each state."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,10 @@ import pymysql
 
 
 class FakeServer:
-    """Global variables, sessions as {id: long_query_time}, and what was set, in order.
+    """Global variables, sessions as {id: long_query_time}, and all SET statements in order.
 
-    `refused`: variables that may not be set. `answers`: (pattern, rows or error) for any other statement; `killed`: ids.
+    `refused`: variables that cannot be set. `answers`: (pattern, rows or error) for any other statement. `killed`: ids
+    of killed connections.
     """
 
     def __init__(self, variables: dict[str, str], sessions: dict[int, float] | None = None) -> None:
@@ -30,7 +31,7 @@ class FakeServer:
         return FakeConnection(self)
 
     def answer(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Execute a statement. Raises pymysql's errors."""
+        """Execute a statement and return its rows. Raises the errors of pymysql."""
         for pattern, rows in self.answers:
             if re.search(pattern, sql):
                 if isinstance(rows, Exception):
@@ -75,7 +76,7 @@ class FakeServer:
 
 
 class FakeConnection:
-    """A connection, and its own cursor."""
+    """A connection that is also its own cursor."""
 
     open = True
 
@@ -84,7 +85,7 @@ class FakeConnection:
         self._rows: list[tuple[Any, ...]] = []
 
     def cursor(self) -> "FakeConnection":
-        """Return itself."""
+        """Return the connection itself as the cursor."""
         return self
 
     def __enter__(self) -> "FakeConnection":
@@ -94,15 +95,13 @@ class FakeConnection:
         pass
 
     def execute(self, sql: str, arguments: Sequence[Any] = ()) -> None:
-        """Execute a statement; its rows can be fetched then."""
+        """Execute a statement. Its rows can then be fetched."""
         self._rows = self._server.answer(sql, arguments)
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """Return the first row."""
         return self._rows[0] if self._rows else None
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return all rows."""
         return self._rows
 
     def close(self) -> None:
@@ -110,7 +109,7 @@ class FakeConnection:
 
 
 class FakeTarget:
-    """A target whose connections are those of a FakeServer; `before_look(n)` is called before the n-th connection."""
+    """A target that connects to a FakeServer. `before_look(n)` is called before the n-th connection."""
 
     name = "app@prod:3306"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of the command line that need not load it anew: each is forked from one that has.
+"""Processes of the command line, forked from a process that has already loaded the program.
 
-`python -m tests.helpers.forked_commands` reads a JSON list a line: folder, file for its words, TMPDIR, arguments. It answers
-with the process's number, and when that has ended, with how.
+`python -m tests.helpers.forked_commands` reads one JSON list per line: folder, output file, TMPDIR, arguments. It
+replies with the process id. When the process has ended, it replies with the exit status.
 """
 
 import json
@@ -20,7 +20,7 @@ from querytape.common.signals import ENDING
 
 
 class Forked:
-    """A process of the fork_server's; as much of Popen as kills need."""
+    """A process started by the ForkServer. It has the methods of Popen that the kill tests need."""
 
     def __init__(self, fork_server: "ForkServer", pid: int) -> None:
         self._server = fork_server
@@ -28,7 +28,7 @@ class Forked:
         self.returncode: int | None = None
 
     def wait(self, timeout: float = 86400) -> int:
-        """Wait for its end. Raises TimeoutExpired."""
+        """Wait until the process ends and return its exit code. Raises TimeoutExpired."""
         if self.returncode is None:
             ready = self._server.wait(timeout)
             if ready is None:
@@ -37,24 +37,23 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal, if it still runs: until its end is read its number is its own."""
+        """Send a signal if the process still runs. Its process id cannot be reused before its exit status is read."""
         if self.returncode is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it."""
         self.send_signal(signal.SIGKILL)
 
 
 class ForkServer:
-    """The process that forks; one child at a time."""
+    """The process that forks commands. It has at most one child at a time."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.helpers.forked_commands"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._said = self._process.stdout.fileno()
-        self._line()  # ready
+        self._line()  # wait for the line "ready"
 
     def start(self, folder: Path, words: Path, temporary: Path, arguments: Sequence[str]) -> Forked:
         """Start the command line."""
@@ -65,7 +64,7 @@ class ForkServer:
         return Forked(self, int(self._line()))
 
     def wait(self, timeout: float) -> int | None:
-        """Return how the child ended; None where it did not in time."""
+        """Return the exit status of the child, or None after a timeout."""
         if not select.select([self._said], [], [], timeout)[0]:
             return None
         number = int(self._line())
@@ -73,7 +72,7 @@ class ForkServer:
         return number
 
     def close(self) -> None:
-        """End it."""
+        """End the fork server."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
@@ -89,7 +88,7 @@ class ForkServer:
 
 
 def main() -> None:
-    """Load everything, then fork."""
+    """Load the program, then fork a process for each request."""
     import duckdb  # noqa: F401
     from querytape.cli.main import main as command_line
 
@@ -111,13 +110,13 @@ def main() -> None:
         assert info is not None
         status = info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
         os.write(1, b"%d\n" % status)
-        sys.stdin.readline()  # it is known to have ended: its number may be another's
+        sys.stdin.readline()  # after this line the parent may reap the process, and its id may be reused
         os.waitpid(pid, 0)
     os._exit(0)
 
 
 def child(given: list[Any], command_line: Any) -> None:
-    """Become the program."""
+    """Run the command line in the forked child."""
     folder, words, temporary, arguments = given
     os.setsid()
     os.chdir(folder)

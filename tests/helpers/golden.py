@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden answers: what was read or computed, compared with a file of what was looked at; QT_GOLDEN=write writes it again.
+"""Golden answers: compare results with a reviewed file. QT_GOLDEN=write rewrites the file.
 
-A golden file is for reading: a row is a line, with the names of its columns.
+A golden file is meant for human readers: each row is one line with its column names.
 """
 
 import json
@@ -9,17 +9,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's own parser, which has its tests
+ELSEWHERE = ("digest", "class", "actions", "normalized")  # columns of the statement parser, which has its own tests
 
 
 def keep_if_asked(path: Path, answers: dict[str, Any], sort: bool) -> None:
-    """Write the file where QT_GOLDEN=write asks for it."""
+    """Write the file if QT_GOLDEN=write is set."""
     if os.environ.get("QT_GOLDEN") == "write":
         path.write_text(as_lines(answers, sort) + "\n", encoding="utf-8")
 
 
 def as_lines(value: Any, sort: bool, indent: str = "", is_row: bool = False) -> str:
-    """Return JSON with a line for each row, each text of a list, and each object that has values and flat lists or objects."""
+    """Return JSON with one line for each row, each string of a list, and each flat object."""
     inner = _parts(value)
     is_record = isinstance(value, dict) and any(not isinstance(one, dict | list) for one in inner)
     if _is_line(value, is_row) or (is_record and all(_is_line(one) for one in inner)):
@@ -37,14 +37,14 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _is_line(value: Any, is_row: bool = False) -> bool:
-    """Whether a value has no lists or objects inside it; a list of texts only where it is a row."""
+    """Return whether a value without nested lists or objects fits on one line. A list of strings fits only as a row."""
     inner = _parts(value)
     is_texts = isinstance(value, list) and any(isinstance(one, str) for one in inner)
     return not any(isinstance(one, dict | list) for one in inner) and (is_row or not is_texts)
 
 
 def check_one(path: Path, key: str, got: Any) -> None:
-    """Compare one answer of a file that has many."""
+    """Compare one answer with its entry in a file of many answers."""
     wanted = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     got = json.loads(json.dumps(got))
     keep_if_asked(path, {**wanted, key: got}, sort=True)
@@ -52,7 +52,7 @@ def check_one(path: Path, key: str, got: Any) -> None:
 
 
 def check_all(path: Path, got: dict[str, Any]) -> None:
-    """Compare all answers of a file: the same names, and under each the same."""
+    """Compare all answers with a file. The names and the answers must be equal."""
     keep_if_asked(path, got, sort=False)
     wanted = json.loads(path.read_text(encoding="utf-8"))
     assert set(got) == set(wanted)
@@ -61,7 +61,7 @@ def check_all(path: Path, got: dict[str, Any]) -> None:
 
 
 def plain_row(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a row as JSON has it: the columns that are known, without those that the statement's parser gives."""
+    """Return a row in JSON form, without unknown columns and without the columns of the statement parser."""
     return {
         name: value.decode("latin1") if isinstance(value, bytes) else value
         for name, value in given.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graphs that the architecture test looks at: who imports whom in Python, who includes whom in C; and their rings."""
+"""Graphs for the architecture test: Python imports, C includes, and the cycles in these graphs."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ Graph = dict[str, set[str]]
 
 
 def ours(checkout: Path, *patterns: str) -> Iterator[Path]:
-    """Yield the files of the checkout that are ours, by pattern."""
+    """Yield the project's own files of the checkout that match the patterns."""
     for pattern in patterns:
         for path in sorted(checkout.rglob(pattern)):
             inside = path.relative_to(checkout)
@@ -20,13 +20,15 @@ def ours(checkout: Path, *patterns: str) -> Iterator[Path]:
 
 
 def module_of(path: Path, checkout: Path) -> str:
-    """Return a file's dotted name inside the package; the package itself is ''."""
+    """Return the dotted module name of a file inside the package. The package itself is ''."""
     parts = path.relative_to(checkout).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(path: Path, checkout: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, module, name or '') for each import of ours in a file, wherever it stands in it."""
+    """Yield (line, module, name or '') for each import of a project module in a file, including imports inside
+    functions.
+    """
     package = path.relative_to(checkout).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -47,7 +49,7 @@ def imports(path: Path, checkout: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def python_graph(checkout: Path, *folders: str) -> Graph:
-    """Return module -> modules that it imports, for the product's files (`folders` and the package's own)."""
+    """Return a map of each module to the modules that it imports. It covers `folders` and the package's own files."""
     files = [*checkout.glob("*.py"), *(path for folder in folders for path in ours(checkout / folder, "*.py"))]
     modules = {module_of(path, checkout) for path in files}
     graph: Graph = {}
@@ -60,7 +62,9 @@ def python_graph(checkout: Path, *folders: str) -> Graph:
 
 
 def include_graph(native: Path) -> Graph:
-    """Return file -> files that it includes, both from the folder `native`; a header's `.c` is a file of its own."""
+    """Return a map of each file to the files that it includes, all in the folder `native`. A header and its `.c` file
+    are separate.
+    """
     files = {str(path.relative_to(native)): path for path in ours(native, "*.c", "*.h")}
     graph = {}
     for name, path in files.items():
@@ -70,7 +74,9 @@ def include_graph(native: Path) -> Graph:
 
 
 def units(graph: Mapping[str, set[str]]) -> Graph:
-    """Return a graph of includes with each `x.c` and its `x.h` as one: `x`. Then a ring between two parts is seen."""
+    """Return a graph of includes that merges each `x.c` and `x.h` into `x`. The merged graph shows cycles between two
+    parts.
+    """
     found: Graph = {}
     for name, used in graph.items():
         unit = name.rpartition(".")[0]
@@ -79,7 +85,7 @@ def units(graph: Mapping[str, set[str]]) -> Graph:
 
 
 def rings(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the sets of nodes that reach each other (Tarjan 1972), each with at least two nodes, sorted."""
+    """Return the sets of at least two nodes that reach each other (Tarjan 1972), sorted."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

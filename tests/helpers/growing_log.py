@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log that a server writes while it is read: in pieces, and turned over in all the ways there are."""
+"""A log that a server writes during a read. It grows in pieces and is rotated in all common ways."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ PAUSE_S = 0.005
 
 
 def wait_until(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is so; fail where it never is."""
+    """Wait until a condition is true. Fails after a timeout."""
     end = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < end, f"never: {what}"
@@ -22,9 +22,9 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 
 class GrowingLog:
-    """Writes to a log as a server does, and turns it over as people do.
+    """A log writer that appends like a server and rotates the log like an administrator.
 
-    `turns` counts how often; a reader that follows must have come to the present file before it is turned over again.
+    `turns` counts the rotations. A follower must have reached the current file before the next rotation.
     """
 
     def __init__(self, path: Path, chance: random.Random) -> None:
@@ -34,20 +34,22 @@ class GrowingLog:
         self._out = path.open("ab", buffering=0)
 
     def write(self, data: bytes) -> None:
-        """Write in pieces of random sizes."""
+        """Append data in pieces of random sizes."""
         while data:
             size = self._chance.choice((1, 7, 60, 300, 5000))
             self._out.write(data[:size])
             data = data[size:]
 
     def rename(self, rest: bytes) -> None:
-        """Rename it; the server writes `rest` into the old file, and only then opens the new one."""
+        """Rename the log. The server writes `rest` to the old file before it opens the new file."""
         self.path.rename(self._old())
         self.write(rest)
         self._begin()
 
     def rename_and_pack(self, rest: bytes) -> None:
-        """Rename it, create an empty one; the server writes on into the old one, which is packed and removed."""
+        """Rename the log and create an empty one. The server writes `rest` to the old file, which is then packed and
+        removed.
+        """
         old = self._old()
         self.path.rename(old)
         self.path.touch()
@@ -56,20 +58,20 @@ class GrowingLog:
         _pack(old)
 
     def remove(self, rest: bytes) -> None:
-        """Remove it; the server writes on into the removed one, then begins another of the same name."""
+        """Remove the log. The server writes `rest` to the removed file, then creates a new file with the same name."""
         self.turns += 1
         self.path.unlink()
         self.write(rest)
         self._begin()
 
     def copy_and_truncate(self, rest: bytes) -> None:
-        """Copy it and truncate it, with no byte between the two."""
+        """Copy the log and truncate it. No byte is written between the two steps."""
         shutil.copyfile(self.path, self._old())
         self._truncate()
         self.write(rest)
 
     def pack_and_truncate(self, rest: bytes) -> None:
-        """The same, but only a packed copy is left."""
+        """Copy the log, replace the copy by a compressed file, and truncate the log."""
         old = self._old()
         shutil.copyfile(self.path, old)
         _pack(old)
@@ -77,7 +79,7 @@ class GrowingLog:
         self.write(rest)
 
     def close(self) -> None:
-        """The server ends."""
+        """Close the log, as when the server ends."""
         self._out.close()
 
     def _old(self) -> Path:

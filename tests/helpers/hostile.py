@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that says what a test tells it to, whatever a client sends."""
+"""A hostile server that sends the bytes that a test provides, regardless of the client."""
 
 import socket
 import struct
@@ -14,7 +14,7 @@ CAPABILITIES = 0x000FA68D | 0x00080000  # protocol 4.1, secure connection, trans
 
 
 def greeting(version: bytes = b"8.0.36", plugin: bytes = b"mysql_native_password", more: int = 0) -> bytes:
-    """Return the server's first packet; `more`: further capabilities."""
+    """Return the greeting of the server. `more`: additional capability flags."""
     low, high = (CAPABILITIES | more) & 0xFFFF, CAPABILITIES >> 16
     head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + b"A" * 8 + b"\0" + struct.pack("<H", low)
     return packet(0, head + b"\x21\x02\0" + struct.pack("<H", high) + b"\x15" + b"\0" * 10 + b"B" * 12 + b"\0"
@@ -25,7 +25,7 @@ OK = b"\0\0\0\2\0\0\0"
 
 
 class Client:
-    """The connection that the script talks to; `heard` is all that came from it."""
+    """The client connection that a script controls. `heard` contains all bytes received from the client."""
 
     def __init__(self, connection: socket.socket, heard: list[bytes], ended: threading.Event) -> None:
         self._connection = connection
@@ -37,17 +37,17 @@ class Client:
         self._connection.sendall(data)
 
     def hear(self) -> bytes:
-        """Return what comes next; b"" at the end."""
+        """Return the next received bytes, or b"" at the end."""
         data = self._connection.recv(65536)
         self._heard.append(data)
         return data
 
     def hold(self) -> None:
-        """Say nothing more until the test is over."""
+        """Send nothing more and keep the connection open until the test ends."""
         self.ended.wait(120)
 
     def log_in(self) -> None:
-        """Let the client in with any password."""
+        """Accept the login of the client with any password."""
         self.say(greeting())
         self.hear()
         self.say(packet(2, OK))
@@ -56,7 +56,7 @@ class Client:
 
 
 class Hostile:
-    """What a test sees of the server: its port, and what clients said to it."""
+    """The port of the hostile server and the bytes that its clients sent."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -65,7 +65,7 @@ class Hostile:
 
 @contextmanager
 def hostile(script: Callable[[Client], None]) -> Iterator[Hostile]:
-    """Run a server whose every connection follows `script`."""
+    """Run a server that runs `script` for each connection."""
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = Hostile(listener.getsockname()[1])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on a bridge, each a network namespace whose monotonic clock began at another time; a replay by drivers on them.
+"""Hosts on a bridge for a replay with several drivers. Each host is a network namespace with its own monotonic clock
+offset.
 
-`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead and three drivers, each on its host,
-and writes FOLDER/said.json. With `cut` the link of the first driver goes down in the middle.
+`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead and three drivers, each on its own
+host. It writes FOLDER/said.json. With `cut`, the link of the first driver goes down during the replay.
 """
 
 import json
@@ -19,13 +20,13 @@ from querytape.servers.sandbox import Server, start_server
 from tests.helpers.primes import prime_set, written
 from tests.helpers.tapes import MS
 
-EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # how far ahead of the lead's each driver's clock is
+EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # offset of each driver's clock ahead of the lead's clock, in seconds
 PATIENCE_S = 90
 PASSWORD = "known-to-each-host"
 
 
 def possible() -> bool:
-    """Tell whether this account may make such hosts."""
+    """Return whether this account may create network and time namespaces."""
     probe = "ip link set lo up && ip link add qt0 type bridge && ip link add qt1 type veth peer name qt2"
     command = ["unshare", "--net", "--time", "--monotonic", "1000", "sh", "-c", probe]
     try:
@@ -35,13 +36,13 @@ def possible() -> bool:
 
 
 def ip(*words: str, inside: str | None = None) -> None:
-    """Set up a network; `inside`: of another process."""
+    """Run an `ip` command to set up a network. `inside`: the process whose namespace is changed."""
     enter = ["nsenter", f"--net=/proc/{inside}/ns/net"] if inside else []
     subprocess.run([*enter, "ip", *words], check=True, timeout=PATIENCE_S)
 
 
 def start_on_host(number: int, command: Sequence[object]) -> "subprocess.Popen[str]":
-    """Run a command on a host of its own, 10.77.0.(10 + number), whose link here is `port<number>`."""
+    """Run a command on its own host with the address 10.77.0.(10 + number). The link on this side is `port<number>`."""
     shell = 'echo $$; read go; exec "$@"'
     namespaces = ["unshare", "--net", "--time", "--monotonic", str(EPOCHS_S[number])]
     process = subprocess.Popen(
@@ -65,7 +66,7 @@ def start_on_host(number: int, command: Sequence[object]) -> "subprocess.Popen[s
 
 
 def first_of_each(server: Server, tapes: Path) -> list[float]:
-    """Return when each tape's first statement came, by the server's general log (seconds since 1970)."""
+    """Return the times of the first statement of each tape in the server's general log (seconds since 1970)."""
     import duckdb
 
     driver_of = {}
@@ -85,7 +86,7 @@ def first_of_each(server: Server, tapes: Path) -> list[float]:
 
 
 def replay_on_hosts(server: Server, folder: Path, cut: bool) -> dict[str, Any]:
-    """Replay by three drivers on three hosts; return what everybody said and did."""
+    """Replay with three drivers on three hosts. Return the output and the results of all processes."""
     tapes = prime_set(folder, 3, 100 * MS if cut else 20 * MS)
     logins, key, run = folder / "my.cnf", folder / "join.key", folder / "a.run"
     logins.write_text(f"[client]\nuser=app\npassword={PASSWORD}\n")
@@ -136,7 +137,7 @@ def replay_on_hosts(server: Server, folder: Path, cut: bool) -> dict[str, Any]:
 
 
 def wait_for(lines: list[tuple[float, str]], text: str) -> float:
-    """Return when a line with this text came. Raises AssertionError after PATIENCE_S."""
+    """Return the time of the first line that contains this text. Raises AssertionError after PATIENCE_S."""
     until = time.monotonic() + PATIENCE_S
     while not (found := [at for at, line in lines if text in line]):
         assert time.monotonic() < until, "".join(line for _, line in lines)
@@ -145,7 +146,7 @@ def wait_for(lines: list[tuple[float, str]], text: str) -> float:
 
 
 def main(folder: Path, cut: bool) -> None:
-    """Make the bridge and the server, replay, write what came of it."""
+    """Create the bridge and the server, replay, and write the results."""
     ip("link", "set", "lo", "up")
     ip("link", "add", "bridge0", "type", "bridge")
     ip("addr", "add", "10.77.0.1/24", "dev", "bridge0")

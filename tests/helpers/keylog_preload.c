@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a client that is linked with OpenSSL, appends its TLS secrets to the file of SSLKEYLOGFILE.
+/* Library for LD_PRELOAD in OpenSSL clients. It appends their TLS secrets to the file named in SSLKEYLOGFILE.
  *
- * QT_NEW_KEYS_AT=4: before its fourth write it agrees on new keys: a renegotiation, or a key update of TLS 1.3. What is
- * agreed on then is not in the key log with QT_NEW_KEYS_SECRET=1. QT_SUITES names the suites of TLS 1.3. */
+ * QT_NEW_KEYS_AT=4 requests new keys before the fourth write: a renegotiation, or a key update in TLS 1.3.
+ * QT_NEW_KEYS_SECRET=1 keeps these new keys out of the key log. QT_SUITES sets the cipher suites of TLS 1.3. */
 #include <dlfcn.h>
 #include <openssl/ssl.h>
 #include <stdio.h>

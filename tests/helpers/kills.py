@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kill commands at random moments, and look at what they leave: it opens, says what it is, balances.
+"""Kill commands at random moments and check their outputs. An output must open, report whether it is complete, and have
+balanced counts.
 
-Victim: a command with its input and output. One kill: SIGINT, SIGTERM, SIGHUP or SIGKILL, then perhaps another.
+A victim is a command with its input and output. A kill is SIGINT, SIGTERM, SIGHUP or SIGKILL, sometimes followed by a
+second signal.
 """
 
 import json
@@ -25,22 +27,22 @@ from .processes import left_of, start
 
 GIVE_UP_S = 90
 STOPPED = 130
-# A signal that came while Python itself was starting, before the program's first line.
+# Matches the output after a signal during Python's startup, before the first line of the program.
 BEFORE_US = re.compile(
     r"<frozen site>|Python runtime state: core initialized|in _get_module_details\nKeyboardInterrupt|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
 )
-ANY = 1 << 60  # events that nobody counted
-OUTPUT = "new"  # every command of a victim writes here
+ANY = 1 << 60  # the number of events is not known
+OUTPUT = "new"  # output name for every victim command
 Judge = Callable[[Path, "Victim"], "list[str]"]
 
 
 @dataclass(frozen=True)
 class Victim:
-    """A command to be killed. `arguments` of the command line; they may name {out}, the output.
+    """A command to be killed. `arguments` of the command line may contain {out}, the output path.
 
-    `judge` finds what is wrong with an output; `events`: on the tape that comes in, or out; `tape`: that comes in.
-    `codes`: what it may end with. `after` mends what a kill left (settings of a server) and judges it.
-    `ends_s`: it ends by Ctrl-C alone, which it gets after so long where nobody kills it.
+    `judge` finds faults in an output. `tape` is the input tape. `events` is the number of events on the input or output
+    tape. `codes` lists the permitted exit codes. `after` repairs server settings after a kill and returns faults.
+    `ends_s`: seconds until an unkilled command gets the Ctrl-C that it needs to end.
     """
 
     arguments: tuple[str, ...]
@@ -54,7 +56,7 @@ class Victim:
 
 @dataclass(frozen=True)
 class Kill:
-    """Signals, each with the seconds to wait before it."""
+    """A sequence of signals, each with the delay before it in seconds."""
 
     steps: tuple[tuple[float, signal.Signals], ...]
 
@@ -63,12 +65,14 @@ class Kill:
 
     @property
     def hard(self) -> bool:
-        """Whether nothing could be ended in order."""
+        """Return whether the kill contains SIGKILL, so that the command could not clean up."""
         return any(number == signal.SIGKILL for _, number in self.steps)
 
 
 def random_kill(chance: random.Random, lasts_s: float) -> Kill:
-    """Return one or two signals at moments of a command that takes `lasts_s`; the second comes soon, or at any time."""
+    """Return one or two signals at random moments of a command that takes `lasts_s` seconds. The second signal comes
+    soon or at any time.
+    """
     first = (chance.random() * lasts_s * 1.05, chance.choice((*ENDING, *ENDING, signal.SIGKILL)))
     if chance.random() < 0.5:
         return Kill((first,))
@@ -79,9 +83,9 @@ def random_kill(chance: random.Random, lasts_s: float) -> Kill:
 def run_victim(
     victim: Victim, folder: Path, kill: Kill | None, fork_server: ForkServer | None
 ) -> tuple[int, str, list[str]]:
-    """Run a victim in an empty folder and kill it; return its exit code, its last words, and what is wrong.
+    """Run a victim in an empty folder and kill it. Return its exit code, its last output, and the faults found.
 
-    `fork_server`: starts it without loading it anew.
+    `fork_server`: starts the victim without loading the program again.
     """
     temporary = folder / "tmp"
     temporary.mkdir()
@@ -110,7 +114,7 @@ def run_victim(
         wrong.append("it does not end")
         process.kill()
         process.wait()
-    text = said.read_text(errors="replace") if said.exists() else ""  # it may be killed before it opens it
+    text = said.read_text(errors="replace") if said.exists() else ""  # missing if the command was killed early
     wrong += judge_process(victim, process.pid, process.returncode, text, kill)
     if not (kill and kill.hard):
         wrong += [f"left behind: {path.relative_to(folder)}" for path in leftovers(folder, temporary)]
@@ -118,12 +122,13 @@ def run_victim(
 
 
 def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | None) -> list[str]:
-    """Return what is wrong with how a process ended."""
+    """Return the faults in the way a process ended."""
     wrong = []
     if RAW.search(text) and not BEFORE_US.search(text):
         wrong.append("raw text: " + text[-1500:])
     died = tuple(-number for _, number in kill.steps) if kill else ()
-    # Python itself ends by SIGINT where KeyboardInterrupt passed an exec(), of a dataclass, say: a shell shows 130.
+    # Python ends with SIGINT if a KeyboardInterrupt passes through exec(), for example in a dataclass. A shell shows
+    # exit code 130.
     stopped = code == -signal.SIGINT and text.endswith("querytape: stopped\n")
     if code not in (*victim.codes, *died) and not stopped:
         wrong.append(f"exit code {code}: {text[-400:]}")
@@ -133,23 +138,23 @@ def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | N
         wrong.append(f"exit code {code} without a word")
     time.sleep(0.02)
     hard = code == -signal.SIGKILL
-    until = time.monotonic() + (25 if hard else 1)  # what a killed parent leaves ends by itself, but a little later
+    until = time.monotonic() + (25 if hard else 1)  # children of a killed parent end a little later by themselves
     while (left := left_of(pid)) and time.monotonic() < until:
         time.sleep(0.1)
     return wrong + [f"still runs: {each}" for each in left]
 
 
 def leftovers(folder: Path, temporary: Path) -> list[Path]:
-    """Return temporary files and folders that a command left that was ended in order."""
+    """Return temporary files and folders that remain after a command has ended cleanly."""
     found = list(temporary.iterdir()) + [path for path in folder.rglob("*.tmp") if path.is_file()]
     return found + [path for path in folder.rglob("spill") if path.is_dir()]
 
 
-# ---- judges: what is wrong with an output, if it is there ----
+# ---- judges: faults in an output, if it exists ----
 
 
 def sentence(*arguments: str, may: Sequence[int] = (0, 1)) -> tuple[int, list[str]]:
-    """Run a command on what was left; return its exit code, and what is wrong with its words."""
+    """Run a command on an output. Return its exit code and the faults in its messages."""
     ended = run_here(*arguments)
     said = ended.out + ended.err
     shown = " ".join(Path(word).name for word in arguments[:3])
@@ -163,7 +168,7 @@ def sentence(*arguments: str, may: Sequence[int] = (0, 1)) -> tuple[int, list[st
 
 
 def opened(path: Path) -> tuple[bool, list[str]]:
-    """Tell whether a tape or a set opens, and what is wrong with it: one that opens is whole."""
+    """Return whether a tape or set opens, and the faults in it. Anything that opens must be complete."""
     if not path.exists():
         return False, []
     code, wrong = sentence("inspect", str(path))
@@ -173,7 +178,7 @@ def opened(path: Path) -> tuple[bool, list[str]]:
 
 
 def judge_tape(path: Path, victim: Victim) -> list[str]:
-    """A tape opens, and is whole, or says that it is not; or a sentence refuses it."""
+    """Check a tape: it is complete, is marked as incomplete, or is refused with an error message."""
     opens, wrong = opened(path)
     if not opens:
         return wrong
@@ -187,7 +192,7 @@ def judge_tape(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_set(path: Path, victim: Victim) -> list[str]:
-    """A set opens and is whole; or a sentence refuses it."""
+    """Check a set: it is complete, or is refused with an error message."""
     opens, wrong = opened(path)
     if not opens:
         return wrong
@@ -196,7 +201,9 @@ def judge_set(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_run(path: Path, victim: Victim) -> list[str]:
-    """A run can be reported on, balances, and is whole, or says that it is not; or a sentence refuses it."""
+    """Check a run: its report works and its counts balance, or it is refused with an error message. An incomplete run
+    must be marked.
+    """
     if not path.exists():
         return []
     code, wrong = sentence("report", str(victim.tape), str(path))
@@ -204,23 +211,23 @@ def judge_run(path: Path, victim: Victim) -> list[str]:
         return wrong
     info = json.loads((path / "run.json").read_text())
     if not info.get("finished"):
-        return []  # the report says so
+        return []  # the report states that the run is incomplete
     accounting = info["accounting"]
     if not accounting["balanced"] or accounting["tape_events"] != victim.events:
         wrong.append(f"the accounting: {accounting}")
-    ends_by_time = info["parameters"]["stop_after_ns"] is not None  # as a level of a sweep does
+    ends_by_time = info["parameters"]["stop_after_ns"] is not None  # a sweep level has a time limit like this
     if accounting["not_sent"] and not info["partial"] and not ends_by_time:
         wrong.append(f"{accounting['not_sent']} not sent, and not partial")
     return wrong
 
 
 def judge_runs(path: Path, victim: Victim) -> list[str]:
-    """A folder of runs: each of them."""
+    """Check each run in a folder."""
     return [text for run in sorted(path.glob("*.run")) for text in judge_run(run, victim)]
 
 
 def judge_file(path: Path, victim: Victim) -> list[str]:
-    """A file is whole, or not there."""
+    """Check that a file is complete or does not exist."""
     if not path.exists():
         return []
     text = path.read_text(errors="replace")
@@ -234,16 +241,16 @@ def judge_file(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_nothing(path: Path, victim: Victim) -> list[str]:
-    """No output."""
+    """Accept a command without output."""
     return [f"{path.name} was made"] if path.exists() else []
 
 
-# ---- many ----
+# ---- repeated kills ----
 
 
 @dataclass(frozen=True)
 class Found:
-    """A kill after which something was wrong."""
+    """A kill after which a fault was found."""
 
     name: str
     number: int
@@ -255,7 +262,7 @@ class Found:
 
 
 def lasts(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> float:
-    """Run a victim to its end; return how long it takes. Raises AssertionError where that goes wrong."""
+    """Run a victim to its end and return its duration. Raises AssertionError if the run fails."""
     began = time.monotonic()
     ending = Kill(((victim.ends_s, signal.SIGINT),)) if victim.ends_s else None
     code, text, wrong = run_victim(victim, fresh(work), ending, fork_server)
@@ -270,7 +277,7 @@ def lasts(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> 
 def kill_once(
     name: str, victim: Victim, work: Path, number: int, seed: int, lasts_s: float, fork_server: ForkServer | None = None
 ) -> tuple[int, Found | None]:
-    """Kill a victim in the way of this number; return its exit code, and what was wrong."""
+    """Kill a victim with the kill of this number. Return its exit code and the faults found."""
     kill = random_kill(random.Random(f"{seed}/{name}/{number}"), lasts_s)
     code, _, wrong = run_victim(victim, fresh(work), kill, fork_server)
     wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
@@ -278,12 +285,12 @@ def kill_once(
 
 
 def fresh(work: Path) -> Path:
-    """Return the folder, empty."""
+    """Return an empty folder."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     return work
 
 
 def described(info: Any) -> str:
-    """Return counts as text."""
+    """Return event counts as text."""
     return ", ".join(f"{value} x {key}" for key, value in sorted(info.items()))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A link between two programs on the loopback that can be cut as a cable is: nobody is told, nothing passes any more."""
+"""A link between two programs on the loopback interface. Cutting the link stops all traffic without notifying either
+side.
+"""
 
 import select
 import socket
@@ -10,11 +12,13 @@ from typing import Self
 
 
 class Link:
-    """Passes on what comes to `port`, until it is cut. `to`: the port it leads to, which may be set later."""
+    """Forwards the traffic that arrives at `port` until the link is cut. `to` is the destination port and may be set
+    later.
+    """
 
     def __init__(self, to: int = 0) -> None:
         self.to = to
-        self.passed = bytearray()  # all bytes, of both ways
+        self.passed = bytearray()  # all bytes of both directions
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._cut = threading.Event()
         self._end = threading.Event()
@@ -35,7 +39,7 @@ class Link:
             each.close()
 
     def cut(self) -> None:
-        """Let nothing pass from now on; both sides keep their connections."""
+        """Stop forwarding. Both sides keep their connections open."""
         self._cut.set()
 
     def _accept(self) -> None:

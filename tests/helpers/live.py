@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of the loopback, recorded by the command line while a block runs."""
+"""Record loopback packets with the command line while a block runs."""
 
 import signal
 import subprocess
@@ -15,21 +15,21 @@ from ..conftest import skip_loudly
 
 
 def may_capture(request: pytest.FixtureRequest) -> None:
-    """Skip where this user may not listen on an interface."""
+    """Skip the test if this user may not capture packets."""
     code = "from querytape.native.bindings.parsers import open_packets; open_packets([], interface='lo').close()"
     if subprocess.run([sys.executable, "-c", code], capture_output=True).returncode:
         skip_loudly(request, "no permission to capture on lo: live capture is not tested")
 
 
 def wait_until_it_listens(process: "subprocess.Popen[str]", interface: str = "lo") -> None:
-    """Return as soon as the process has a packet socket, however slow the machine; what comes before is not recorded."""
+    """Wait until the process listens on a packet socket. Earlier packets are not recorded."""
     bound = interface != "any"
     for _ in range(600):
         rows = [line.split() for line in Path("/proc/net/packet").read_text().splitlines()[1:]]
-        sockets = {row[-1] for row in rows if (row[4] != "0") == bound and row[5] == "1"}  # those that run
+        sockets = {row[-1] for row in rows if (row[4] != "0") == bound and row[5] == "1"}  # sockets that are running
         with suppress(FileNotFoundError):
             if sockets and _holds(process.pid, sockets):
-                time.sleep(0.5)  # its filter is set now, too
+                time.sleep(0.5)  # time to install the filter
                 return
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.1)
@@ -37,7 +37,7 @@ def wait_until_it_listens(process: "subprocess.Popen[str]", interface: str = "lo
 
 
 def _holds(pid: int, sockets: set[str]) -> bool:
-    """Whether the process has one of them; where its files may not be seen, it is taken to."""
+    """Return whether the process owns one of the sockets. Assumes yes if its descriptors cannot be listed."""
     try:
         return any(str(fd.readlink())[8:-1] in sockets for fd in Path(f"/proc/{pid}/fd").iterdir())
     except PermissionError:
@@ -46,7 +46,7 @@ def _holds(pid: int, sockets: set[str]) -> bool:
 
 @contextmanager
 def recording(port: int, tape: Path, interface: str = "lo", code: int = 0) -> Iterator[None]:
-    """Record what goes through a port of an interface on a tape. `code`: how the capture exits."""
+    """Record the traffic of a port on an interface to a tape. `code`: the expected exit code of the capture."""
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", interface, "--port", str(port)]
     process = subprocess.Popen([*command, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write logs of every kind with given statements, and hand bytes over in pieces, as pipes do."""
+"""Write logs of each kind from given statements, and deliver bytes in pieces like a pipe."""
 
 import json
 import os
@@ -35,13 +35,13 @@ WORDS = [
 
 
 def make_statements(sizes: Sequence[int], seed: int) -> list[bytes]:
-    """Return statements of just these sizes, at least 40 bytes each, whose texts differ in every place."""
+    """Return statements of exactly these sizes, at least 40 bytes each. The texts differ in every position."""
     chance = random.Random(seed)
     return [make_statement(size, number, chance) for number, size in enumerate(sizes)]
 
 
 def make_statement(size: int, number: int, chance: random.Random) -> bytes:
-    """Return one INSERT of so many bytes: numbered words, some with quotes, semicolons and newlines in them."""
+    """Return one INSERT of `size` bytes with numbered words. Some words contain quotes, semicolons and newlines."""
     head, tail = b"INSERT INTO t%d VALUES ('" % (number % 7), b"')"
     block = b" ".join(b"%d %s" % (chance.randrange(10**6), chance.choice(WORDS)) for _ in range(min(500, size)))
     room = size - len(head) - len(tail)
@@ -52,7 +52,7 @@ def make_statement(size: int, number: int, chance: random.Random) -> bytes:
 
 
 def utc(at: int) -> bytes:
-    """Return second number `at` after FIRST_S as ISO's time of the day of 2024-06-10."""
+    """Return the ISO time of day, `at` seconds after FIRST_S, on 2024-06-10."""
     second = 6 * 3600 + 13 * 60 + 20 + at
     return b"%02d:%02d:%02d" % (second // 3600, second // 60 % 60, second % 60)
 
@@ -89,7 +89,7 @@ def audit_log(statements: Sequence[bytes]) -> bytes:
 
 
 def binary_log(statements: Sequence[bytes]) -> bytes:
-    """Return what mysqlbinlog prints."""
+    """Return the output of mysqlbinlog."""
     head = b"DELIMITER /*!*/;\n"
     return head + b"".join(
         b"# at %d\n#240610 %s server id 1  end_log_pos %d CRC32 0xf07ae052 \tQuery\tthread_id=%d\texec_time=0"
@@ -112,7 +112,7 @@ def string_bytes(text: bytes) -> bytes:
 
 
 def proxysql_binary(statements: Sequence[bytes]) -> bytes:
-    """Return ProxySQL's events log in its binary format."""
+    """Return a ProxySQL events log in binary format."""
     out = []
     for at, text in enumerate(statements):
         start_us = (FIRST_S + at) * 1_000_000
@@ -124,7 +124,7 @@ def proxysql_binary(statements: Sequence[bytes]) -> bytes:
 
 
 def proxysql_json(statements: Sequence[bytes]) -> bytes:
-    """Return ProxySQL's events log in JSON."""
+    """Return a ProxySQL events log in JSON format."""
     rows = (
         {
             "hostgroup_id": 1,
@@ -143,7 +143,7 @@ def proxysql_json(statements: Sequence[bytes]) -> bytes:
 
 
 def audit_json(statements: Sequence[bytes]) -> bytes:
-    """Return a log of Percona's audit_log in JSON."""
+    """Return a log of Percona's audit_log plugin in JSON format."""
     rows = (
         {
             "audit_record": {
@@ -170,7 +170,7 @@ def csv_text(statements: Sequence[bytes]) -> bytes:
     return b"ts,sql,who\n" + b"".join(rows)
 
 
-# By a name of this test alone: the kind that `capture` knows, the writer, the kind's own options.
+# Maps a test-only name to the log kind of `capture`, the writer, and the options of the log kind.
 KINDS: dict[str, tuple[str, Callable[[Sequence[bytes]], bytes], dict[str, object]]] = {
     "slow": ("slowlog", slow_log, {}),
     "general": ("general", general_log, {}),
@@ -182,7 +182,7 @@ KINDS: dict[str, tuple[str, Callable[[Sequence[bytes]], bytes], dict[str, object
     "csv": ("csv", csv_text, {"column": ("time=ts", "statement=sql", "thread_id=who")}),
 }
 
-# Of the logs that C reads: how one is opened, and the writer.
+# For the logs parsed in C: the function that opens a log, and the writer.
 NATIVE: dict[str, tuple[Callable[..., Reader], Callable[[Sequence[bytes]], bytes]]] = {
     "slow": (open_slowlog, slow_log),
     "general": (open_general, general_log),
@@ -201,7 +201,7 @@ def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def fifo_with(path: Path, data: bytes, piece: int) -> Iterator[Path]:
-    """Make a FIFO that gives `data` once, in pieces of `piece` bytes, to who opens it first."""
+    """Create a FIFO that delivers `data` once to its first reader, in pieces of `piece` bytes."""
     os.mkfifo(path)
 
     def write() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins of the engine, and servers that name an RSA key of their own to read the password with."""
+"""Logins of the engine, and servers that use their own RSA key to decrypt the password."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Script = Callable[[Client], None]
 
 
 def one_session(options: EngineOptions) -> str | None:
-    """Open one session of the engine and end it; return why it failed, None where it was opened."""
+    """Open one engine session and end it. Return the reason of a failure, or None if the session opened."""
     with duckdb.connect() as con, Engine(options) as engine:
         con.execute("SET arrow_large_buffer_size = true")
         engine.sessions(con.sql(SESSIONS))
@@ -46,7 +46,7 @@ def one_session(options: EngineOptions) -> str | None:
 
 
 class Key:
-    """An RSA key that a server names: what was encrypted with it can be read."""
+    """The RSA key of a server. It can decrypt the passwords that clients encrypted with it."""
 
     def __init__(self) -> None:
         self._private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -55,7 +55,7 @@ class Key:
         )
 
     def reads(self, heard: list[bytes], salt: bytes = SALT) -> set[bytes]:
-        """Return every password that can be read in what was heard: packets that are as long as the key."""
+        """Return every password that the key can decrypt. Encrypted passwords are packets of the key's length."""
         found = set()
         for data in heard:
             for at in range(max(len(data) - 255, 0)):
@@ -70,10 +70,10 @@ class Key:
 
 
 def asks_for_rsa(plugin: bytes, key: Key, switches: bool, unasked: bool) -> Script:
-    """Return a server's part of a login by `plugin` that needs the password, encrypted with the server's own `key`.
+    """Return a login script for a server whose `plugin` needs the password, encrypted with the server's `key`.
 
-    `switches`: the plugin is named after the greeting, not in it. `unasked`: the key is sent whether it was asked for
-    or not.
+    `switches`: the server names the plugin after the greeting, not in the greeting. `unasked`: the server sends the key
+    without a request.
     """
 
     def script(client: Client) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A slow log of many unlike sessions, and its tape."""
+"""A slow log with many different sessions, and the tape of this log."""
 
 import random
 from pathlib import Path
@@ -18,7 +18,9 @@ STATEMENTS = (
 
 
 def mixed_log(path: Path, sessions: int, statements: int, seed: int = 1) -> Path:
-    """Write the log: `statements` in all; of the sessions some are heavy, most light. One entry is not understood."""
+    """Write a log with `statements` statements in total. Some sessions are heavy and most are light. One entry cannot
+    be parsed.
+    """
     chance = random.Random(seed)
     weights = [1 / (1 + n) ** 0.7 for n in range(sessions)]
     chosen = list(range(sessions)) + chance.choices(range(sessions), weights, k=max(statements - sessions, 0))
@@ -39,6 +41,6 @@ def mixed_log(path: Path, sessions: int, statements: int, seed: int = 1) -> Path
 
 
 def mixed_tape(path: Path, sessions: int, statements: int, seed: int = 1) -> Path:
-    """Write the log next to `path`, and its tape there; return that."""
+    """Write the log next to `path`, capture it to the tape `path`, and return the tape."""
     capture(mixed_log(path.with_suffix(".log"), sessions, statements, seed), path, "slowlog")
     return path

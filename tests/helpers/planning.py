@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of plans share: a tape planned without a server."""
+"""Helpers for tests of plans: a tape that is planned without a server."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def planned(
     catalog: Catalog | None = None,
     **tape_json: Any,
 ) -> Plan:
-    """Make a tape and plan it."""
+    """Create a tape and plan it."""
     tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
     return plan_tape(tape, tmp_path, rules, catalog=catalog or Catalog(), max_rows=max_rows)
 
@@ -37,7 +37,7 @@ def plan_tape(tape: Path, folder: Path, rules: Rules | None = None, **request: A
 
 
 def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> list[tuple[Any, ...]]:
-    """Return the outcomes that the plan wrote."""
+    """Return the outcomes that the plan itself wrote."""
     pattern = tmp_path / "outcomes" / "part-*.parquet"
     if not any((tmp_path / "outcomes").iterdir()):
         return []
@@ -46,7 +46,7 @@ def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> l
 
 
 def fed(plan: Plan, *columns: str) -> list[tuple[Any, ...]]:
-    """Return every row that the engine would get, in order: these columns, or all."""
+    """Return every row that the engine would receive, in order. Without `columns`, all columns are returned."""
     with open_planner(plan) as con:
         rows = []
         for stream in feed_streams(con, plan):

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client with real prepared statements: every parameter type, NULLs, long data, cursors, failures, LOCAL INFILE, and
- * for MariaDB bulk and direct execution, too. prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb]
- * QT_TLS=TLSv1.2 makes it speak that version of TLS, QT_CIPHER names the suites up to 1.2; QT_COMPRESS=1 compresses. */
+/* Client with real prepared statements: all parameter types, NULLs, long data, cursors, failures and LOCAL INFILE. With
+ * MariaDB it also sends bulk and direct executions.
+ *
+ * Usage: prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb] QT_TLS=TLSv1.2 sets the TLS version. QT_CIPHER
+ * sets the cipher suites up to TLS 1.2. QT_COMPRESS=1 enables compression. */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static MYSQL *con;
-static int mariadb; /* MySQL takes no YEAR as a parameter's type, and has no bulk execution */
+static int mariadb; /* MySQL has no YEAR parameter type and no bulk execution */
 
 static void must(int failed, const char *what)
 {
@@ -36,7 +38,7 @@ static void run(MYSQL_STMT *s)
     }
 }
 
-/* All rows of all results. */
+/* Reads all rows of all results. */
 static int drain(MYSQL_STMT *s)
 {
     int n = 0;
@@ -107,7 +109,7 @@ static void every_type(void)
     BIND(15, MYSQL_TYPE_DATETIME, &at, 0, 0);
     mysql_stmt_bind_param(s, b);
     run(s);
-    tiny = 7; /* the types are not sent again */
+    tiny = 7; /* parameter types are not sent again */
     span.neg = 0;
     at.second_part = 0;
     run(s);
@@ -151,7 +153,7 @@ static void long_data(void)
     b[1].buffer_length = 6;
     mysql_stmt_bind_param(s, b);
     run(s);
-    n = 1; /* a duplicate key */
+    n = 1; /* causes a duplicate key error */
     if (mysql_stmt_execute(s) == 0)
         must(1, "a duplicate was accepted");
     mysql_stmt_close(s);
@@ -180,7 +182,7 @@ static void cursor(void)
     run(s);
     mysql_stmt_fetch(s);
     query("SELECT 'beside an open cursor'");
-    run(s); /* the cursor is closed by this */
+    run(s); /* closes the cursor */
     drain(s);
     mysql_stmt_close(s);
 }

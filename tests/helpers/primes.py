@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A workload whose numbers are known: session n sends as many statements of each kind as a prime of its own says."""
+"""A workload with known counts: session n sends a prime number of statements of each kind."""
 
 import json
 from pathlib import Path
@@ -17,10 +17,11 @@ EVENTS = 2 * sum(PRIMES)
 
 
 def prime_set(folder: Path, tapes: int, gap_ns: int = 10 * MS, stagger_ns: int = 0) -> Path:
-    """Make a tape whose session n notes itself PRIMES[n - 1] times and reads as often; deal it; return the set.
+    """Create a tape whose session n writes PRIMES[n - 1] rows and reads as often. Split the tape into a set and return
+    the set.
 
-    Each session begins `stagger_ns` after the one before it, and has an event every `gap_ns`. The tape is next to the
-    set: `primes.tape`.
+    Each session begins `stagger_ns` after the previous session and has an event every `gap_ns`. The tape is
+    `primes.tape` next to the set.
     """
     events = []
     for session, prime in enumerate(PRIMES, 1):
@@ -44,13 +45,13 @@ def prime_set(folder: Path, tapes: int, gap_ns: int = 10 * MS, stagger_ns: int =
 
 
 def written(server: Server) -> dict[int, int]:
-    """Return how many rows each session has noted, as the server counts them."""
+    """Return the number of rows that each session has written, as counted by the server."""
     rows = server.execute("SELECT session, count(*) FROM shop.log GROUP BY session ORDER BY session")
     return {int(session): int(n) for session, n in rows}
 
 
 def balanced(run: Path) -> dict[str, Any]:
-    """Return the accounting of a run of all tapes, which balances."""
+    """Return the accounting of a run of all tapes. Fails if the accounting does not balance."""
     counts: dict[str, Any] = json.loads((run / "run.json").read_text())["accounting"]
     assert counts["balanced"]
     assert counts["tape_events"] == EVENTS == len(outcomes(run))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of tests: they hear the signals that a test sends, whatever the shell ignores that started the tests."""
+"""Processes for tests. They receive test signals even if the shell that started the tests ignores these signals."""
 
 import signal
 import subprocess
@@ -17,14 +17,14 @@ QUERYTAPE = (sys.executable, "-m", "querytape")
 def run_command(
     *words: object, check: bool = True, timeout_s: int = 300, **more: Any
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command of querytape to its end, in a process of its own."""
+    """Run a querytape command to its end in its own process."""
     command = [*QUERYTAPE, *map(str, words)]
     return subprocess.run(command, check=check, capture_output=True, text=True, timeout=timeout_s, **more)
 
 
 @contextmanager
 def default_signals(*numbers: signal.Signals) -> Iterator[None]:
-    """Let this process, and those it starts in the block, hear signals as a program started in a terminal does."""
+    """Restore default signal handling for this process and its new children, as in a terminal session."""
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -36,7 +36,7 @@ def default_signals(*numbers: signal.Signals) -> Iterator[None]:
 
 
 def start(command: Sequence[str], ignored: Sequence[signal.Signals] = (), **more: Any) -> "subprocess.Popen[str]":
-    """Start a command in a session of its own that hears all signals, but those to be ignored."""
+    """Start a command in its own process session. It receives all signals except the ignored ones."""
 
     def prepare() -> None:
         for number in ENDING:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An emulated AWS for `capture rds`: moto's server, and in front of it what moto lacks, by botocore's service model.
+"""An emulated AWS for `capture rds`: the moto server, extended with missing actions according to botocore's service
+model.
 
-Moto keeps instances, clusters, parameter groups and CloudWatch Logs. What it lacks is served from here: log files and
-their portions (from a folder), the engine's own parameters, and the reset of parameters.
+Moto emulates instances, clusters, parameter groups and CloudWatch Logs. This module adds log files and their portions
+(from a folder), the engine's default parameters, and the reset of parameters.
 """
 
 import os
@@ -22,7 +23,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS
 NAME = "slowquery/mysql-slowquery.log"
 NAMESPACE = "http://rds.amazonaws.com/doc/2014-10-31/"
 CUT = " [Your log message was truncated]\n"
-# What an engine says of parameters that nobody has set; of RDS for MySQL 8.0.
+# Engine defaults of RDS for MySQL 8.0, used for parameters that nobody has set.
 ENGINE: dict[str, dict[str, Any]] = {
     "slow_query_log": {"AllowedValues": "0,1"},
     "log_output": {"ParameterValue": "TABLE", "AllowedValues": "TABLE,FILE,NONE"},
@@ -32,7 +33,7 @@ ENGINE: dict[str, dict[str, Any]] = {
     "min_examined_row_limit": {},
     "max_connections": {"ParameterValue": "{DBInstanceClassMemory/12582880}"},
 }
-# What a cluster's group of Aurora MySQL has, and an instance's has not.
+# Parameters that exist in a cluster parameter group of Aurora MySQL but not in an instance parameter group.
 CLUSTER: dict[str, dict[str, Any]] = {
     "server_audit_logging": {"AllowedValues": "0,1"},
     "server_audit_events": {},
@@ -44,9 +45,10 @@ _models: dict[str, Any] = {}
 
 @dataclass
 class Aws:
-    """The emulator. `folder`: an instance's log files. `largest`: bytes of a portion. `names_hold`: whether a marker
+    """The AWS emulator.
 
-    still counts when its file has another name. `before_portion` is called with the file's name before each portion.
+    `folder`: log files of an instance. `largest`: bytes of a portion. `names_hold`: whether a marker stays valid after
+    its file is renamed. `before_portion` is called with the file name before each portion.
     """
 
     folder: Path
@@ -61,7 +63,7 @@ class Aws:
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def client(self, service: str = "rds") -> Any:
-        """Return a client of boto3's, made once."""
+        """Return a cached boto3 client."""
         import boto3
 
         if service not in self._clients:
@@ -75,11 +77,11 @@ class Aws:
         return self._clients[service]
 
     def environ(self, state: Path) -> dict[str, str]:
-        """Return the environment of a command that takes this for AWS, with a state folder of its own."""
+        """Return the environment for a command that uses this emulator as AWS, with a separate state folder."""
         return {**os.environ, **KEYS, "AWS_ENDPOINT_URL": self.url, "XDG_STATE_HOME": str(state)}
 
     def instance(self, name: str = "shop-1", group: str = "shop", engine: str = "mysql", **more: Any) -> None:
-        """Create an instance; its parameter group, too, where that is not a default one."""
+        """Create an instance, and its parameter group unless it is a default group."""
         rds = self.client()
         if not group.startswith("default."):
             rds.create_db_parameter_group(
@@ -97,7 +99,7 @@ class Aws:
         )
 
     def cluster(self, **more: Any) -> None:
-        """Create a cluster of Aurora with two instances and a parameter group of its own."""
+        """Create an Aurora cluster with two instances and its own parameter group."""
         rds = self.client()
         group = {"DBClusterParameterGroupName": "au-group"}
         rds.create_db_cluster_parameter_group(**group, DBParameterGroupFamily="aurora-mysql8.0", Description="x")
@@ -112,26 +114,26 @@ class Aws:
             )
 
     def set_for_cluster(self, name: str, value: str) -> None:
-        """Set a parameter of the cluster's group, as its owner would."""
+        """Set a parameter of the cluster parameter group, as its owner would."""
         entry = {"ParameterName": name, "ParameterValue": value, "ApplyMethod": "immediate"}
         self.client().modify_db_cluster_parameter_group(DBClusterParameterGroupName="au-group", Parameters=[entry])
 
     def values_of_cluster(self) -> dict[str, str | None]:
-        """Return what the cluster's group has."""
+        """Return the parameters of the cluster parameter group."""
         found = self.client().describe_db_cluster_parameters(DBClusterParameterGroupName="au-group")["Parameters"]
         return {entry["ParameterName"]: entry.get("ParameterValue") for entry in found}
 
     def set(self, name: str, value: str, group: str = "shop") -> None:
-        """Set a parameter, as its owner would."""
+        """Set a parameter of a group, as its owner would."""
         entry = {"ParameterName": name, "ParameterValue": value, "ApplyMethod": "immediate"}
         self.client().modify_db_parameter_group(DBParameterGroupName=group, Parameters=[entry])
 
     def values(self, group: str = "shop") -> dict[str, str | None]:
-        """Return what a group sets."""
+        """Return the parameters that a group sets."""
         found = self.client().describe_db_parameters(DBParameterGroupName=group)["Parameters"]
         return {entry["ParameterName"]: entry.get("ParameterValue") for entry in found}
 
-    # -- what moto lacks
+    # -- actions that moto does not support
 
     def describe_log_files(self, asked: dict[str, str]) -> dict[str, Any]:
         part = asked.get("FilenameContains", "")
@@ -165,7 +167,7 @@ class Aws:
         }
 
     def parameters(self, kind: str, group: str) -> dict[str, Any]:
-        """Return the engine's parameters with what moto's group sets."""
+        """Return the engine's parameters merged with the values of moto's group."""
         set_here = self.group(kind, group).parameters
         return {
             "Parameters": [
@@ -182,7 +184,7 @@ class Aws:
 
     def reset(self, kind: str, asked: dict[str, str]) -> dict[str, Any]:
         group = asked[f"{kind}Name"]
-        assert asked.get("ResetAllParameters") == "false"  # its default is true
+        assert asked.get("ResetAllParameters") == "false"  # the API default is true
         for key, name in asked.items():
             if re.fullmatch(r"Parameters\.\w+\.\d+\.ParameterName", key):
                 self.group(kind, group).parameters.pop(name, None)
@@ -197,7 +199,7 @@ class Aws:
         ]
 
     def answer(self, action: str, asked: dict[str, str]) -> dict[str, Any] | None:
-        """Return the answer to an action that moto lacks, None for moto's."""
+        """Return the response to an action that moto does not support, or None for a moto action."""
         if self.status and action == "DescribeDBInstances":
             groups = [{"DBParameterGroupName": "shop", "ParameterApplyStatus": self.status}]
             return {"DBInstances": [{"DBInstanceIdentifier": "shop-1", "Engine": "mysql", "DBParameterGroups": groups}]}
@@ -214,7 +216,7 @@ class Aws:
 
 
 def rendered(shape: Any, value: Any) -> str:
-    """Return a value as the XML of botocore's model."""
+    """Return a value as XML according to botocore's model."""
     if shape.type_name == "structure":
         return "".join(
             f"<{name}>{rendered(member, value[name])}</{name}>"
@@ -230,7 +232,7 @@ def rendered(shape: Any, value: Any) -> str:
 
 
 class Front:
-    """The WSGI application: answers what moto lacks, hands on the rest."""
+    """The WSGI application. It answers the actions that moto does not support and forwards all others to moto."""
 
     def __init__(self, aws: Aws) -> None:
         import botocore.session
@@ -267,7 +269,7 @@ class Front:
 
 
 def failed(start_response: Respond, code: str, status: str) -> Iterable[bytes]:
-    """Return an error as RDS writes it."""
+    """Return an error in RDS format."""
     start_response(status, [("Content-Type", "text/xml")])
     text = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>{code} here</Message></Error>"
     return [f'<ErrorResponse xmlns="{NAMESPACE}">{text}</ErrorResponse>'.encode()]
@@ -275,7 +277,7 @@ def failed(start_response: Respond, code: str, status: str) -> Iterable[bytes]:
 
 @contextmanager
 def models_read_once() -> Iterator[None]:
-    """Let all sessions of botocore share the service models that they read: RDS has 1 MB of JSON."""
+    """Share the parsed service models between all botocore sessions. The RDS model has 1 MB of JSON."""
     from botocore.loaders import JSONFileLoader
 
     read = JSONFileLoader.load_file
@@ -291,13 +293,13 @@ def models_read_once() -> Iterator[None]:
 
 @contextmanager
 def emulated_aws(folder: Path) -> Iterator[Aws]:
-    """Yield an emulator of its own process memory: one at a time, begun empty."""
+    """Yield an empty emulator that keeps its state in this process. Only one may run at a time."""
     from moto.backends import get_backend
     from werkzeug.serving import WSGIRequestHandler, make_server
 
     class Quiet(WSGIRequestHandler):
         def log(self, type: str, message: str, *args: Any) -> None:
-            """Say nothing of requests."""
+            """Suppress the request log."""
 
     for service in ("rds", "logs"):
         backends: Any = get_backend(service)
@@ -319,7 +321,7 @@ def emulated_aws(folder: Path) -> Iterator[Aws]:
 
 
 def entries(first: int, count: int, text: str = "SELECT %d") -> str:
-    """Return entries of a slow log, numbered from `first`, each of a later microsecond."""
+    """Return slow log entries numbered from `first`, with timestamps 10 ms apart."""
     made = []
     for n in range(first, first + count):
         at = time.gmtime(1_795_000_000 + n // 100)
@@ -333,13 +335,13 @@ def entries(first: int, count: int, text: str = "SELECT %d") -> str:
 
 
 def audit_row(at_us: int, n: int, thread: int = 7, operation: str = "QUERY") -> str:
-    """Return a row of Aurora's audit log."""
+    """Return a row of the Aurora audit log."""
     text = f"'SELECT {n}'" if operation == "QUERY" else ""
     return f"{at_us},au-1,app,10.0.0.5,{thread},{n},{operation},shop,{text},0\n"
 
 
 def write(aws: Aws, text: str, name: str = NAME) -> None:
-    """Write to a log file."""
+    """Append to a log file."""
     with (aws.folder / name).open("a") as out:
         out.write(text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a reader gives, as rows."""
+"""Read the complete output of a reader as rows."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +19,9 @@ from .duck import database
 
 @dataclass(frozen=True)
 class Read:
-    """What was read: events and problems as dicts by column, the reader's description, bytes that it did not understand."""
+    """The result of a read: events and problems as dicts by column, the reader's description, and the number of
+    unparsed bytes.
+    """
 
     events: list[dict[str, Any]]
     problems: list[dict[str, Any]]
@@ -28,18 +30,18 @@ class Read:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of the problems, in the order of their places."""
+        """Return the kinds of the problems, ordered by location."""
         return [str(problem["kind"]) for problem in self.problems]
 
 
 def read_all(reader: Reader) -> Read:
-    """Read a reader to its end and close it; events are in the order in which they come, problems by place."""
+    """Read a reader to its end and close it. Events stay in order of arrival. Problems are sorted by location."""
     with database() as con:
         return _read(reader, partial(_rows, con))
 
 
 def read_quickly(reader: Reader) -> Read:
-    """Read a reader as read_all does, without DuckDB: for tests that read thousands of small inputs."""
+    """Read a reader like `read_all`, but without DuckDB, for tests with thousands of small inputs."""
     return _read(reader, arrow_rows)
 
 
@@ -54,7 +56,7 @@ def _read(reader: Reader, rows: Callable[[Any], list[dict[str, Any]]]) -> Read:
 
 
 def arrow_rows(stream: Any) -> list[dict[str, Any]]:
-    """Return a stream's rows."""
+    """Return the rows of an Arrow stream."""
     with pyarrow.RecordBatchReader.from_stream(stream) as batches:
         rows: list[dict[str, Any]] = batches.read_all().to_pylist()
     stream.close()
@@ -62,7 +64,7 @@ def arrow_rows(stream: Any) -> list[dict[str, Any]]:
 
 
 def _rows(con: duckdb.DuckDBPyConnection, stream: Any) -> list[dict[str, Any]]:
-    """Return a stream's rows."""
+    """Return the rows of a stream, read with DuckDB."""
     con.register("stream", stream)
     cursor = con.execute("FROM stream")
     names = [column[0] for column in cursor.description or []]
@@ -73,14 +75,16 @@ def _rows(con: duckdb.DuckDBPyConnection, stream: Any) -> list[dict[str, Any]]:
 
 
 def events(path: Path, ports: Sequence[int] = (3306,)) -> tuple[list[dict[str, Any]], list[str], dict[str, Any]]:
-    """Return every event of a capture file in the order of sessions, the kinds of problems, and the description."""
+    """Return every event of a capture file in session order, the kinds of problems, and the description."""
     read = read_all(open_packets([path], ports))
     kinds = [str(row["kind"]) for row in sorted(read.problems, key=lambda row: row["offset"])]
     return sorted(read.events, key=lambda e: (e["session"], e["seq"])), kinds, read.description
 
 
 def check_places(found: dict[str, Any], path: Path) -> None:
-    """See that each event and problem of a file has its place in it, and each session its events from 1, none left out."""
+    """Check that each event and problem has a valid location in the file. Each session numbers its events from 1
+    without gaps.
+    """
     size, last = path.stat().st_size, Counter[int]()
     for row in [*found["events"], *found["problems"]]:
         assert 0 <= row["offset"] <= size, row
@@ -90,12 +94,14 @@ def check_places(found: dict[str, Any], path: Path) -> None:
 
 
 def said(found: list[dict[str, Any]]) -> list[tuple[str, bytes | None, int | None, int | None]]:
-    """Return (command, statement, rows sent, errno) of events."""
+    """Return (command, statement, rows sent, errno) for each event."""
     return [(e["command"], e["statement"], e["rows_sent"], e["errno"]) for e in found]
 
 
 def tape_of(kind: str, path: Path, tmp_path: Path, **extra: Any) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    """Return (command, statement, thread, start, duration, user, host, db, errno, rows) of a file, and the tape's JSON."""
+    """Capture a file. Return (command, statement, thread, start, duration, user, host, db, errno, rows) of its events,
+    and tape.json.
+    """
     out = tmp_path / f"{path.name}.tape"
     info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
     with database() as con:

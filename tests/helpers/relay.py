@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorder that needs no privilege: it stands between clients and a server, and writes what passes as packets."""
+"""A recorder that needs no privileges: a proxy between clients and a server that writes the traffic as packets."""
 
 import select
 import socket
@@ -18,7 +18,7 @@ PATIENCE_S = 30
 
 
 class Relay:
-    """Listens on `port` of the loopback and passes everything on to the server's port."""
+    """Listens on `port` of the loopback interface and forwards all traffic to the server port."""
 
     def __init__(self, server_port: int) -> None:
         self._to = server_port
@@ -28,7 +28,7 @@ class Relay:
         self._stamps_us: list[int] = []
         self._threads: list[threading.Thread] = []
         self._sources: set[socket.socket] = {self._listener}
-        self._in_hand = 0  # what was taken from a source and has not passed yet
+        self._in_hand = 0  # data received from a source and not yet forwarded
         self.port = self._listener.getsockname()[1]
         self._start(self._accept)
 
@@ -46,24 +46,24 @@ class Relay:
             thread.join(30)
 
     def write(self, path: Path) -> Path:
-        """Write what passed, in its order, all that clients and servers had sent included."""
+        """Wait until all sent data was forwarded, then write the traffic in order to a capture file."""
         self._settle()
         return write_pcap(path, self._segments, stamps_us=self._stamps_us)
 
     def capture(self, tape: Path, *more: object) -> Path:
-        """Write what passed next to the tape, and capture it; return the tape."""
+        """Write the forwarded traffic to a file next to the tape and capture it. Return the tape."""
         run_command("capture", "packets", self.write(tape.with_suffix(".pcap")), "--port", 3306, *more, "-o", tape)
         return tape
 
     @property
     def segments(self) -> list[tuple[Dialogue, Segment]]:
-        """What passed until now, in its order, all that clients and servers had sent included."""
+        """Wait until all sent data was forwarded, then return the traffic in order."""
         self._settle()
         with self._lock:
             return list(self._segments)
 
     def _settle(self) -> None:
-        """Wait until nothing is left to be taken from a client or a server."""
+        """Wait until all data sent by clients and servers was forwarded."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             with self._lock:
@@ -73,7 +73,7 @@ class Relay:
 
     @contextmanager
     def _taking(self, source: socket.socket) -> Iterator[None]:
-        """Wait for a source. It counts as one that has something until what it had has passed."""
+        """Wait until a source has data. The source counts as busy until the block has forwarded the data."""
         select.select([source], [], [])
         with self._lock:
             self._in_hand += 1
@@ -94,7 +94,7 @@ class Relay:
                 with self._taking(self._listener):
                     client, (_, port) = self._listener.accept()
                     self._connect(client, port)
-            except (OSError, ValueError):  # it was closed
+            except (OSError, ValueError):  # the socket was closed
                 return
 
     def _connect(self, client: socket.socket, port: int) -> None:

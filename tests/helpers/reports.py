@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes, runs and reports that tests of several outputs share."""
+"""Tapes, runs and reports shared by tests of several outputs."""
 
 import io
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def tape_of(path: Path, n: int, digest: str = D1, **overrides: Any) -> Path:
 
 
 def slower_runs(folder: Path) -> tuple[Path, Path, Path]:
-    """A tape, and two simulated runs of it: one digest is three times slower on the second."""
+    """Create a tape and two simulated runs. One digest is three times slower in the second run."""
     tape = simulate_tape(folder / "t.tape", LOAD)
     slow = Machine(wander=0.0, stalls=0.0, bad_second=False, effects={5: lambda chance, ms: ms * 3})
     return (
@@ -41,7 +41,9 @@ def slower_runs(folder: Path) -> tuple[Path, Path, Path]:
 
 
 def small_runs(folder: Path) -> tuple[Path, Path, Path]:
-    """A tape of two sessions and three statements with a transaction; A as it should be, B with an error, a stall, more rows."""
+    """Create a small tape and two runs. The tape has two sessions and three statements with a transaction. Run A is
+    correct. Run B has an error, a stall and extra rows.
+    """
     events: list[dict[str, Any]] = []
     for number in range(60):
         kind = number % 3
@@ -80,12 +82,12 @@ def small_runs(folder: Path) -> tuple[Path, Path, Path]:
 
 
 def printed(show: Callable[..., object], what: object, *more: object, width: int = 80) -> str:
-    """Return what `show(what, console, *more)` prints on a console."""
+    """Return the console output of `show(what, console, *more)`."""
     out = io.StringIO()
     show(what, Console(file=out, width=width, highlight=False), *more)
     return out.getvalue()
 
 
 def terminal_text(report: Report) -> str:
-    """Return what the terminal shows, 80 columns wide."""
+    """Return the terminal output of a report, 80 columns wide."""
     return printed(show_report, report, 20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small runs for tests, written straight from the contract in schemas/: no server, no replay."""
+"""Small runs for tests, written directly in the format of schemas/, without a server and without a replay."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,9 @@ MS = 1_000_000
 
 
 def complete(outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fill in what an outcome leaves out: session 1, the next seq, due every millisecond, done 0.5 ms later, no error."""
+    """Fill in the missing columns of each outcome: session 1, the next seq, due every millisecond, done 0.5 ms later,
+    no error.
+    """
     last_seq: dict[tuple[int, int], int] = {}
     rows = []
     for number, given in enumerate(outcomes):
@@ -43,8 +45,8 @@ def complete(outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = (), **json_overrides: Any) -> Path:
     """Write a run folder and return its path.
 
-    `outcomes` are dicts of columns (see `complete` for what may be left out) or a SELECT. `json_overrides` replace
-    keys of run.json.
+    `outcomes` is a list of dicts or a SELECT. `complete` fills in missing columns. `json_overrides` replaces keys of
+    run.json.
     """
     (path / "outcomes").mkdir(parents=True)
     with database() as con:
@@ -88,7 +90,7 @@ def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = 
 
 
 def _accounting(events: int, counts: dict[str, int], reasons: list[tuple[str, str, int]]) -> dict[str, Any]:
-    """Return what run.json says of the events."""
+    """Return the accounting of the events for run.json."""
     sorted_reasons: dict[str, dict[str, int]] = {}
     for status, reason, number in reasons:
         sorted_reasons.setdefault(status, {})[reason] = number
@@ -103,7 +105,7 @@ def _accounting(events: int, counts: dict[str, int], reasons: list[tuple[str, st
 
 
 def keep_sessions(run: Path, lost: Mapping[int, int] = MappingProxyType({})) -> None:
-    """Write the sessions of a run that had an error: session -> its number."""
+    """Write the sessions of a run in which connections failed. `lost` maps each session to its error number."""
     listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("run", "sessions"))
     rows = " UNION ALL ".join(
         f"SELECT {session} AS session, 0 AS clone, false AS opened_ahead, 0 AS executed, 0 AS injected, {errno} AS errno, 'message' AS error"

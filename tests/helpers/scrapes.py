@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a page of metrics as Prometheus does, and reads the answer with the client library's own parsers."""
+"""Fetch a metrics page like Prometheus, and parse the response with the parsers of the client library."""
 
 import itertools
 import subprocess
@@ -26,14 +26,14 @@ def fetch(url: str, accept: str = "") -> tuple[str, str]:
 
 
 def scrape(url: str) -> "Scrape":
-    """Return what a page says, asked for OpenMetrics."""
+    """Fetch a page in OpenMetrics format and return its values."""
     kind, text = fetch(url, OPENMETRICS)
     assert kind.startswith("application/openmetrics-text")
     return Scrape(text)
 
 
 class Scrape:
-    """One answer. `values`: by name and labels."""
+    """One scrape of a metrics page. `values` maps names and labels to values."""
 
     def __init__(self, text: str, plain: bool = False) -> None:
         self.text = text
@@ -46,15 +46,15 @@ class Scrape:
                 self.values[key] = sample.value
 
     def get(self, name: str, /, **labels: str) -> float:
-        """Return one value."""
+        """Return the value of one metric with these labels."""
         return self.values[name, frozenset(labels.items())]
 
     def by(self, name: str, label: str) -> dict[str, float]:
-        """Return a metric's values by one of its labels."""
+        """Return the values of a metric, keyed by one of its labels."""
         return {dict(labels)[label]: value for (each, labels), value in self.values.items() if each == name}
 
     def growing(self) -> Mapping[Key, float]:
-        """Return the values that may never fall: counters, and all of histograms."""
+        """Return the metrics that must never decrease: counters and all parts of histograms."""
         names = {
             sample.name
             for family in self.families
@@ -65,14 +65,14 @@ class Scrape:
 
 
 def never_falls(scrapes: list[Scrape]) -> None:
-    """Hold that what grows does so, and that no series ends."""
+    """Check that counters and histograms never decrease and that no series disappears."""
     for before, after in itertools.pairwise(scrapes):
         now = after.growing()
         assert [key for key, value in before.growing().items() if key not in now or now[key] < value] == []
 
 
 def promtool(request: pytest.FixtureRequest, text: str) -> None:
-    """Hold that `promtool check metrics` accepts a page. `make setup` puts promtool next to Python."""
+    """Check a page with `promtool check metrics`. `make setup` installs promtool next to Python."""
     program = Path(sys.executable).with_name("promtool")
     if not program.exists():
         skip_loudly(request, f"no {program}: make setup installs it")

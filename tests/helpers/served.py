@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape serve` for a test: a process of its own on a free port of 127.0.0.1, and requests with any header."""
+"""`querytape serve` for a test: a separate process on a free port of 127.0.0.1, and requests with arbitrary headers."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ BEGIN_S, ANSWER_S, END_S = 60, 120, 60
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -29,17 +29,17 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text."""
+        """Return the body as text."""
         return self.body.decode("utf-8")
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
+        """Return the parsed JSON body."""
         return json.loads(self.body)
 
 
 class Served:
-    """A running server. `token`: that it printed, or what it was given. `said`: its first lines."""
+    """A running server. `token` is the printed token, or empty. `said` is the first lines of output."""
 
     def __init__(self, process: "subprocess.Popen[str]", said: list[str]) -> None:
         self.process = process
@@ -68,13 +68,13 @@ class Served:
             connection.close()
 
     def made(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Ask for a page until it is made."""
+        """Request a page until the server has built it."""
         while (answer := self.ask(path, headers)).status == 202:
             pass
         return answer
 
     def control(self, run: str, what: Any, **headers: str) -> Answer:
-        """Ask something of a run; `headers`: `_` for `-` in their names."""
+        """Send a control request for a run. In the names of `headers`, `_` stands for `-`."""
         sent = {
             "Content-Type": "application/json",
             **{name.replace("_", "-"): value for name, value in headers.items()},
@@ -82,7 +82,7 @@ class Served:
         return self.ask(f"/live/{run}/control", sent, "POST", json.dumps(what).encode())
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """End it; return the exit code and what it said since its beginning."""
+        """End the server. Return its exit code and the output since its first lines."""
         self.process.send_signal(number)
         _, rest = self.process.communicate(timeout=END_S)
         return self.process.returncode, rest
@@ -90,7 +90,7 @@ class Served:
 
 @contextmanager
 def served(folder: Path, *options: str, lines: int = 4, **environment: str) -> Iterator[Served]:
-    """Serve a folder in the block; `lines`: how many it says at its beginning. What it says later must be nothing."""
+    """Serve a folder during the block. `lines` is the number of lines printed at startup. Later output is an error."""
     command = [sys.executable, "-m", "querytape", "serve", str(folder), "--address", ":0", *options]
     process = start(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the rows of analyses are what their types say; and rows that a test makes of what it needs."""
+"""Check rows of analyses against their declared types, and create rows from partial data."""
 
 from collections.abc import Iterable, Mapping
 from types import UnionType
@@ -46,9 +46,9 @@ PARTS_OF_ENTRY = {
 
 
 def misfits(name: str, rows: Iterable[Mapping[str, Any]], added: Iterable[str] = ()) -> list[str]:
-    """Return each column whose value is not of its type, that is not there, or that the type does not have.
+    """Return each column that has a wrong type, is missing, or is not declared.
 
-    `added`: keys that code may have put into the rows later.
+    `added`: keys that the code may add to the rows later.
     """
     hints = LISTED[name]
     found = set()
@@ -64,7 +64,7 @@ def misfits(name: str, rows: Iterable[Mapping[str, Any]], added: Iterable[str] =
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type: a plain one, a list, a TypedDict, or one of several."""
+    """Return whether a value matches a type: a plain type, a list, a TypedDict, or a union."""
     if isinstance(hint, UnionType):
         return any(_fits(value, each) for each in get_args(hint))
     if get_origin(hint) is list:
@@ -76,18 +76,18 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def rows_of(name: str, *given: Mapping[str, Any]) -> list[Any]:
-    """Return rows of an analysis (errors, inspect/totals) of which only a part is given; all else is None."""
+    """Return rows of an analysis (errors, inspect/totals) from partial rows. Missing columns are None."""
     return [{**dict.fromkeys(LISTED[name if "/" in name else f"report/{name}"]), **row} for row in given]
 
 
 def answers_of(*others: Answers, **given: Iterable[Mapping[str, Any]]) -> Answers:
-    """Return the answers of a report with some that are planted; `others`: those of a report that was built."""
+    """Return report answers with some rows replaced. `others` are the answers of a real report."""
     found = {name: rows_of(name, *rows) for name, rows in given.items()}
     return cast(Answers, {**dict(pair for each in others for pair in each.items()), **found})
 
 
 def entry_of(*given: Mapping[str, Any]) -> Any:
-    """Return a digest of a report of which only a part is given; all else is None."""
+    """Return a digest entry of a report from partial rows. Missing columns are None."""
     found: dict[str, Any] = dict.fromkeys(get_type_hints(DigestEntry))
     for each in given:
         found |= each
@@ -98,7 +98,7 @@ def entry_of(*given: Mapping[str, Any]) -> Any:
 
 
 def plan_of(*given: Mapping[str, Any]) -> Any:
-    """Return the plans of a digest of which only a part is given."""
+    """Return the plans of a digest from partial rows."""
     found: dict[str, Any] = {**new_entry()}
     for each in given:
         found |= each

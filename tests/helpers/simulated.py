@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as noisy machines make them: log-normal times, slow drift, random stalls, one bad second; and known effects."""
+"""Simulated runs on noisy machines: log-normal times, slow drift, random stalls, one bad second, and known effects."""
 
 import json
 import math
@@ -21,7 +21,9 @@ Effect = Callable[[random.Random, float], float]
 
 @dataclass(frozen=True)
 class Workload:
-    """`digests` statements, each sent `repeats` times; the n-th has a median of 0.1 ms x 1.6^n, up to 50 ms."""
+    """A workload of `digests` statements, each sent `repeats` times. Statement n has a median of 0.1 ms x 1.6^(n mod
+    14), at most 50 ms.
+    """
 
     digests: int = 20
     repeats: int = 600
@@ -35,17 +37,17 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machine:
-    """How a side's times are disturbed."""
+    """The disturbances of the times of one side."""
 
-    drift: float = 0.0  # of the whole side: 0.08 = 8 % slower
-    wander: float = 0.08  # standard deviation of a slow autocorrelated factor that all statements share
-    stalls: float = 0.004  # probability that 50 ms are added
-    bad_second: bool = True  # for one second out of the run everything takes five times as long
+    drift: float = 0.0  # slowdown of the whole side: 0.08 = 8 % slower
+    wander: float = 0.08  # standard deviation of a slow autocorrelated factor shared by all statements
+    stalls: float = 0.004  # probability of an extra 50 ms
+    bad_second: bool = True  # during one second of the run, everything takes five times as long
     effects: dict[int, Effect] = field(default_factory=dict)
 
 
 def times(load: Workload, machine: Machine, seed: int) -> list[float]:
-    """Return the service time of each event in milliseconds: event i is of digest i modulo `digests`."""
+    """Return the service time of each event in milliseconds. Event i belongs to digest i modulo `digests`."""
     chance = random.Random(seed)
     count = load.digests * load.repeats
     bad_from = chance.random() * count
@@ -71,7 +73,7 @@ def digest_name(number: int) -> str:
 
 
 def simulate_tape(path: Path, load: Workload) -> Path:
-    """Write the tape: ten sessions in turn."""
+    """Write the tape with ten sessions that take turns."""
     count = load.digests * load.repeats
     tape = make_tape(
         path,
@@ -86,7 +88,7 @@ def simulate_tape(path: Path, load: Workload) -> Path:
 
 
 def write_digests(tape: Path, normalized: dict[str, str], samples: dict[str, bytes] | None = None) -> None:
-    """Write digests.parquet with these normalised statements and samples."""
+    """Write digests.parquet with the given normalized statements and samples."""
     normalizer = Normalizer()
     rows = [
         (
@@ -117,7 +119,7 @@ def write_digests(tape: Path, normalized: dict[str, str], samples: dict[str, byt
 
 
 def simulate_run(path: Path, tape: Path, load: Workload, machine: Machine, seed: int) -> Path:
-    """Write a run of the simulated tape on such a machine."""
+    """Write a run of the simulated tape on `machine`."""
     values = path.with_name(path.name + ".json")
     values.write_text(json.dumps([{"i": i, "ms": ms} for i, ms in enumerate(times(load, machine, seed))]))
     return make_run(

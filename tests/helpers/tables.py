@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of DuckDB filled from rows of Python, all at once."""
+"""Fill DuckDB tables from Python rows in one step."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from querytape.schemas import columns, select_list
 
 
 def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows of a table's columns in their order.
+    """Insert rows. Values are in the order of the table's columns.
 
-    As a table of Arrow: `executemany` takes a millisecond for each row. It takes what Arrow has no type for: a column
-    of several types, and numbers beyond 64 bits.
+    The rows go through an Arrow table, because `executemany` takes a millisecond per row. Values without an Arrow type
+    work as well: columns of mixed types, and integers beyond 64 bits.
     """
     if not rows:
         return
@@ -28,7 +28,7 @@ def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Seque
 
 
 def fill(con: duckdb.DuckDBPyConnection, kind: str, table: str, rows: Sequence[Mapping[str, Any]] | str) -> None:
-    """Create a table of a tape or run from rows, or from a SELECT that names the columns it gives; all else is NULL."""
+    """Create a table of a tape or run from rows, or from a SELECT that names its columns. Missing columns are NULL."""
     if isinstance(rows, str):
         have = {row[0] for row in con.execute(f"DESCRIBE {rows}").fetchall()}
         con.execute(f"CREATE TEMP TABLE {table} AS SELECT {select_list(kind, table, have)} FROM ({rows})")

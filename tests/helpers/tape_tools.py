@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes of packets for the tests of tape tools, and what is on a tape."""
+"""Packet tapes for the tests of tape tools, and queries on tapes."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from .duck import database
 
 
 def make_tape(tmp_path: Path, name: str, connections: int = 3, offset: int = 0) -> Path:
-    """Return a tape with so many sessions of nine events each."""
+    """Return a tape with `connections` sessions of nine events each."""
     dialogues = []
     for n in range(connections):
         dialogue = Dialogue(client_port=40000 + n).logged_in()
@@ -35,6 +35,6 @@ def found(tape: Path, what: str) -> list[tuple[Any, ...]]:
 
 
 def damages(tape: Path, tmp_path: Path) -> list[str]:
-    """Return what verify says."""
+    """Return the damage messages of `tape verify`."""
     (tmp_path / "work").mkdir(exist_ok=True)
     return [damage.what for damage in verify(tape, tmp_path / "work")]

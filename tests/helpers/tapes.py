@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small tapes for tests, written straight from the contract in schemas/: no log, no capture."""
+"""Small tapes for tests, written directly in the format of schemas/, without a log and without a capture."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from querytape.schemas.names import SHIFT_DANGER
 from .duck import database
 from .tables import fill, insert_rows
 
-# An arbitrary moment; a whole second, so that offsets are easy to read.
+# An arbitrary start time in ns. It is a whole second, so that offsets are easy to read.
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -41,14 +41,14 @@ SESSIONS = """
 
 
 def flag_bits(*names: str, danger: str = "none") -> int:
-    """Return the `flags` of an event from the names of FLAGS and one of DANGERS."""
+    """Return the `flags` value of an event from names of FLAGS and one name of DANGERS."""
     return sum(FLAGS[name] for name in names) | DANGERS[danger] << SHIFT_DANGER
 
 
 def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fill in what an event leaves out: session 1, the next seq, 1 ms after the one before it, a read.
+    """Fill in the missing columns of each event: session 1, the next seq, 1 ms after the previous event, a read.
 
-    `actions` are those of its statement.
+    `actions` are computed from the statement.
     """
     last_seq: dict[int, int] = {}
     rows = []
@@ -78,7 +78,7 @@ def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the table `names`: what each statement names and calls, and how it is written."""
+    """Create the table `names` with the tables, calls and properties of each statement."""
     con.execute("CREATE TEMP TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[], properties BIGINT)")
     statements = con.execute("SELECT DISTINCT statement FROM events WHERE statement IS NOT NULL").fetchall()
     normalizer = Normalizer()
@@ -90,8 +90,8 @@ def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
 def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1, **json_overrides: Any) -> Path:
     """Write a tape folder and return its path.
 
-    `events` are dicts of columns (see `complete` for what may be left out) or an SELECT. They are cut into `parts`
-    in the order given, so events out of time make parts that overlap. `json_overrides` replace keys of tape.json.
+    `events` is a list of dicts or a SELECT. `complete` fills in missing columns. The events are split into `parts` in
+    the given order, so unsorted events create overlapping parts. `json_overrides` replaces keys of tape.json.
     """
     (path / "events").mkdir(parents=True)
     with database() as con:
@@ -132,7 +132,7 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
 
 
 def _write_part(con: duckdb.DuckDBPyConnection, path: Path, number: int, parts: int, total: int) -> dict[str, Any]:
-    """Write one part, sorted inside, and return its entry for tape.json."""
+    """Write one part with sorted events and return its entry for tape.json."""
     begin, end = total * number // parts, total * (number + 1) // parts
     file = path / "events" / f"part-{number:05d}.parquet"
     chosen = f"FROM events WHERE rowid >= {begin} AND rowid < {end}"

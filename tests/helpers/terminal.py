@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command in a terminal of its own: what the user sees at any moment, and what is left at the end."""
+"""Run a command in its own terminal. Tests see its screen at any moment and the final screen."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ PATIENCE_S = 120
 
 
 class Terminal:
-    """Runs a command whose stderr (and stdin, stdout) is a terminal of this size; a context manager."""
+    """Runs a command with a terminal of this size as stderr, and optionally as stdin and stdout. A context manager."""
 
     def __init__(
         self,
@@ -63,28 +63,28 @@ class Terminal:
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the window another size, as its user does."""
+        """Resize the terminal window."""
         self._size(columns, rows)
         self.screen.resize(rows, columns)
         os.killpg(self.process.pid, signal.SIGWINCH)
 
     def type(self, keys: str) -> None:
-        """Press keys; nobody reads them, but the terminal shows them."""
+        """Type keys. The command does not read them, but the terminal echoes them."""
         os.write(self._ours, keys.encode())
 
     @property
     def seen(self) -> str:
-        """What the window shows."""
+        """Return the visible text of the window."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     @property
     def all(self) -> str:
-        """What the window shows, and what was scrolled out of it at its top."""
+        """Return the text of the window, including lines that scrolled out at the top."""
         above = ["".join(row[column].data for column in range(self.screen.columns)) for row in self.screen.history.top]
         return "\n".join([*(line.rstrip() for line in above), self.seen])
 
     def until(self, shows: Callable[[str], object], what: str = "") -> str:
-        """Read until the window shows something; return what it shows. Fails where the command ends before."""
+        """Read until the window shows the expected text, and return the text. Fails if the command ends first."""
         end = time.monotonic() + PATIENCE_S
         while not (self._quiet() and shows(self.seen)):
             assert time.monotonic() < end, f"{what}: not seen:\n{self.seen}"
@@ -92,30 +92,32 @@ class Terminal:
         return self.seen
 
     def _quiet(self) -> bool:
-        """Whether nothing comes for a moment: what is written at once is seen as a whole."""
+        """Return whether no output arrives for 50 ms. A block of output is then complete."""
         return not select.select([self._ours], [], [], 0.05)[0]
 
     def to_the_end(self) -> int:
-        """Read to the end of the command; return its exit code."""
+        """Read until the command ends, and return its exit code."""
         end = time.monotonic() + PATIENCE_S
         while self._read():
             assert time.monotonic() < end, f"it did not end:\n{self.seen}"
         return self.process.wait(PATIENCE_S)
 
     def _read(self) -> bool:
-        """Read what there is, for a second; False once the command has ended and all is read."""
+        """Read the available output for at most a second. Return False after the command has ended and all output is
+        read.
+        """
         if not select.select([self._ours], [], [], 1)[0]:
             return self.process.poll() is None
         try:
             data = os.read(self._ours, 1 << 16)
-        except OSError:  # EIO: the other side is closed
+        except OSError:  # EIO: the command has closed the terminal
             return False
         self.raw += data
         self._stream.feed(data)
         return bool(data)
 
     def assert_sane(self) -> None:
-        """The cursor is visible and at a line's beginning, no other screen was taken, no setting has changed."""
+        """Check the terminal: visible cursor, no alternate screen, unchanged terminal settings."""
         assert b"\x1b[?25l" not in self.raw or self.raw.rindex(b"\x1b[?25h") > self.raw.rindex(b"\x1b[?25l")
         assert b"\x1b[?1049" not in self.raw
         assert b"\x1b[?47" not in self.raw

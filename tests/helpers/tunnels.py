@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets in tunnels, tags and fragments: one conversation, carried in every way."""
+"""Packets in tunnels, VLAN tags and fragments. Every variant carries the same conversation."""
 
 import struct
 from collections.abc import Callable
@@ -24,16 +24,16 @@ def shop() -> Dialogue:
 
 
 def ip(protocol: int, body: bytes) -> bytes:
-    """Return an IPv4 packet between two ends of a tunnel."""
+    """Return an IPv4 packet between two tunnel endpoints."""
     return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 7, 0, 64, protocol, 0) + OUTER + body
 
 
 def udp(port: int, body: bytes) -> bytes:
-    """Return a UDP packet to a port, in IPv4."""
+    """Return a UDP packet to a port, inside IPv4."""
     return ip(17, struct.pack(">HHHH", 50000, port, 8 + len(body), 0) + body)
 
 
-# Each takes an IPv4 packet into a tunnel that is in an IPv4 packet itself; the name that the capture gives it.
+# The capture's name of each tunnel, and a function that wraps an IPv4 packet in the tunnel. The outer packet is IPv4.
 INTO: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "vxlan": ("VXLAN", lambda p: udp(4789, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
     "vxlan of Linux": ("VXLAN", lambda p: udp(8472, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
@@ -52,7 +52,7 @@ INTO: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "mpls in ip": ("MPLS", lambda p: ip(137, b"\0\1\0\x40\0\2\1\x40" + p)),
     "mpls in udp": ("MPLS", lambda p: udp(6635, b"\0\2\1\x40" + p)),
 }  # fmt: skip
-# Each makes a frame of Ethernet out of an IPv4 packet.
+# Functions that turn an IPv4 packet into an Ethernet frame.
 FRAMES: dict[str, Callable[[bytes], bytes]] = {
     "plain": lambda p: ETHERNET + p,
     "vlans": lambda p: MAC + b"\x88\xa8\0\7\x81\0\0\x08\x08\0" + p,
@@ -66,7 +66,7 @@ FRAMES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def packets(version: int = 4, port: int = 40000) -> list[bytes]:
-    """Return the conversation as IP packets; `port`: of the client."""
+    """Return the conversation as IP packets. `port` is the client port."""
     made = ip4 if version == 4 else ip6
     return [made(tcp(segment, port), segment.way) for segment in shop().segments]
 
@@ -90,7 +90,7 @@ def pieces(packet: bytes, size: int, number: int, version: int) -> list[bytes]:
 
 
 def read_frames(path: Path, frames: list[bytes], link: int = 1) -> Read:
-    """Read a capture file of these frames."""
+    """Read a capture file with these frames."""
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link)
     for number, frame in enumerate(frames):
         out += struct.pack("<IIII", 1_718_000_000, number * 100, len(frame), len(frame)) + frame

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that are killed, with inputs large enough that a kill finds them at work."""
+"""The commands for the kill tests. Their inputs are large enough that a kill interrupts their work."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ def _packets(folder: Path) -> Path:
 
 
 def _replayed(folder: Path) -> Path:
-    """Return a tape of REPLAY_S seconds."""
+    """Return a tape for a replay of REPLAY_S seconds."""
     step = int(REPLAY_S * 1e9 / REPLAY_EVENTS)
     return make_tape(
         folder / "replayed.tape",
@@ -69,7 +69,7 @@ def _replayed(folder: Path) -> Path:
 
 @contextmanager
 def victims(folder: Path, server: bool) -> Iterator[dict[str, Victim]]:
-    """Yield every victim by name; `server`: also those that need a real server."""
+    """Yield every victim by name. `server` adds the victims that need a real server."""
     log, packets = _log(folder), _packets(folder)
     tape, replayed = folder / "log.tape", _replayed(folder)
     events = capture_source(SOURCES["slowlog"], [str(log)], tape, Settings())["counts"]["events"]
@@ -99,7 +99,7 @@ def victims(folder: Path, server: bool) -> Iterator[dict[str, Victim]]:
 
 
 def _tools(tape: Path, events: int) -> dict[str, Victim]:
-    """Return the tools that make tapes, or files, of a tape."""
+    """Return the commands that create tapes or files from a tape."""
 
     def tool(*words: str, events: int = events) -> Victim:
         return Victim(("tape", words[0], str(tape), *words[1:], "-o", "{out}"), judge_tape, events)
@@ -118,7 +118,7 @@ def _tools(tape: Path, events: int) -> dict[str, Victim]:
 
 
 def _gathering(tape: Path, events: int) -> Victim:
-    """Return what makes a set of two tapes in their folder, which is then as it was."""
+    """Return a command that creates a set from two tapes. Their folder is restored after each kill."""
     folder = tape.parent / "gathered"
     for name in ("1.tape", "2.tape"):
         shutil.copytree(tape, folder / name)
@@ -135,11 +135,11 @@ def _gathering(tape: Path, events: int) -> Victim:
 
 
 def _replays(tape: Path, url: str) -> dict[str, Victim]:
-    """Return what replays."""
+    """Return the replay commands."""
     sides = ("--target", f"a={url}", "--target", f"b={url}")
 
     def judge_sweep(path: Path, victim: Victim) -> list[str]:
-        wrong = [text for text in judge_runs(path, victim) if "accounting:" not in text]  # its runs are loops
+        wrong = [text for text in judge_runs(path, victim) if "accounting:" not in text]  # sweep runs loop the tape
         marker = path / "sweep.json"
         return wrong + ([] if not marker.exists() or json.loads(marker.read_text())["levels"] else ["no level"])
 
@@ -166,7 +166,7 @@ def _replays(tape: Path, url: str) -> dict[str, Victim]:
 
 @contextmanager
 def _production() -> Iterator[Server]:
-    """Run a server with some traffic."""
+    """Run a server with background traffic."""
     ended = threading.Event()
     with start_server("mariadb") as server:
 
@@ -190,7 +190,7 @@ def _production() -> Iterator[Server]:
 
 
 def settings_of(server: Server) -> dict[str, str]:
-    """Return the settings that a capture may change."""
+    """Return the server settings that a capture may change."""
     con = parse_target(server.url(), environ={}).connect()
     found = gather(con).variables
     con.close()
@@ -199,7 +199,7 @@ def settings_of(server: Server) -> dict[str, str]:
 
 
 def _capture_server(server: Server, folder: Path) -> Victim:
-    """Return a capture of a server's own log; after each kill the settings are as before, or --restore makes them so."""
+    """Return a capture of the server's own log. After each kill the settings are unchanged or --restore works."""
     before, kept = settings_of(server), folder / "restore.json"
     command = ("capture", "server", server.url(), "--restore-file", str(kept))
 
@@ -225,9 +225,9 @@ SIZE = 90
 
 
 def reading(folder: Path, tape: Path, runs: tuple[Path, Path, Path]) -> dict[str, Victim]:
-    """Return the commands that show what is on a tape or in a run, and those that capture other logs.
+    """Return the commands that show the content of a tape or run, and the captures of other logs.
 
-    `tape`: of many events; `runs`: a small tape and two runs of it.
+    `tape` has many events. `runs` is a small tape and two of its runs.
     """
     small, a, b = (str(path) for path in runs)
     events = int(read_json("tape", tape / "tape.json")["counts"]["events"])
@@ -264,7 +264,7 @@ def reading(folder: Path, tape: Path, runs: tuple[Path, Path, Path]) -> dict[str
 
 
 def _logs(folder: Path) -> dict[str, Victim]:
-    """Return captures of logs of every other kind."""
+    """Return captures of all other log kinds."""
     statements = log_writers.make_statements([SIZE] * STATEMENTS, 4)
     found = {}
     for name, (kind, write, extra) in log_writers.KINDS.items():
@@ -283,7 +283,7 @@ def _logs(folder: Path) -> dict[str, Victim]:
 
 
 def _speed(folder: Path, ended: Path) -> Victim:
-    """Return a change of speed of a run that takes itself to be under way."""
+    """Return a command that changes the speed of a run. The run is finished but marked as still running."""
     run = folder / "under-way.run"
     shutil.copytree(ended, run)
     text = (run / "run.json").read_text()
@@ -300,11 +300,11 @@ def _speed(folder: Path, ended: Path) -> Victim:
     return Victim(("speed", str(run), "3/2"), judge_nothing, after=after)
 
 
-# ---- judges ----
+# ---- judges: faults in an output ----
 
 
 def judge_ending(*endings: str) -> Callable[[Path, Victim], list[str]]:
-    """Return a judge of a text that is whole, or not there."""
+    """Return a judge that accepts a complete text file or a missing file."""
 
     def judge(path: Path, victim: Victim) -> list[str]:
         text = path.read_text() if path.exists() else endings[0]
@@ -314,7 +314,7 @@ def judge_ending(*endings: str) -> Callable[[Path, Victim], list[str]]:
 
 
 def judge_lines(events: int) -> Callable[[Path, Victim], list[str]]:
-    """Return a judge of a file with a line for each event, or not there."""
+    """Return a judge that accepts a missing file or a file with one line per event."""
 
     def judge(path: Path, victim: Victim) -> list[str]:
         lines = path.read_bytes().count(b"\n") if path.exists() else events
@@ -324,7 +324,7 @@ def judge_lines(events: int) -> Callable[[Path, Victim], list[str]]:
 
 
 def judge_tables(path: Path, victim: Victim) -> list[str]:
-    """A folder of tables has each as CSV and Parquet, all of which can be read."""
+    """Return the faults in a folder of tables: Parquet files that cannot be read."""
     import duckdb
 
     wrong = []
@@ -338,7 +338,7 @@ def judge_tables(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_charts(path: Path, victim: Victim) -> list[str]:
-    """A folder of charts has whole pictures."""
+    """Return the faults in a folder of charts: incomplete pictures."""
     ends = {".svg": b"</svg>", ".png": b"IEND\xaeB`\x82"}
     found = [] if not path.exists() else [file for file in path.iterdir() if file.suffix in ends]
     return [f"{file.name}: half" for file in found if not file.read_bytes().rstrip(b"\n").endswith(ends[file.suffix])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands to be killed that follow something that grows, or that talk to real servers."""
+"""Victim commands that follow a growing input or connect to real servers."""
 
 import os
 import shutil
@@ -34,12 +34,14 @@ TEXTS = (
 )
 
 
-# ---- what grows ----
+# ---- growing inputs ----
 
 
 @contextmanager
 def following(folder: Path, url: str, port: int) -> Iterator[dict[str, Victim]]:
-    """Yield captures that follow a log and an interface, and a replay of a tape under way; `port`: of the null server."""
+    """Yield captures that follow a log and an interface, a replay of a growing tape, and server commands. `port` is the
+    null server's.
+    """
     ended = threading.Event()
     logs = [GrowingLog(folder / name / "slow.log", Random(1)) for name in made(folder, "followed", "taped")]
     threads = [threading.Thread(target=_grow, args=(log, ended), daemon=True) for log in logs]
@@ -85,20 +87,20 @@ def following(folder: Path, url: str, port: int) -> Iterator[dict[str, Victim]]:
 
 
 def made(folder: Path, *names: str) -> tuple[str, ...]:
-    """Make folders; return their names."""
+    """Create folders and return their names."""
     for name in names:
         (folder / name).mkdir()
     return names
 
 
 def _grow(log: GrowingLog, ended: threading.Event) -> None:
-    """Write to a log; begin it anew from time to time."""
+    """Append to a log, and replace it with a new file from time to time."""
     number = 0
     while not ended.wait(0.02):
         for _ in range(20):
             number += 1
             second = 1_718_000_000 + number // 1000
-            # The null server has no schema: a replay would be refused.
+            # The null server has no schema, so a schema in the log would make the replay fail.
             log.write(mariadb_entry(second, number % 9, 0.001, f"SELECT {number}", schema="").encode())
         if number % 4000 == 0:
             log.remove(b"")
@@ -106,7 +108,7 @@ def _grow(log: GrowingLog, ended: threading.Event) -> None:
 
 
 def _talk(port: int, ended: threading.Event) -> None:
-    """Ask the null server something all the time."""
+    """Send statements to the null server until the test ends."""
     while not ended.is_set():
         with suppress(Exception), closing(_connected(port)) as con, con.cursor() as cursor:
             for number in range(50):
@@ -119,7 +121,7 @@ def _connected(port: int) -> Any:
 
 
 def judge_followed(path: Path, victim: Victim) -> list[str]:
-    """The run of a tape under way balances, and so does the tape that it took."""
+    """Check that the run of a growing tape balances against the copy of the tape that the replay wrote."""
     if not path.exists():
         return []
     own = path.with_suffix(".tape")
@@ -143,7 +145,7 @@ def judge_followed(path: Path, victim: Victim) -> list[str]:
 
 @contextmanager
 def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
-    """Yield a capture of an instance of RDS; after each kill its parameters are as before, or --restore makes them so."""
+    """Yield a capture of an RDS instance. After each kill the parameters are unchanged, or --restore restores them."""
     kept = folder / "rds.json"
     command = ("capture", "rds", "shop-1", "--restore-file", str(kept))
     with emulated_aws(folder / "aws") as aws, mock.patch.dict(os.environ, aws.environ(folder / "state")):
@@ -170,7 +172,7 @@ def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
 
 @contextmanager
 def on_servers(folder: Path) -> Iterator[dict[str, Victim]]:
-    """Yield what asks real servers, or starts private ones of its own."""
+    """Yield the commands that query real servers or start private servers."""
     data = private_folder()
     tape = asked_tape(folder / "asked.tape")
     config = {"query_cache_type": "ON", "query_cache_size": "1M"}
@@ -185,14 +187,14 @@ def on_servers(folder: Path) -> Iterator[dict[str, Victim]]:
 
 
 def prepare(server: Server) -> None:
-    """Make a table."""
+    """Create the database `shop` with a table `t` and 2,000 rows."""
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, customer INT, name VARCHAR(40), note VARCHAR(80))", "shop")
     server.execute("INSERT INTO t SELECT seq, seq % 500, 'n', MD5(seq) FROM seq_1_to_2000", "shop")
 
 
 def asked_tape(path: Path) -> Path:
-    """Make a tape of reads, a millisecond apart."""
+    """Create a tape of reads that are 1 ms apart."""
     events = [
         {
             "statement": TEXTS[number % 4].format(n=1 + number % 1000),
@@ -208,7 +210,7 @@ def asked_tape(path: Path) -> Path:
 
 
 def _asking(tape: Path, server: Server) -> dict[str, Victim]:
-    """Return what asks one server as both sides."""
+    """Return the commands that use one server as both sides."""
     url = server.url("shop")
     sides = ("--target", f"a={url}", "--target", f"b={url}")
     log = server.folder / "any.log"
@@ -217,7 +219,7 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
     compare = ("compare", str(tape), *sides, *rounds, "-o", "{out}", "--", "--speed", "2")
 
     def idle() -> list[str]:
-        """No statement of a command that is gone runs on."""
+        """Check that no statement of a killed command still runs."""
         running = "SELECT info FROM information_schema.processlist WHERE command <> 'Sleep' AND id <> connection_id()"
         try:
             wait_until(lambda: not server.execute(running), "statements end")
@@ -242,7 +244,7 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
 
 
 def _private(tape: Path, data: Path) -> dict[str, Victim]:
-    """Return what starts private servers."""
+    """Return the commands that start private servers."""
 
     def state() -> list[tuple[str, int, int]]:
         found = [(path, path.stat()) for path in sorted(data.rglob("*"))]
@@ -270,7 +272,7 @@ def _private(tape: Path, data: Path) -> dict[str, Victim]:
 
 
 def judge_plans(path: Path, victim: Victim) -> list[str]:
-    """A folder of plans is taken by a report, or refused in a sentence."""
+    """Return the faults in a folder of plans: truncated JSON files."""
     if not path.exists():
         return []
     wrong = [f"{each.name}: half" for each in path.glob("*.json") if not each.read_text().rstrip().endswith(("}", "]"))]
@@ -278,12 +280,12 @@ def judge_plans(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_quick(path: Path, victim: Victim) -> list[str]:
-    """What was asked can be reported on, or a sentence says why not."""
+    """Return the faults in the result of a quick comparison. It must produce a report or an error message."""
     return sentence("report", str(path))[1] + judge_runs(path, victim) if path.exists() else []
 
 
 def judge_demo(path: Path, victim: Victim) -> list[str]:
-    """Tape and runs open, or are not there."""
+    """Return the faults in the tape and the runs of a demo. Each must be readable or missing."""
     tape = path / "shop.tape"
     if not tape.exists():
         return []
@@ -295,5 +297,5 @@ def judge_demo(path: Path, victim: Victim) -> list[str]:
 
 
 def open_folder_is_whole(tape: Path) -> bool:
-    """Whether a tape was finished."""
+    """Return whether a tape is finished."""
     return bool(read_json("tape", tape / "tape.json").get("finished"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of whole replays share."""
+"""Helpers for tests of complete replays."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from .duck import query as query
 
 
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
-    """Return options for a private server that may be written to."""
+    """Return options for a replay with writes against a private server."""
     target = parse_target(server.url("shop"), environ={})
     if "speed" in more:
         more["pace"] = Pace.of(more.pop("speed"))
@@ -28,18 +28,18 @@ def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
 
 
 def noted(session: int, seq: int) -> str:
-    """Return a statement that notes its own place in the table `log`."""
+    """Return an INSERT that writes its own session and seq to the table `log`."""
     return f"INSERT INTO log (conn, session, seq) VALUES (CONNECTION_ID(), {session}, {seq})"
 
 
 def outcomes(run: Path, wanted: str = "session, seq, status, reason") -> list[tuple[Any, ...]]:
-    """Return columns of every outcome, by session and seq."""
+    """Return the given columns of every outcome, sorted by session and seq."""
     source = open_folder("run", run).source("outcomes")
     return query(f"SELECT {wanted} FROM {source} ORDER BY session, seq")
 
 
 def accounting(summary: RunSummary) -> tuple[int, int, int, int]:
-    """Return executed, filtered, skipped, not sent; the accounting must balance."""
+    """Return (executed, filtered, skipped, not sent). Fails unless the accounting balances."""
     accounting = summary.info["accounting"]
     assert accounting["balanced"]
     assert accounting["tape_events"] == len(outcomes(summary.path))
@@ -48,7 +48,7 @@ def accounting(summary: RunSummary) -> tuple[int, int, int, int]:
 
 @contextmanager
 def killing(server: Server, text: str) -> Iterator[None]:
-    """Kill the first connection that runs the statement `text`, as soon as there is one, while the block runs."""
+    """During the block, wait for a connection that runs the statement `text`, and kill the first such connection."""
     ended = threading.Event()
 
     def kill() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Grafana board: what it asks for is there, and Grafana's own schema knows each of its keys.
+"""Tests of the Grafana board: its queries use existing metrics, and Grafana's schema accepts each key.
 
-There is no Grafana here: its schema is that of the Foundation SDK, whose models are generated from Grafana's.
+The tests run without Grafana. They use the Foundation SDK, whose models are generated from Grafana's schema.
 """
 
 import json
@@ -28,8 +28,8 @@ def queries(board: dict[str, Any]) -> list[str]:
     return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
 
 
-def test_what_it_asks_for_is_there(board: dict[str, Any]) -> None:
-    """Every metric and label of a query is one that is served; every counter is shown as a rate."""
+def test_queries_use_existing_metrics_and_labels(board: dict[str, Any]) -> None:
+    """Every counter on the board must be shown as a rate."""
     there = {name.shown for name in NAMES} | {f"{name.name}_sum" for name in NAMES if name.kind == HISTOGRAM}
     asked = [name for query in queries(board) for name in re.findall(r"querytape_\w+", query)]
     assert len(queries(board)) > 20
@@ -41,8 +41,7 @@ def test_what_it_asks_for_is_there(board: dict[str, Any]) -> None:
         assert bool(re.search(r"_(total|bucket|sum)\b", query)) == ("rate(" in query)
 
 
-def test_variables_of_the_target(board: dict[str, Any]) -> None:
-    """Each of the server's variables that it shows is served, as what it is."""
+def test_variables_of_queries_exist_as_counters_or_gauges(board: dict[str, Any]) -> None:
     shown = {"events_total": TARGET_COUNTERS, "state": TARGET_GAUGES}
     for query in queries(board):
         for metric, names in re.findall(r'querytape_target_(\w+)\{.*variable=~"([^"]*)"', query):
@@ -50,7 +49,7 @@ def test_variables_of_the_target(board: dict[str, Any]) -> None:
 
 
 def test_panels_do_not_overlap(board: dict[str, Any]) -> None:
-    """Each panel has its own number and its own place on a page of 24 columns."""
+    """Each panel has a unique number and its own place on a page of 24 columns."""
     places: set[tuple[int, int]] = set()
     for panel in board["panels"]:
         at = panel["gridPos"]
@@ -62,7 +61,7 @@ def test_panels_do_not_overlap(board: dict[str, Any]) -> None:
 
 
 def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
-    """Yield the places of a board that came back changed, or not at all."""
+    """Yield the path of each value of a board that is changed or missing in the second board."""
     if isinstance(given, dict) and isinstance(kept, dict):
         for key, value in given.items():
             yield from lost(value, kept[key], f"{path}/{key}") if key in kept else [f"{path}/{key}"]
@@ -73,8 +72,8 @@ def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def test_the_schema_knows_every_key(board: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    """Read into Grafana's models and written again nothing of it is lost; a key that is none is."""
+def test_grafana_schema_accepts_every_key(board: dict[str, Any], request: pytest.FixtureRequest) -> None:
+    """Grafana's models read the board and write it again without loss. The models drop a misspelt key."""
     try:
         from grafana_foundation_sdk.cog.encoder import JSONEncoder
         from grafana_foundation_sdk.cog.plugins import register_default_plugins

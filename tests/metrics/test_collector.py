@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values become the client library's metrics."""
+"""Tests of the collector, which turns values into metrics of the Prometheus client library."""
 
 import itertools
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ def openmetrics(sources: Sources) -> bytes:
     return text
 
 
-def test_both_formats_say_the_same() -> None:
-    """Counter, gauge, histogram and the version, in Prometheus' own format and in OpenMetrics."""
+def test_both_formats_have_the_same_values() -> None:
+    """The formats are the Prometheus text format and OpenMetrics."""
     sources = Sources()
     sources.put(lambda: of_read(7))
     for text, plain in ((generate_latest(sources.registry()), True), (openmetrics(sources), False)):
@@ -44,8 +44,8 @@ def test_both_formats_say_the_same() -> None:
         assert any(name == "querytape_build_info" for name, _ in found.values)
 
 
-def test_sources_side_by_side(request: pytest.FixtureRequest) -> None:
-    """Each source has its labels; one that is put into a slot takes the place of what was there."""
+def test_each_source_has_its_own_labels(request: pytest.FixtureRequest) -> None:
+    """A source that is put into a used slot replaces the previous source."""
     sources = Sources()
     sources.put(lambda: of_read(1), {"side": "a", "round": "1"}, "a")
     sources.put(lambda: of_read(2), {"side": "b", "round": "1"}, "b")
@@ -67,7 +67,7 @@ def test_without_a_source_both_formats_have_only_the_version() -> None:
 
 
 def test_bounds_are_powers_of_two() -> None:
-    """The bounds in seconds are those of the engine: from 8 us to 69 s, each twice the one before."""
+    """The bounds of the engine's histograms reach from 8 us to 69 s. Each bound is twice the previous bound."""
     assert BOUNDS_NS[0] == 8192
     assert BOUNDS_NS[-1] == 2**36
     assert all(float(b) == 2 * float(a) for a, b in itertools.pairwise(BOUNDS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What captures say of themselves: of files, and of packets read live."""
+"""Tests of the metrics of a capture, from a file and from live packets."""
 
 import contextlib
 import itertools
@@ -31,8 +31,7 @@ LIVE_ALONE = {
 }
 
 
-def test_of_a_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """At the end it is what the tape has: events, sessions, problems, bytes."""
+def test_capture_of_a_file_ends_with_the_numbers_of_its_tape(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     log = Path(__file__).parents[1] / "capture" / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
     lives: list[LiveCapture] = []
     info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(running=lives.append))
@@ -58,8 +57,8 @@ def test_of_a_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.server
-def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """While packets of the loopback are read, events and packets grow; lost ones are told by who lost them."""
+def test_counters_of_a_live_capture_grow(mariadb: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The capture reads packets of the loopback interface. Lost packets are counted by the part that lost them."""
     may_capture(request)
     tape = tmp_path / "live.tape"
     command = [
@@ -80,7 +79,7 @@ def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRe
     url = next(found[1] for line in process.stderr if (found := re.match(r"metrics: (\S+)$", line)))
     wait_until_it_listens(process)
     scrapes = grown(url, mariadb, process)
-    with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))):  # who hangs is no matter
+    with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))):  # an idle client
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
@@ -94,12 +93,12 @@ def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRe
 
 
 def grown(url: str, server: Server, process: "subprocess.Popen[str]") -> list[Scrape]:
-    """Talk to the server until its capture tells of the events and of the packets; return all that it told.
+    """Send statements to the server until its capture has counted events and packets. Return all scrapes.
 
-    A scrape may break where the capture goes on, as one of Prometheus may; what a capture said that ended is shown.
+    A single scrape may fail while the capture runs. If the capture has ended, the failure shows its output.
     """
     scrapes: list[Scrape] = []
-    until = time.monotonic() + 60  # the kernel's counts are read once a second
+    until = time.monotonic() + 60  # the capture reads the kernel's counters once per second
     for n in itertools.count():
         talk(server, f"SELECT {n}")
         try:

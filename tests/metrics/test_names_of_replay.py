@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a replay on a real server says of itself, held against what the run says in the end."""
+"""Tests of the metrics of a replay on a real server, compared with the summary of the run."""
 
 import threading
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.helpers.whole import options, query
 
 
 class Scraped(Watcher):
-    """Serves the run, and asks for it again and again while it goes on."""
+    """A watcher that serves the metrics of the run and scrapes them until the run ends."""
 
     def __init__(self, page: Page, sources: Sources) -> None:
         self.scrapes: list[Scrape] = []
@@ -34,14 +34,17 @@ class Scraped(Watcher):
             self.scrapes.append(scrape(self._page.url))
 
     def stop(self) -> None:
-        """Ask for the last time."""
+        """Scrape the metrics for the last time."""
         self._end.set()
         self._thread.join()
         self.scrapes.append(scrape(self._page.url))
 
 
 def mixed_tape(folder: Path) -> Path:
-    """Return a tape of reads, writes and others in four sessions; some fail, of one session the answers are late."""
+    """Return a tape of reads, writes and other statements in four sessions.
+
+    Some statements fail. The answers of one session are late.
+    """
     statements = [
         ("SELECT 1", "read"), ("SELECT * FROM nope", "read"), ("INSERT INTO log (conn) VALUES (1)", "write"),
         ("SELECT nope", "read"), ("BEGIN", "transaction"), ("COMMIT", "transaction"), ("SELEC", "read"),
@@ -60,8 +63,8 @@ def mixed_tape(folder: Path) -> Path:
 
 @pytest.mark.sampled
 @pytest.mark.server
-def test_the_end_is_what_the_run_says(any_shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """While it runs nothing falls; at the end it is the run's accounting, its errors, sessions, times, to the last."""
+def test_last_scrape_equals_the_run_summary(any_shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """No counter falls during the run. The last scrape has the accounting, errors, sessions and times of the run."""
     sources = Sources()
     with Page("127.0.0.1", 0, sources.registry()) as page:
         scraped = Scraped(page, sources)
@@ -84,7 +87,7 @@ def test_the_end_is_what_the_run_says(any_shop: Server, tmp_path: Path, request:
 
 
 def accounting_is_the_same(last: Scrape, run: RunSummary) -> None:
-    """Hold what was sent, what failed, and sessions against the run."""
+    """Compare the numbers of sent events, failed events and sessions with the run."""
     accounting, sessions = run.info["accounting"], run.info["sessions"]
     by_class = last.by("querytape_replay_statements_total", "class")
     assert by_class == {"read": 140.0, "write": 30.0, "other": 60.0}
@@ -99,7 +102,7 @@ def accounting_is_the_same(last: Scrape, run: RunSummary) -> None:
 
 
 def times_are_the_same(last: Scrape, run: RunSummary) -> None:
-    """Hold the histograms against the outcomes: counts, sums, and the lateness in parts."""
+    """Compare the histograms with the outcomes: counts, sums and the parts of the lateness."""
     source = f"read_parquet('{run.path}/outcomes/*.parquet')"
     late, service, held = query(
         f"SELECT sum(sent_ns - due_ns), sum(done_ns - sent_ns), sum(free_ns - due_ns) FILTER (free_ns > due_ns)"
@@ -110,7 +113,7 @@ def times_are_the_same(last: Scrape, run: RunSummary) -> None:
     parts = last.by("querytape_replay_delay_seconds_sum", "cause")
     assert sum(parts.values()) == pytest.approx(late / 1e9)
     assert parts["session"] + parts["connect"] == pytest.approx(held / 1e9)
-    assert parts["session"] > 0.3  # of the session whose answers take longer than its pauses
+    assert parts["session"] > 0.3  # from the session whose answers take longer than its pauses
     assert parts["order"] == 0
     for bound, count in last.by("querytape_replay_lateness_seconds_bucket", "le").items():
         if bound != "+Inf":
@@ -119,5 +122,4 @@ def times_are_the_same(last: Scrape, run: RunSummary) -> None:
 
 
 def test_a_variable_of_the_server_is_a_counter_or_a_gauge() -> None:
-    """No variable is of both kinds."""
     assert not set(TARGET_COUNTERS) & set(TARGET_GAUGES)

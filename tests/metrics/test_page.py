@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: who asks, and how, is nothing to who is asked."""
+"""Tests of the metrics page: no client can disturb it."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    """A page with one value, on a free port."""
+    """Serve a page with one value on a free port."""
     sources = Sources()
     sources.put(lambda: [Value("querytape_replay_open_sessions", 3)])
     with Page("127.0.0.1", 0, sources.registry()) as served:
@@ -29,7 +29,7 @@ def page() -> Iterator[Page]:
 
 
 def talk(page: Page, data: bytes) -> socket.socket:
-    """Return a connection to the page that has said something."""
+    """Return a connection to the page that has sent `data`."""
     connection = socket.create_connection(("127.0.0.1", page.port), timeout=30)
     connection.sendall(data)
     return connection
@@ -46,8 +46,8 @@ def test_the_request_chooses_the_format(page: Page) -> None:
      b"A" * 70_000 + b"\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", b"\x16\x03\x01\x02\x00\x01"],
     ids=["bytes", "half", "post", "names", "long", "headers", "tls"],
 )  # fmt: skip
-def test_garbage_is_forgotten(page: Page, garbage: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    """Garbage gets an error or nothing; the next request is answered, and nothing is said on standard error."""
+def test_page_survives_invalid_requests(page: Page, garbage: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """An invalid request gets an error or no answer. The page answers the next request and writes nothing to stderr."""
     with talk(page, garbage) as connection:
         connection.shutdown(socket.SHUT_WR)
         try:
@@ -59,7 +59,7 @@ def test_garbage_is_forgotten(page: Page, garbage: bytes, capfd: pytest.CaptureF
     assert capfd.readouterr().err == ""
 
 
-def test_a_connection_reset_before_its_answer_is_forgotten(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
+def test_page_survives_a_connection_reset_before_the_answer(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(20):
         connection = talk(page, b"GET /metrics HTTP/1.1\r\n\r\n")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -69,8 +69,10 @@ def test_a_connection_reset_before_its_answer_is_forgotten(page: Page, capfd: py
 
 
 @pytest.mark.long
-def test_many_that_hang(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many at once, no more threads; those beyond are closed, and after the time all are answered again."""
+def test_idle_connections_do_not_exhaust_the_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The metrics page limits its threads and closes connections beyond the limit. After the time-out the page answers
+    again.
+    """
     monkeypatch.setattr(module._Handler, "timeout", 1.0)
     before = threading.active_count()
     hanging = [talk(page, b"GET /metr") for _ in range(3 * AT_ONCE)]
@@ -84,8 +86,8 @@ def test_many_that_hang(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
         connection.close()
 
 
-def test_the_end_waits_for_nobody(page: Page) -> None:
-    """The page ends though somebody is connected and says nothing, and though an answer is being made."""
+def test_page_closes_despite_open_connections(page: Page) -> None:
+    """One client is connected and sends nothing. Another client waits for its answer."""
     asked, go = threading.Event(), threading.Event()
 
     def slow() -> list[Value]:
@@ -106,7 +108,7 @@ def test_the_end_waits_for_nobody(page: Page) -> None:
     waiting.close()
 
 
-def test_a_value_that_cannot_be_read_fails_the_request_and_not_the_page(capfd: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_value_fails_only_its_request(capfd: pytest.CaptureFixture[str]) -> None:
     sources = Sources()
     sources.put(lambda: [Value("querytape_replay_open_sessions", 1 / 0)])
     with Page("127.0.0.1", 0, sources.registry()) as served:
@@ -116,8 +118,8 @@ def test_a_value_that_cannot_be_read_fails_the_request_and_not_the_page(capfd: p
     assert capfd.readouterr().err == ""
 
 
-def test_addresses(page: Page) -> None:
-    """A port in use and a host that is not ours are refused with a sentence; other addresses are said to be open."""
+def test_unusable_addresses_are_refused(page: Page) -> None:
+    """A used port and an address of another host are errors. A page on all interfaces is not local."""
     registry = Sources().registry()
     with pytest.raises(InputError, match=f"^--metrics 127.0.0.1:{page.port}: Address already in use; use port 0"):
         Page("127.0.0.1", page.port, registry)
@@ -131,7 +133,7 @@ def test_addresses(page: Page) -> None:
         assert not served.is_local
 
 
-def test_an_ipv6_address_is_in_brackets() -> None:
+def test_ipv6_address_has_brackets_in_the_url() -> None:
     try:
         served = Page("::1", 0, Sources().registry())
     except InputError:

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: small faults put into a copy of the checkout, to see whether a test notices. `make mutants` runs them."""
+"""Mutants: small faults in a copy of the checkout that show whether a test notices them. `make mutants` runs the
+mutants.
+"""

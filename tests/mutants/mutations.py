@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes mutants: of Python by mutmut's operators, of C and SQL by a few of our own.
+"""Make mutants of Python code with mutmut's operators, and of C and SQL code with the operators in this module.
 
-A mutant's name does not depend on what is elsewhere in its file, so that a seeded sample stays the same while the code
-around it changes.
+A mutant's name does not depend on other code in its file. A seeded sample therefore stays the same while that code
+changes.
 """
 
 import hashlib
@@ -60,14 +60,14 @@ IN_SQL = (
     (r"\bDISTINCT ", ""),
     (r"\bPRECEDING AND 1 PRECEDING\b", "PRECEDING AND CURRENT ROW"),
 )
-# `a < b ? a : b` is the same with `<=`: where both are equal either is returned.
+# `a <= b ? a : b` equals `a < b ? a : b`, because equal values give the same result.
 LEAST = re.compile(r"([\w.>\[\]-]+) ([<>]) ([\w.>\[\]-]+) \? (?:\1 : \3|\3 : \1)(?![\w.>\[(-])")
 NOT_CODE = {"c": r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^#.*?$", "sql": r"--.*?$|'[^']*'"}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: a file of the checkout, and how to make its text with the fault in it. `name` says which it is."""
+    """A fault in a file of the checkout: `name` is its unique name, and `text` makes the file's text with the fault."""
 
     name: str
     path: str
@@ -76,12 +76,14 @@ class Mutant:
     text: Callable[[], str]
 
     def rank(self, seed: int) -> str:
-        """Its place in a seeded sample."""
+        """Return the mutant's sort key in a seeded sample."""
         return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
 
 
 def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutant]:
-    """Return every mutant of some rooms. `only`: of files with this in their path."""
+    """Return every mutant of the given rooms, which are groups of source files. `only`: text that the file's path must
+    contain.
+    """
     found: list[Mutant] = []
     for name in rooms:
         for pattern in ROOMS[name]:
@@ -93,7 +95,7 @@ def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutan
 
 
 def of_python(inside: str, path: Path, room: str) -> Iterator[Mutant]:
-    """Yield what mutmut makes of a file: a mutant each, not all in one file as its own runs have it."""
+    """Yield each of mutmut's changes to a file as a separate mutant. mutmut itself puts all of them into one file."""
     source = path.read_text(encoding="utf-8")
     module, mutations, _, _ = create_mutations(inside, source)
     wrapper = libcst.MetadataWrapper(module, unsafe_skip_copy=True)
@@ -124,7 +126,7 @@ def _replaced(module: libcst.Module, before: libcst.CSTNode, after: libcst.CSTNo
 
 
 def _is_text_only(before: str, after: str) -> bool:
-    """Whether only the wording of a sentence changes: no test should be about that."""
+    """Return whether a mutation changes only the wording of a message. No test should check wording."""
     return bool(re.match(r"f?['\"]", before)) and " " in before and after.lower().strip("fXx") != before
 
 
@@ -138,7 +140,7 @@ def _change(before: str, after: str) -> str:
 
 
 def of_text(inside: str, path: Path, room: str) -> Iterator[Mutant]:
-    """Yield mutants of a C or SQL file: an operator changed, outside comments and texts."""
+    """Yield mutants of a C or SQL file. Each changes one operator outside comments and string literals."""
     source = path.read_text(encoding="utf-8")
     kind = "c" if path.suffix == ".c" else "sql"
     code = re.sub(NOT_CODE[kind], lambda m: re.sub(r"[^\n]", "\0", m[0]), source, flags=re.S | re.M)

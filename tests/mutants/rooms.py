@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is mutated, and which tests are asked about a file: those of its own name, then those of its folder."""
+"""The mutated files and their tests: first the tests named after a file, then the tests of its folder."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ ROOMS = {
     "verdicts": ("analyze/verdicts/*.py", "analyze/sql/report/*.sql", "analyze/sql/*.sql"),
     "gates": ("analyze/gates.py",),
 }
-# Tests in Python of a folder of native/: patterns of files in PYTHON_TESTS.
+# The Python tests of each native/ folder, as patterns of file names in PYTHON_TESTS.
 PYTHON_TESTS = ("tests/capture/sources", "tests/native/bindings", "tests/capture")
 OF_NATIVE = {
     "slowlog": ("test_slow*", "test_logs*", "test_reader*", "test_open_quotes*"),
@@ -33,11 +33,11 @@ OF_NATIVE = {
     "sql": ("test_statements*", "test_secrets*", "test_properties*", "test_executable_comments*"),
     "reader": ("test_logs*", "test_reader*", "test_following*", "test_open_*", "test_part_facts*", "test_inputs*"),
 }
-ALL_PARSERS = ("altered", "failures")  # C tests that read files of every kind
+ALL_PARSERS = ("altered", "failures")  # C tests that read files of every source kind
 
 
 def room_of(path: str) -> str | None:
-    """Return the first room that has a file; None if no room has it."""
+    """Return the first room that contains the file, or None."""
     return next((name for name, patterns in ROOMS.items() if any(_fits(path, one) for one in patterns)), None)
 
 
@@ -46,7 +46,10 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def c_tests(path: str, checkout: Path) -> tuple[list[str], list[str]]:
-    """Return the C tests of a file's own name, and those of its folder: by name, or they include one of its headers."""
+    """Return the C tests named after a file, and the C tests of the file's folder.
+
+    A C test belongs to a folder by its own name or by including a header of the folder.
+    """
     if not path.startswith("native/"):
         return [], []
     folder, stem = Path(path).parent.name, Path(path).stem
@@ -64,7 +67,7 @@ def c_tests(path: str, checkout: Path) -> tuple[list[str], list[str]]:
 
 
 def python_tests(path: str, checkout: Path) -> tuple[list[str], list[str]]:
-    """Return the Python tests of a file's own name, and those of its folder."""
+    """Return the Python tests named after a file, and the Python tests of the file's folder."""
     place = Path(path)
     if place.parts[0] == "native":
         folders, patterns = [*PYTHON_TESTS], OF_NATIVE.get(place.parent.name, ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries mutants and lists those that no test noticed: `python -m tests.mutants.run --help`."""
+"""Run mutants and list those that no test noticed: `python -m tests.mutants.run --help`."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
-    """Return the mutants that are asked for, in the order in which they are tried."""
+    """Return the selected mutants in the order of their trial."""
     mutants = [one for one in all_mutants(CHECKOUT, args.room or list(ROOMS), args.only) if args.name in one.name]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
     if args.sample:
@@ -32,7 +32,7 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
 
 
 def tried(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -> Iterator[tuple[Mutant, str]]:
-    """Yield each mutant with its result until all are tried or the time is over; several are tried at once."""
+    """Yield each mutant with its result until all are tried or the time limit ends. Several run in parallel."""
     in_c = any(mutant.path.endswith(".c") for mutant in mutants)
     (folder / "base").mkdir()
     base = Base(CHECKOUT, folder / "base") if in_c else None
@@ -64,7 +64,7 @@ def tried(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -> Iter
 
 
 def report(results: list[tuple[Mutant, str]]) -> int:
-    """Print the share of each room that was noticed; return 1 if a room is below MIN_KILLED."""
+    """Print the share of noticed mutants per room. Return 1 if a room is below MIN_KILLED."""
     bad = False
     for room in ROOMS:
         of_room = [result for mutant, result in results if mutant.room == room and result in (KILLED, SURVIVED)]
@@ -76,7 +76,7 @@ def report(results: list[tuple[Mutant, str]]) -> int:
 
 
 def main() -> int:
-    """Try the mutants and print those that survived."""
+    """Try the mutants and print the survivors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
     parser.add_argument("--only", default="", help="only files with this text in their path")
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the copies are removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally to remove the copies
     try:
         sys.exit(main())
     except KeyboardInterrupt:

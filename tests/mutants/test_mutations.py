@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: how a text is changed, and which tests are asked about a file."""
+"""Tests of the mutants: changes to source text, and the choice of tests for a file."""
 
 from pathlib import Path
 
@@ -25,10 +25,10 @@ SQL = "-- a < b\nSELECT min(a) FROM t WHERE a <= 1 AND b = '<'\n"
         ("x.sql", SQL, ["max(a)", "a < 1 AND", "a <= 1 OR", "b <> '<'"], "-- a <= b"),
     ],
 )
-def test_operators_are_changed_outside_comments(
+def test_operators_change_outside_comments_and_strings(
     tmp_path: Path, name: str, text: str, wanted: list[str], kept: str
 ) -> None:
-    """Each mutant differs in one place; comments and texts stay."""
+    """Each mutant differs from the original in one place."""
     (tmp_path / name).write_text(text)
     made = [mutant.text() for mutant in of_text(name, tmp_path / name, "gates")]
     assert len(set(made)) == len(made)
@@ -37,8 +37,8 @@ def test_operators_are_changed_outside_comments(
     assert not any(kept in one or "'<='" in one for one in made)
 
 
-def test_the_smaller_of_two_is_not_changed(tmp_path: Path) -> None:
-    """If both are equal, either is the same; other choices are changed."""
+def test_minimum_expression_is_not_mutated(tmp_path: Path) -> None:
+    """Other conditional expressions are mutated."""
     (tmp_path / "x.c").write_text(
         "x = a->n < 32 ? a->n : 32;\ny = b > c ? c : b;\nz = d < e ? e : 1;\nw = f < g ? f : g->h;\n"
     )
@@ -47,8 +47,7 @@ def test_the_smaller_of_two_is_not_changed(tmp_path: Path) -> None:
     assert [("d <= e" in one, "f <= g" in one) for one in made] == [(True, False), (False, True)]
 
 
-def test_python_is_changed_by_mutmut(tmp_path: Path) -> None:
-    """A mutant is a whole file with one change; names stay the same while other code moves."""
+def test_python_mutants_have_one_change_and_stable_names(tmp_path: Path) -> None:
     body = "def f(a: int) -> bool:\n    return a < 1 and a > -9\n"
     (tmp_path / "x.py").write_text(body)
     first = {mutant.name: mutant.text() for mutant in of_python("x.py", tmp_path / "x.py", "gates")}
@@ -58,8 +57,7 @@ def test_python_is_changed_by_mutmut(tmp_path: Path) -> None:
     assert {mutant.name for mutant in of_python("x.py", tmp_path / "x.py", "gates")} == set(first)
 
 
-def test_each_room_has_files_and_tests() -> None:
-    """No pattern is without a file, and no file without a test."""
+def test_each_room_pattern_has_files_and_tests() -> None:
     for name, patterns in ROOMS.items():
         for pattern in patterns:
             found = [str(path.relative_to(CHECKOUT)) for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
@@ -78,6 +76,5 @@ def test_each_room_has_files_and_tests() -> None:
         ("native/reader/input.c", [], ["tests/native/bindings/test_inputs.py"]),
     ],
 )
-def test_the_tests_of_a_files_own_name_are_asked_first(path: str, programs: list[str], files: list[str]) -> None:
-    """They are known by their names, of C tests and of those in Python."""
+def test_tests_named_after_the_file_run_first(path: str, programs: list[str], files: list[str]) -> None:
     assert (c_tests(path, CHECKOUT)[0], python_tests(path, CHECKOUT)[0]) == (programs, files)

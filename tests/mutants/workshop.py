@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the checkout in which one mutant after the other is tried.
+"""A copy of the checkout in which mutants are tried one after another.
 
-Of a mutant of C one file is compiled, and linked with what was compiled before. C tests are asked before those in Python.
-What fails with a mutant has to pass without it: otherwise the answer does not count.
+For a mutant of C, only its file is compiled and then linked with the other objects. C tests run before Python tests. A
+test that fails with a mutant must pass without it. Otherwise the result is not counted.
 """
 
 import os
@@ -25,14 +25,14 @@ SKIPPED = (".git", ".venv", ".servers", "build", "dist", "build-*", ".*_cache")
 KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
 UNDECIDED = "undecided: no answer in time"
 TIMEOUT_S = 600
-PROGRAM_S = "90"  # of one program of the C tests
-CPU_S = 300  # of the tests in Python: an endless loop ends
+PROGRAM_S = "90"  # limit of one C test program
+CPU_S = 300  # limit of the Python tests, which ends endless loops
 MEMORY = 6 << 30
 FAST = "not server and not browser and not long"
 
 
 class Base:
-    """The objects of the extension without a mutant, compiled once for all workshops, and how they are linked."""
+    """The unmutated objects of the extension, compiled once for all workshops, and the command that links them."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.folder, self.libraries = folder, build_flags(checkout, "extra_link_args")
@@ -52,17 +52,17 @@ class Base:
             raise RuntimeError("the extension can't be built without a mutant")
 
     def compile(self, source: Path, target: Path) -> bool:
-        """Compile one file; False if the compiler refuses it."""
+        """Compile one file. Return False if the compiler reports an error."""
         return ended([*self.command, "-c", str(source), "-o", str(target)], source.parent)[0] == 0
 
     def link(self, changed: dict[str, Path], target: Path) -> bool:
-        """Link the extension with other objects for some files."""
+        """Link the extension with other objects for the changed files. Return False on error."""
         objects = [str(path) for path in (self.objects | changed).values()]
         return ended(["gcc", "-shared", *objects, *self.libraries, "-o", str(target)], self.folder)[0] == 0
 
 
 class Workshop:
-    """A copy in a folder of its own. `base` is needed for mutants of C."""
+    """A copy of the checkout in its own folder. Mutants of C need `base`."""
 
     def __init__(self, checkout: Path, folder: Path, base: Base | None) -> None:
         self.root, self.folder, self.base = folder / "querytape", folder, base
@@ -74,7 +74,7 @@ class Workshop:
         (folder / "tmp").mkdir()
 
     def try_out(self, mutant: Mutant) -> str:
-        """Return whether the tests notice a mutant."""
+        """Return the result of a mutant: killed, survived, unbuildable or undecided."""
         path = self.root / mutant.path
         before = path.read_bytes()
         programs, python = (
@@ -99,7 +99,9 @@ class Workshop:
         return result
 
     def _programs(self, names: list[str]) -> tuple[str, str]:
-        """Return what C tests come to, and which failed: alone again, since they need a processor in time."""
+        """Return the result of the C tests and the failed test. A failed test runs a second time, because a busy
+        machine can delay it.
+        """
         folder = self.root / "tests" / "native"
         if names and not make(folder, names):
             return UNBUILDABLE, ""
@@ -110,17 +112,19 @@ class Workshop:
         return SURVIVED, ""
 
     def _pytest(self, tests: list[str]) -> tuple[str, str]:
-        """Return what tests in Python come to, and the first that failed; no name if the process ended by a signal."""
+        """Return the result of the Python tests and the first failed test. Its name is empty if a signal ended the
+        process.
+        """
         more = {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder / "tmp")}
         options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-m", FAST, f"--basetemp={self.folder}/tmp/pytest"]
         code, said = ended([sys.executable, "-m", "pytest", *options, *tests], self.root, limit, more)
-        if code in (0, 5):  # 5: all of them are of another tier
+        if code in (0, 5):  # 5: no test of this tier was selected
             return SURVIVED, ""
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", said, re.M)
         return UNDECIDED if code is None else KILLED, failed[1] if failed else ""
 
     def _build(self, inside: str) -> bool:
-        """Compile one file and put the extension with it in place."""
+        """Compile one file and install the extension linked with it. Return False on error."""
         assert self.base is not None
         new, extension = self.folder / "mutant.o", self.folder / "mutant.so"
         if not self.base.compile(self.root / inside, new) or not self.base.link({inside: new}, extension):
@@ -135,7 +139,7 @@ class Workshop:
 
 
 def limit() -> None:
-    """Bound the processor's time and the memory of a process."""
+    """Limit the CPU time and memory of a process."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
@@ -146,7 +150,7 @@ def ended(
     prepare: Callable[[], None] | None = None,
     more: dict[str, str] | None = None,
 ) -> tuple[int | None, str]:
-    """Run a command; return its exit code, None if it takes too long, and what it printed."""
+    """Run a command. Return its exit code, or None after the time limit, and its output."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
     process = subprocess.Popen(
         command, cwd=folder, env={**os.environ, **(more or {})}, preexec_fn=prepare, start_new_session=True, **pipes
@@ -161,13 +165,13 @@ def ended(
 
 
 def make(folder: Path, names: list[str]) -> bool:
-    """Build C tests, quick to compile; False if the compiler refuses something."""
+    """Build C tests with fast compiler flags. Return False if the compiler reports an error."""
     programs = [f"build-test/{name}" for name in names]
     return ended(["make", "-s", f"-j{os.cpu_count()}", "CC=clang", "WARNINGS=-w", *programs], folder)[0] == 0
 
 
 def build_flags(root: Path, what: str) -> list[str]:
-    """Return compiler or linker flags as native/build_ffi.py has them."""
+    """Return the compiler or linker flags of native/build_ffi.py."""
     code = f"import build_ffi as b; print('\\n'.join(b.ffi._assigned_source[3][{what!r}]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=root / "native", check=True, capture_output=True, text=True)
     return done.stdout.split()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test is a function; a failed check says where and ends the program. */
+/* Check macros for C tests. A test is a function. A failed check prints its location and ends the program. */
 #ifndef QT_CHECK_H
 #define QT_CHECK_H
 
@@ -34,7 +34,8 @@
         } \
     } while (0)
 
-/* One of so many cases is tried: the Makefile's, under ASan more than 1, because each takes long there. */
+/* Returns the case step n: a test runs only each n-th case. QT_STEP in the Makefile sets n. It is larger than 1 for the
+ * slow ASan build. */
 static inline size_t case_step(void)
 {
     const char *step = getenv("QT_STEP");

@@ -201,6 +201,6 @@ void check_ways(const way_to_alter *ways, size_t n_ways, int runs)
     for (size_t way = 0; way < n_ways; way++) {
         uint64_t state = UINT64_C(88172645463325252) + way * 1000;
         for (int i = 0; i < runs; i++)
-            ways[way](&state); /* on_event and on_problem look at what is told */
+            ways[way](&state); /* the callbacks on_event and on_problem check the output */
     }
 }

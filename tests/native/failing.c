@@ -60,7 +60,7 @@ static int is_out(void)
     return 1;
 }
 
-/* An allocation between pages: its end is the end of one, and nobody may touch the next. */
+/* An allocation that ends at the end of a page. The next page is inaccessible. */
 static struct guarded {
     void *p, *pages;
     size_t size, mapped;
@@ -85,7 +85,7 @@ static void *guard(size_t size, int fill)
     return p;
 }
 
-/* Whether p is guarded; where it is, it is forgotten. */
+/* Returns whether `p` is guarded, and removes it from the list. */
 static int take_guarded(const void *p, struct guarded *out)
 {
     int found = 0;
@@ -100,7 +100,7 @@ static int take_guarded(const void *p, struct guarded *out)
     return found;
 }
 
-/* A sanitizer guards better, and wants to know each allocation. */
+/* Returns whether allocations are guarded. Sanitizers have better guards and must see every allocation. */
 static int guards(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -139,7 +139,7 @@ void *__wrap_realloc(void *old, size_t size)
         memcpy(p, old, was.size < size ? was.size : size);
         munmap(was.pages, was.mapped);
     } else if (old != NULL) {
-        abort(); /* guards begin before the first allocation of what is tested */
+        abort(); /* allocation guards must be enabled before the first tested allocation */
     }
     return p;
 }
@@ -152,7 +152,7 @@ char *__wrap_strdup(const char *text)
     return memcpy(guard(size, 0), text, size);
 }
 
-/* Bytes that a read may give; -1 = it fails. */
+/* Returns the number of bytes that a read may return, or -1 if it must fail. */
 static ssize_t allowed(size_t size)
 {
     int kind = atomic_load(&what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the code under test that fail when a test says so: the linker puts these in the place of malloc, calloc,
- * realloc, strdup, free, read, pread and pcap_compile (FAILING in the Makefile). Other libraries call the real ones. */
+/* Makes calls of the tested code fail on request. The linker replaces malloc, calloc, realloc, strdup, free, read,
+ * pread and pcap_compile with these functions (FAILING in the Makefile). Other libraries call the real functions. */
 #ifndef QT_TEST_FAILING_H
 #define QT_TEST_FAILING_H
 
@@ -8,19 +8,19 @@
 
 enum failing_kind {
     FAILING_NONE,
-    FAILING_MEMORY,      /* one allocation */
-    FAILING_ALL_MEMORY,  /* one allocation and all behind it */
-    FAILING_INTERRUPTED, /* one read, with EINTR */
-    FAILING_READ,        /* one read, with EIO */
-    FAILING_SHORT,       /* every read gives one byte */
-    FAILING_GUARD,       /* nothing; allocations are filled, and whoever touches what is behind one dies */
+    FAILING_MEMORY,      /* one allocation fails */
+    FAILING_ALL_MEMORY,  /* one allocation and all later ones fail */
+    FAILING_INTERRUPTED, /* one read fails with EINTR */
+    FAILING_READ,        /* one read fails with EIO */
+    FAILING_SHORT,       /* every read returns one byte */
+    FAILING_GUARD,       /* no failure; memory is pre-filled, and access beyond an allocation crashes */
 };
 
-/* From now on call `number` of its kind fails, counted from 1; 0 = none, they are only counted. */
+/* Makes one call of a kind fail. `number` counts from 1, starting with the next call. 0 = only count the calls. */
 void failing_set(enum failing_kind, long number);
-/* How many calls of that kind there were since; from then on none fails. */
+/* Stops all failures. Returns the number of calls of that kind since failing_set. */
 long failing_stop(void);
-/* From now on libpcap refuses filters of more than so many bytes; 0 = it does not. */
+/* Makes libpcap refuse filters longer than `longest` bytes. 0 = no limit. */
 void failing_filters(size_t longest);
 
 #endif

@@ -15,8 +15,8 @@ struct peer {
     struct fake_server *server;
     int fd, number, status, trapped, spoiled;
     unsigned char seq;
-    int files;       /* that the prepared statement asks for */
-    char out[32768]; /* not sent yet */
+    int files;       /* number of files that the prepared statement requests */
+    char out[32768]; /* bytes not yet sent */
     size_t out_len;
 };
 
@@ -39,7 +39,7 @@ static int read_all(int fd, unsigned char *to, size_t n)
     return 1;
 }
 
-/* One packet, to be freed; NULL at the end. */
+/* Returns one packet, which the caller frees, or NULL at the end of the connection. */
 static char *read_packet(struct peer *p, size_t *len)
 {
     unsigned char head[4];
@@ -153,7 +153,7 @@ static void note(struct peer *p, const char *packet, size_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Asks for n files, one result each. 0 = the connection is to be closed. */
+/* Requests n files, with one result for each. Returns 0 if the connection must be closed. */
 static int ask_for_files(struct peer *p, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -174,7 +174,7 @@ static int ask_for_files(struct peer *p, int n)
     return 1;
 }
 
-/* Waits 5 ms. 0 = the client has gone. */
+/* Waits 5 ms. Returns 0 if the client has disconnected. */
 static int waits(struct peer *p)
 {
     struct pollfd f = {.fd = p->fd, .events = POLLIN};
@@ -188,7 +188,7 @@ static int kills_of(struct peer *p)
     return fake_count(p->server, 3, text);
 }
 
-/* Answers when the test lets it, or a KILL comes. 0 = the connection is to be closed. */
+/* Replies when the test allows it or a KILL arrives. Returns 0 if the connection must be closed. */
 static int answer_later(struct peer *p, const char *sql)
 {
     int is_hold = strncmp(sql, "HOLD ", 5) == 0, before = kills_of(p);
@@ -202,7 +202,7 @@ static int answer_later(struct peer *p, const char *sql)
     return 1;
 }
 
-/* 0 = the connection is to be closed. */
+/* Returns 0 if the connection must be closed. */
 static int answer_query(struct peer *p, const char *sql)
 {
     if (strncmp(sql, "SELECT", 6) == 0) {
@@ -255,7 +255,7 @@ static int answer_query(struct peer *p, const char *sql)
     return 1;
 }
 
-/* Each prepared statement has the id 7, and a parameter for each `?`. */
+/* Every prepared statement has the id 7 and as many parameters as `?` characters. */
 static void answer_prepare(struct peer *p, const char *sql)
 {
     static const char COLUMN[] = "\3def\0\0\0\1?\0\x0c\x21\0\x0a\0\0\0\xfd\0\0\0\0\0";
@@ -295,7 +295,7 @@ static int answer(struct peer *p, const char *packet)
             return ask_for_files(p, p->files);
         write_ok(p, 0, 0, 0);
         return 1;
-    case 0x18: /* long data, close: no answer */
+    case 0x18: /* long data and close have no reply */
     case 0x19:
         return 1;
     case 1:

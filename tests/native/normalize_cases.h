@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a statement becomes: T(name, statement, normalised text) and C(name, statement, class, danger, flags). */
+/* Cases for the normalizer: T(name, statement, normalized text) and C(name, statement, class, danger, flags). */
 
 #define TEXT_CASES(T) \
     T("point select", "SELECT c FROM sbtest1 WHERE id=5021", "select c from sbtest1 where id = ?") \

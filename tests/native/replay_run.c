@@ -36,7 +36,7 @@ enum {
     DIGEST
 };
 
-/* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
+/* A stream of one batch with 64-bit offsets, as DuckDB produces them. */
 struct wide {
     const struct qt_column_spec *specs;
     int32_t n;
@@ -164,7 +164,7 @@ static void put_number(struct qt_column *c, int64_t n)
         qt_col_i64(c, n);
 }
 
-/* What the tape would have beside the statement. */
+/* Returns the actions that a tape would store for the statement. */
 static int64_t actions_of(const char *sql, size_t len)
 {
     struct qt_normalizer *normalizer = qt_normalizer_new();

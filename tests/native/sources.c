@@ -23,7 +23,7 @@ static struct qt_reader *open_general(const char *path, struct qt_error *error)
     return qt_general_open(&path, 1, &IN_UTC, error);
 }
 
-/* In whatever time zone it seems to be; behind it the same log as it is without an alteration. */
+/* Opens the altered slow log followed by the original slow log. The reader detects the time zone. */
 static struct qt_reader *open_slow_twice(const char *path, struct qt_error *error)
 {
     const char *paths[] = {path, GOLDEN "slow.log"};
@@ -63,7 +63,7 @@ static struct qt_reader *open_packets(const char *path, struct qt_error *error)
     return open_packets_with(path, NULL, error);
 }
 
-/* Two of the clients were there before: what one of them had prepared is known. */
+/* Opens packets with three sessions that are known from before the capture. One of them has prepared statements. */
 static struct qt_reader *open_known(const char *path, struct qt_error *error)
 {
     static const struct qt_open_session_facts facts[] = {
@@ -142,7 +142,7 @@ static uint64_t hash_value(uint64_t hash, const struct ArrowArray *column, char 
     return hash_more(hash, data + (size_t)row * size, size);
 }
 
-/* `damaged_capture` has libpcap's own words. */
+/* Returns whether the problem is `damaged_capture`, whose text comes from libpcap. */
 static int is_of_libpcap(const struct ArrowArray *kinds, int64_t row)
 {
     const int32_t *offsets = kinds->buffers[1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements -> what they do (QT_ACTION_*), in one table; each is tried with tags before and behind it as well. */
+/* Maps statements to their actions (QT_ACTION_*) in one table. Each statement is also tested with comments before and
+ * after it. */
 #include <string.h>
 
 #include "querytape.h"
@@ -71,7 +72,7 @@ static const struct {
     {"XA RECOVER", XA},
     {"SET TRANSACTION READ ONLY", 0},
     {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", 0},
-    /* several in one text */
+    /* several statements in one text */
     {"BEGIN; UPDATE t SET a=1; COMMIT", COMMIT},
     {"BEGIN; UPDATE t SET a=1", BEGIN},
     {"COMMIT; BEGIN", COMMIT | BEGIN},
@@ -173,7 +174,7 @@ static const struct {
     {"UPDATE t SET a=1", 0},
     {"SET STATEMENT max_statement_time=1 FOR UPDATE t SET a=1", 0},
     {"SELECT share FROM t", 0},
-    /* the time */
+    /* current time */
     {"SELECT NOW()", TIME},
     {"SELECT now(6)", TIME},
     {"SELECT CURRENT_TIMESTAMP", TIME},
@@ -198,7 +199,7 @@ static const struct {
     {"SELECT @@timestamp", TIME},
     {"UPDATE t SET a=1 WHERE b < NOW() - INTERVAL 1 DAY", TIME},
     {"SELECT (unix_timestamp) FROM t", 0},
-    /* the session, the server, chance */
+    /* session state, server state, randomness */
     {"SELECT LAST_INSERT_ID()", SESSION},
     {"SELECT `last_insert_id`()", SESSION},
     {"SELECT last_insert_id FROM t", 0},
@@ -245,7 +246,7 @@ static const struct {
     {"((SELECT NOW()) UNION (SELECT 1))", TIME},
     {"WITH x AS (SELECT 1) SELECT * FROM x FOR SHARE", LOCKING},
     {"CREATE TEMPORARY TABLE t AS SELECT NOW()", TEMPORARY | TIME},
-    /* comments that servers execute; hints */
+    /* executable comments and hints */
     {"/*!40101 COMMIT */", COMMIT},
     {"/*! BEGIN */", BEGIN},
     {"/*M!100100 COMMIT */", COMMIT},
@@ -271,7 +272,7 @@ static uint32_t actions_of(const char *sql, size_t len)
     return out.actions;
 }
 
-/* Tags as applications and frameworks put them change nothing. */
+/* Comments added by applications and frameworks do not change the actions. */
 static void tagged(void)
 {
     static const char *const before[] = {"",     "/* app:checkout */ ",     "-- tag\n", "# it's\n", "\n\t",
@@ -282,14 +283,14 @@ static void tagged(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t b = 0; b < sizeof before / sizeof *before; b++)
             for (size_t e = 0; e < sizeof behind / sizeof *behind; e++) {
-                int open = strstr(cases[i].sql, "-- ") != NULL && e > 0; /* it goes on to the end of the line */
+                int open = strstr(cases[i].sql, "-- ") != NULL && e > 0; /* an open comment needs a line end */
                 snprintf(text, sizeof text, "%s%s%s%s", before[b], cases[i].sql, open ? "\n" : "", behind[e]);
                 uint32_t is = actions_of(text, strlen(text));
                 check(&checks, is == cases[i].actions, "[%s]: expected %#x, found %#x", text, cases[i].actions, is);
             }
 }
 
-/* However often the same normaliser is used, whatever a statement is cut to: nothing is kept from the one before. */
+/* A reused normalizer gives the same result as a new one for each truncated statement. */
 static void cut(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -303,7 +304,8 @@ static void cut(void)
         }
 }
 
-/* What one part of a statement does is not lost by what comes behind it: every part with every other, in both orders. */
+/* Later parts of a text do not remove the actions of earlier parts. Every part is combined with every other, in both
+ * orders. */
 static void together(void)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of every kind, altered thousands of times: reads that give one byte tell the same of one, and parts of any size
- * have as many events, problems and sessions. */
+/* Thousands of alterations of files of every kind. Reading byte by byte must give identical output. Parts of any size
+ * must give the same number of events, problems and sessions. */
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ static void move(struct content *c, size_t at, size_t n, size_t to)
     free(kept);
 }
 
-/* Where the line at `at` begins, and its length with its newline. */
+/* Moves `at` to the beginning of its line. Returns the length of the line including its newline. */
 static size_t line_of(const struct content *c, size_t *at)
 {
     size_t end = *at;
@@ -149,7 +149,8 @@ static size_t get32(const struct content *c, size_t at)
     return at + 4 <= c->n ? (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24 : 0;
 }
 
-/* One frame of a capture file is gone, there twice, elsewhere, cut, or has another byte, most often one of what is said. */
+/* Removes, copies, moves or truncates one frame of a capture file, or changes one byte. The byte is mostly in the
+ * payload. */
 static void alter_frames(struct content *c, uint64_t *state)
 {
     size_t starts[1024], n = 0;
@@ -159,7 +160,7 @@ static void alter_frames(struct content *c, uint64_t *state)
     size_t to = which + 1 + random_below(state, 4);
     uint32_t kept;
     switch (random_below(state, 10)) {
-    case 0: /* or all before it, so that the capture begins there */
+    case 0: /* or also all frames before it */
         if (random_below(state, 3) == 0)
             replace(c, PCAP_HEADER, at - PCAP_HEADER, "", 0);
         else
@@ -173,7 +174,7 @@ static void alter_frames(struct content *c, uint64_t *state)
         if (to < n)
             move(c, at, size, starts[to]);
         break;
-    case 3: /* the capture kept less of it */
+    case 3: /* the capture truncated the frame */
         kept = (uint32_t)random_below(state, size - FRAME);
         replace(c, at + FRAME + kept, size - FRAME - kept, "", 0);
         memcpy(c->p + at + 8, &kept, 4);
@@ -182,7 +183,7 @@ static void alter_frames(struct content *c, uint64_t *state)
         alter_byte(c, state, at, at + size);
         break;
     case 5:
-        alter_byte(c, state, at + FRAME + 14, at + FRAME + 54); /* IP and TCP */
+        alter_byte(c, state, at + FRAME + 14, at + FRAME + 54); /* IP and TCP headers */
         break;
     default:
         alter_byte(c, state, size > FRAME + 54 ? at + FRAME + 54 : at, at + size);
@@ -199,7 +200,7 @@ static uint64_t hash_of(const struct told *told)
     return hash_more(hash, &told->not_understood, sizeof told->not_understood);
 }
 
-/* Hundreds of alterations of each source, as many as take about as long. */
+/* Number of alteration blocks for each source. The numbers give all sources about the same run time. */
 static const size_t BLOCKS[] = {3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1};
 
 static void alter_once(struct content *altered, const struct source *source, int is_pcap, uint64_t *state)
@@ -213,7 +214,8 @@ static void alter_once(struct content *altered, const struct source *source, int
             alter_text(altered, state);
 }
 
-/* Where times are wrong, what is made of them depends on the parts: these have as many rows. */
+/* Returns whether two reads agree. Corrected times depend on the size of the parts, so such reads compare only row
+ * counts. */
 static int is_told_alike(const struct source *source, const char *path, size_t number, uint64_t *state)
 {
     static struct told whole, again;
@@ -227,7 +229,7 @@ static int is_told_alike(const struct source *source, const char *path, size_t n
         failing_stop();
         return hash_of(&whole) == hash_of(&again);
     }
-    read_source(source, path, 4 + random_below(state, 40), &again); /* the first parts have a quarter */
+    read_source(source, path, 4 + random_below(state, 40), &again); /* later parts; the first ones have a quarter */
     return whole.code == again.code && whole.not_understood == again.not_understood &&
            memcmp(whole.rows, again.rows, sizeof whole.rows) == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns that become batches, and texts of unknown origin in them. */
+/* Columns that become batches, and texts of unknown encoding in them. */
 #include "base/arrow_build.h"
 #include "base/arrow_stream.h"
 #include "check.h"
@@ -29,7 +29,7 @@ static void append(struct qt_columns *cols, int64_t i)
     qt_col_bytes(&cols->col[4], "a\0b", (size_t)(i % 4));
 }
 
-/* No validity buffer: every row is there. */
+/* Without a validity buffer, every row is valid. */
 static int bit(const void *bits, int64_t i) { return bits == NULL || (((const uint8_t *)bits)[i / 8] >> (i % 8) & 1); }
 
 static void check_row(const struct ArrowArray *batch, int64_t i)
@@ -54,7 +54,7 @@ static void check_row(const struct ArrowArray *batch, int64_t i)
     CHECK(i % 4 == 0 || memcmp((const char *)c[4]->buffers[2] + offsets[i], "a\0b", (size_t)(i % 4)) == 0);
 }
 
-/* Values, NULLs and empty texts come back; batches of very different sizes follow each other. */
+/* Values, NULLs and empty texts are preserved in successive batches of very different sizes. */
 static void values_come_back(void)
 {
     static const int64_t SIZES[] = {1, 0, 1023, 1024, 1025, 20000, 3, 9};
@@ -138,7 +138,7 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
 
 static void closed(void *self) { ((struct counter *)self)->closed++; }
 
-/* A stream ends once, tells its error, and is closed once; a second release of a released stream does nothing. */
+/* A stream ends once, reports its error, and is closed once. A second release does nothing. */
 static void streams_end_and_fail(void)
 {
     struct counter c = {.left = 3};
@@ -164,11 +164,11 @@ static void streams_end_and_fail(void)
     qt_columns_free(&c.cols);
 }
 
-/* What is UTF-8 and what is not, and texts of unknown origin made UTF-8. */
+/* Valid and invalid UTF-8, and conversion of texts of unknown encoding to UTF-8. */
 
 static int sequence(const char *text, size_t len) { return (int)qt_utf8_sequence((const unsigned char *)text, len); }
 
-/* Unicode's table of well-formed sequences: its borders, and what is just outside. */
+/* Follows Unicode's table of well-formed sequences, with the values at its limits and just outside them. */
 static void sequences_are_measured(void)
 {
     CHECK_INT(sequence("a", 1), 1);
@@ -183,7 +183,7 @@ static void sequences_are_measured(void)
     CHECK_INT(sequence("\x80", 1), 0);
 }
 
-/* Each bad byte becomes one '?', all else stays, at the end as well. */
+/* Each invalid byte becomes one '?'. All other bytes stay, also at the end of the text. */
 static void texts_are_repaired_in_place(void)
 {
     char text[] = "a\xff\xc3\xa9 \xed\xa0\x80z\xe2\x82", empty[] = "";
@@ -193,7 +193,7 @@ static void texts_are_repaired_in_place(void)
     CHECK_TEXT(empty, "");
 }
 
-/* In a column a bad byte becomes U+FFFD. */
+/* In a column, each invalid byte becomes U+FFFD. */
 static void columns_take_any_text(void)
 {
     static const struct qt_column_spec SPECS[] = {{"text", 'u', 0}};

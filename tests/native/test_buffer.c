@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of a pool: given out again, shared, and alive after the pool. */
+/* Buffers of a pool: they are reused and shared, and may outlive the pool. */
 #include "base/buffer.h"
 #include "check.h"
 
-/* What was freed is given out again; zeros stay zeros while others have them; a buffer outlives the pool's owner. */
+/* Freed buffers are reused. A shared buffer of zeros stays zero. A buffer may outlive the owner of its pool. */
 static void buffers_come_back(void)
 {
     struct qt_pool *pool = qt_pool_new();

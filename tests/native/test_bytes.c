@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the protocol, written and read again. */
+/* Writing and reading numbers of the MySQL protocol. */
 #include "base/bytes.h"
 #include "base/reading.h"
 #include "check.h"
@@ -14,7 +14,7 @@ static void fixed_lengths(void)
     CHECK_INT(qt_get_le24(p), 0x060708);
 }
 
-/* At each border the length grows, and what is read is what was written. */
+/* The encoded length grows at each limit, and the number that is read equals the written one. */
 static void length_encoded_numbers(void)
 {
     static const struct {

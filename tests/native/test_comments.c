@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comments that some servers execute and others skip: a text counts as the worst of what it is for any server. */
+/* Comments that only some servers execute. A text counts as its most dangerous interpretation on any server. */
 #include "sql/lexer.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "check.h"
 #include "querytape.h"
 
-/* Openings of comments that some servers execute. */
+/* Beginnings of comments that only some servers execute. */
 static const char *const BY_SOME[] = {
     "/*!!100000",    "/*!!13010", "/*M!!100000", "/*M!",       "/*M!100100", "/*M!50101", "/*T!",
     "/*T![feature]", "/*!50700",  "/*!50724",    "/*!80400",   "/*!99997",   "/*!100000", "/*!999999",
@@ -70,7 +70,8 @@ static void what_opens_a_comment(void)
     }
 }
 
-/* A mark behind the exclamation mark that no server knows today: read both ways. */
+/* If an unknown mark follows the `!` of an executable comment, some servers may execute the comment. The text is then read with and without the
+ * comment. */
 static void marks_that_nobody_knows(void)
 {
     for (const char *mark = "!#%&)+-./:<=>?[\\]^{|}~"; *mark; mark++) {
@@ -102,7 +103,7 @@ static void what_is_hidden_counts(void)
         }
 }
 
-/* MySQL takes what begins with a letter for a plain comment, which ends at the first star and slash. */
+/* MySQL ignores a comment whose mark is a letter, such as `M!`. The comment ends at the first star and slash. */
 static void what_is_inside_of_two_counts(void)
 {
     for (size_t i = 0; i < N_BY_SOME; i++) {
@@ -115,7 +116,8 @@ static void what_is_inside_of_two_counts(void)
     }
 }
 
-/* MySQL 5.7 to 9 and MariaDB 10 and 11: a hint ends at the first star and slash, whatever quote is open in it. */
+/* A hint ends at the first star and slash, even inside an open quote. This holds for MySQL 5.7 to 9 and MariaDB 10 and
+ * 11. */
 static void quotes_open_nothing_in_hints(void)
 {
     static const char *const VERBS[] = {"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations that have everything, handed to decoders directly: in pieces of any size they are told as they are
- * whole; what a sink answers is handed back at each single call; and what is told of them when they are altered, begun
- * midway, incomplete or packed into frames is what it was (inputs/decoder.txt; QT_GOLDEN=write writes it again). */
+/* Passes comprehensive conversations directly to decoders. Pieces of any size give the same output as whole segments.
+ * Errors of the sink are returned for each call. Conversations are also altered, joined midway, incomplete or
+ * compressed. The expected output is in inputs/decoder.txt. QT_GOLDEN=write writes it again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -35,7 +35,7 @@ static void what_a_sink_answers_is_handed_back(void)
             check_answers(&talks[t], from, NULL);
 }
 
-/* ---- altered ---- */
+/* ---- altered conversations ---- */
 
 static size_t alter(struct segment *s, uint64_t *state)
 {
@@ -52,10 +52,10 @@ static size_t alter(struct segment *s, uint64_t *state)
     case 2:
         s->p[at] = (char)(s->p[at] ^ 1 << random_below(state, 8));
         break;
-    case 3: /* the packet's length says less or more */
+    case 3: /* the packet length is too small or too large */
         s->p[0] = (char)(s->p[0] + (int)random_below(state, 5) - 2);
         break;
-    case 4: /* and is right */
+    case 4: /* one byte is missing and the packet length is correct */
         memmove(s->p + at, s->p + at + 1, s->n - at - 1);
         s->n--;
         s->p[0]--;
@@ -76,7 +76,7 @@ static uint64_t altered(uint64_t *state)
     return run_whole(&r, &talk, 0, NULL, 0);
 }
 
-/* The capture begins anywhere, in the middle of a segment at times, with an altered one soon after. */
+/* The capture begins at a random place, sometimes inside a segment. One of the next segments may be altered. */
 static uint64_t midway(uint64_t *state)
 {
     static struct talk talk;
@@ -114,7 +114,8 @@ static size_t put_frame(char *out, const char *p, size_t n, int kind, uint64_t *
     return packed + 7;
 }
 
-/* Behind the login all is in frames, which join and cut packets; in some a byte is another, and some are cut. */
+/* After the login all packets are in compression frames, which join and split packets. Frames arrive in pieces, and
+ * some have a changed byte. */
 static uint64_t packed(uint64_t *state)
 {
     static struct talk talk;
@@ -149,7 +150,7 @@ static uint64_t packed(uint64_t *state)
     return run_end(&r);
 }
 
-/* Where there is no memory for the address of a client behind a proxy, that is said. */
+/* Insufficient memory for the client address in a proxy header is reported as QT_ENOMEM. */
 static void a_proxys_header(void)
 {
     static const char header[] = "PROXY TCP4 192.168.100.77 10.1.2.3 51234 3306\r\n";

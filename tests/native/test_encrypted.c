@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations under TLS 1.2 (GCM, CBC with the MAC last and first, ChaCha20) and 1.3, handed to decoders directly: in
- * pieces of any size they are told as they are whole; what a sink answers is handed back; altered, with gaps, and with
- * secrets that come late they are told as they were (inputs/encrypted.txt; QT_GOLDEN=write writes it again). */
+/* Passes conversations under TLS 1.2 (GCM, CBC with the MAC last and first, ChaCha20) and TLS 1.3 directly to decoders.
+ * Pieces of any size give the same output as whole segments. Errors of the sink are returned. Conversations may be
+ * altered, have gaps, or get their secrets late. The expected output is in inputs/encrypted.txt. QT_GOLDEN=write writes
+ * it again. */
 #include "protocol/encrypted.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static uint64_t with_gaps(uint64_t *state)
     return run_with_gaps(&r, &talks[random_below(state, n_talks)], keys, state);
 }
 
-/* The secrets come when some of the records are waiting, some of them or a few bytes at a time, or never. */
+/* The secrets arrive while records are waiting, all at once or a few bytes at a time, or never. */
 static uint64_t late(uint64_t *state)
 {
     const struct talk *talk = &talks[random_below(state, n_talks)];

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "replay_run.h"
 
-/* Each event of a session is sent after the one before was answered, and what came back is counted. */
+/* Each event of a session is sent after the previous reply, and every reply is counted. */
 static void answers_are_counted_in_order(void)
 {
     struct replay r;
@@ -38,7 +38,7 @@ static void answers_are_counted_in_order(void)
     replay_free(&r);
 }
 
-/* Nothing is sent before it is due; a slow answer makes only its own session late. */
+/* No event is sent before it is due. A slow reply delays only its own session. */
 static void due_times_are_kept(void)
 {
     struct replay r;
@@ -64,7 +64,7 @@ static void due_times_are_kept(void)
     replay_free(&r);
 }
 
-/* A session that will be asked nothing is opened and closed all the same; so is a run of nothing at all. */
+/* A session without events is opened and closed. A run without sessions ends too. */
 static void empty_sessions_and_runs_end(void)
 {
     struct replay r;
@@ -82,7 +82,7 @@ static void empty_sessions_and_runs_end(void)
     replay_free(&r);
 }
 
-/* Statements arrive byte for byte, NUL bytes and empty ones too. */
+/* Statements arrive unchanged, including NUL bytes and empty statements. */
 static void bytes_arrive_as_they_are(void)
 {
     static const char ODD[] = "INSERT '\0\xff\n' -- x\n\0";
@@ -99,7 +99,8 @@ static void bytes_arrive_as_they_are(void)
     replay_free(&r);
 }
 
-/* A schema is selected where it differs from the tracked one, and only then; USE on the tape moves the tracked one. */
+/* The engine selects a schema only if it differs from the current schema of the session. USE on the tape changes the
+ * current schema. */
 static void schemas_follow_the_tape(void)
 {
     static const char *const SEEN[] = {"a", "b 1", "b", "b 2", "USE c", "c 1", "missing", "x", "x 1"};
@@ -125,8 +126,7 @@ static void schemas_follow_the_tape(void)
     replay_free(&r);
 }
 
-/* ping, reset_connection and quit are sent; after a reset the init statement is sent again; others are
- * refused. */
+/* ping, reset_connection and quit are sent. A reset is followed by the init statement. Other commands are refused. */
 static void commands_are_sent_or_refused(void)
 {
     struct replay r;
@@ -152,7 +152,7 @@ static void commands_are_sent_or_refused(void)
     replay_free(&r);
 }
 
-/* Statements larger than the budget pass one by one; the feeder waits and never stops for good. */
+/* Statements larger than the budget pass one at a time. The feeder waits but never stops permanently. */
 static void events_beyond_the_budget_pass(void)
 {
     static char big[5000];
@@ -171,7 +171,7 @@ static void events_beyond_the_budget_pass(void)
     replay_free(&r);
 }
 
-/* Max pace opens no more sessions at once than the tape had. */
+/* At max pace, the engine never has more open sessions than the tape had. */
 static void max_pace_keeps_the_tapes_concurrency(void)
 {
     struct replay r;
@@ -190,7 +190,7 @@ static void max_pace_keeps_the_tapes_concurrency(void)
     replay_free(&r);
 }
 
-/* 200 sessions with all kinds of ends: the accounting balances (replay_run checks it). */
+/* The accounting balances for 200 sessions with different endings (replay_run checks it). */
 static void accounting_balances_with_many_sessions(void)
 {
     static const char *const KINDS[] = {"SELECT 1", "ERROR", "WARN", "x", "CALL", "SLEEP 1"};
@@ -210,7 +210,7 @@ static void accounting_balances_with_many_sessions(void)
     replay_free(&r);
 }
 
-/* Asked thousands of times while sessions count, from another thread. */
+/* Reads the counters thousands of times from another thread while sessions update them. */
 static void ask_often(struct replay *r)
 {
     struct qt_engine_stats before, now;
@@ -224,7 +224,7 @@ static void ask_often(struct replay *r)
     }
 }
 
-/* A class is never fewer than none, at whatever moment the counters are read. */
+/* No class has a negative count, no matter when the counters are read. */
 static void counters_add_up_at_any_moment(void)
 {
     struct replay r;
@@ -243,7 +243,7 @@ static void counters_add_up_at_any_moment(void)
     replay_free(&r);
 }
 
-/* Bad plans are refused with a sentence. */
+/* Invalid plans are refused with an error message. */
 static void bad_plans_are_refused(void)
 {
     struct replay r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CALLs with values where the server takes variables. */
+/* CALL statements with constant values for parameters that need variables. */
 #include "engine/call_variables.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void values_become_variables(void)
          "/* 1 */ CALL p(@querytape_1, @querytape_2, @querytape_3)"},
         {"CALL p('it\\'s', 2)", "SET @querytape_1='it\\'s',@querytape_2=2|CALL p(@querytape_1, @querytape_2)"},
         {"CALL p(@a + 1, @b)", "SET @querytape_1=@a + 1|CALL p(@querytape_1, @b)"},
-        {"CALL p('\\', 2, 'x')", "no"}, /* never ends */
+        {"CALL p('\\', 2, 'x')", "no"}, /* the literal is not closed */
         {"CALL p('\\', ', 2)", "SET @querytape_1='\\', ',@querytape_2=2|CALL p(@querytape_1, @querytape_2)"},
         {"CALL p('\\'', 1, '\\'')", "no"},
         {"CALL p(@a, @b)", "no"},

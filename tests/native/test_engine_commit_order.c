@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements wait for the commits that came before them on the tape, for nothing else, and not for ever. */
+/* Statements wait only for commits that precede them on the tape. No wait exceeds the configured bound. */
 #include "check.h"
 #include "replay_run.h"
 
-#define LONG_BOUND (3200 * MS) /* the sessions have an eighth of it to become stuck together, also on a busy machine */
+#define LONG_BOUND (3200 * MS) /* long enough for a busy machine, where sessions need time to get stuck */
 
 static void event_at(struct replay *r, int64_t due_ns, int64_t session, int64_t seq, const char *sql, const char *waits)
 {
@@ -30,7 +30,7 @@ static void begin(struct replay *r, int32_t sessions, int64_t events)
         replay_session(r, i, 0, events, NULL);
 }
 
-/* How many sessions wait for others; *first = one of them. */
+/* Returns the number of sessions that wait for others. `*first` is one of them. */
 static int waiting(struct replay *r, int64_t *first)
 {
     struct qt_doing doing[8];
@@ -43,7 +43,8 @@ static int waiting(struct replay *r, int64_t *first)
     return found;
 }
 
-/* The second commit is answered once both wait, the first once the other has gone on. */
+/* Releases the second commit when both sessions wait. Releases the first commit when one of the sessions has
+ * continued. */
 static void let_go_in_turn(struct replay *r)
 {
     int64_t first;
@@ -53,8 +54,8 @@ static void let_go_in_turn(struct replay *r)
         r->server.let_go = 1;
 }
 
-/* Table 1's second commit ends before its first: who waits for both waits for the later; table 2 has no part
- * in it. */
+/* The second commit of table 1 ends before the first. An event that needs both waits for the later one. Table 2 is
+ * independent. */
 static void commits_come_first(void)
 {
     struct replay r;
@@ -77,7 +78,8 @@ static void commits_come_first(void)
     replay_free(&r);
 }
 
-/* DDL ends the transaction of its session first: so another one may wait for that COMMIT, and the DDL for the other. */
+/* DDL first commits the transaction of its session. Another session may therefore wait for that COMMIT while the DDL
+ * waits for the other session. */
 static void ddl_sends_its_commit_first(void)
 {
     struct replay r;
@@ -97,7 +99,8 @@ static void ddl_sends_its_commit_first(void)
     replay_free(&r);
 }
 
-/* Its COMMIT fails, or loses the connection: the DDL is not sent, has that error, and nobody waits for it. */
+/* If the COMMIT before a DDL fails or loses the connection, the DDL is not sent and gets the error of the COMMIT. No
+ * session waits for the DDL. */
 static void a_failed_commit_is_the_answer(void)
 {
     for (int lost = 0; lost < 2; lost++) {
@@ -116,7 +119,7 @@ static void a_failed_commit_is_the_answer(void)
     }
 }
 
-/* What is never sent is no reason to wait: its session is lost, or could not be opened. */
+/* Commits that are never sent count as done, because their session is lost or could not be opened. */
 static void refused_commits_count_as_done(void)
 {
     struct replay r;
@@ -135,7 +138,8 @@ static void refused_commits_count_as_done(void)
 
 static void let_go_behind_a(struct replay *r) { r->server.let_go = fake_count(&r->server, 3, "a"); }
 
-/* A holds a transaction and waits for B's commit, which waits in the server for A's lock: after the bound A goes on. */
+/* Session A holds a transaction and waits for B's commit. B waits in the server for A's lock. After the bound, A
+ * continues. */
 static void a_circle_is_broken(void)
 {
     struct replay r;
@@ -156,8 +160,9 @@ static void a_circle_is_broken(void)
 
 static void let_go_at_the_end(struct replay *r) { r->server.let_go = fake_count(&r->server, 3, "in turn again"); }
 
-/* A wait for a statement that adds rows (place 2) goes on before an earlier one for a commit (place 3), and is no broken
- * wait. The rest of its transaction waits for commits alone, and is the first to be let go. */
+/* Two waits are stuck. A wait for a statement that adds rows (place 2) is given up before an older wait for a commit
+ * (place 3). The abandoned wait is not counted as broken. The next waits of its transaction are only for commits and
+ * are released first. */
 static void a_guess_is_let_go_first(void)
 {
     struct replay r;
@@ -189,7 +194,7 @@ static void a_guess_is_let_go_first(void)
     replay_free(&r);
 }
 
-/* The earlier waits once the later does. */
+/* Lets the session with the earlier event begin its wait later than the other session. */
 static void let_the_earlier_wait(struct replay *r)
 {
     int64_t first;
@@ -199,8 +204,8 @@ static void let_the_earlier_wait(struct replay *r)
         r->server.let_go = waiting(r, &first) == 1 && first == 1;
 }
 
-/* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
- * more. */
+/* Of two stuck waits, the wait of the earlier event on the tape is released first, even if it is shorter so far. The
+ * released transaction does not wait again. */
 static void the_earliest_is_let_go(void)
 {
     struct replay r;
@@ -234,7 +239,7 @@ static void the_earliest_is_let_go(void)
     replay_free(&r);
 }
 
-/* A transaction that waits for what does not come. Returns the number of its last event. */
+/* Adds a transaction that waits for a commit that never comes. Returns the sequence number after its last event. */
 static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq, const char *first_waits)
 {
     event(r, session, seq, "BEGIN", first_waits);
@@ -245,7 +250,7 @@ static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq,
 
 static void let_go_when_broken(struct replay *r) { r->server.let_go = (int)r->stats.counts.order_broken; }
 
-/* Nothing but broken waits: each bound is a stall. */
+/* If the run has only broken waits, each bound counts as a stall. */
 static void stalls_are_in_a_row(void)
 {
     enum { TURNS = 4 };
@@ -265,7 +270,7 @@ static void stalls_are_in_a_row(void)
     replay_free(&r);
 }
 
-/* Between two broken waits many others end in turn: sessions 3 and 4 wait for each other's commits. */
+/* Many other waits end normally between two broken waits. Sessions 3 and 4 wait for each other's commits. */
 static void what_moves_ends_a_row(void)
 {
     enum { TURNS = 20 };
@@ -298,7 +303,7 @@ static void what_moves_ends_a_row(void)
 
 static int hangs(struct replay *r) { return fake_count(&r->server, 3, "HANG") == 1; }
 
-/* Stops once session 2 waits for session 1, which waits for the server. */
+/* Stops when session 2 waits for session 1, which waits for the server. */
 static void stop_when_one_waits(struct replay *r)
 {
     struct qt_doing doing[2];
@@ -338,7 +343,7 @@ static void stop_soon(struct replay *r)
         qt_engine_stop(r->engine, 2);
 }
 
-/* A run that is stopped ends, whichever waits for which. */
+/* A stopped run ends even if sessions wait for each other. */
 static void a_stop_ends_waits(void)
 {
     struct replay r;
@@ -355,7 +360,7 @@ static void a_stop_ends_waits(void)
 
 enum { MANY = 200, EACH = 20 };
 
-/* 200 sessions, each event the next commit of one table: here they come in exactly the tape's order. */
+/* Each event of 200 sessions is the next commit of one table. The commits arrive in exactly the order of the tape. */
 static void many_sessions_take_turns(void)
 {
     static char sql[MANY * EACH][16], waits[MANY * EACH][40];
@@ -384,7 +389,7 @@ static void many_sessions_take_turns(void)
 
 enum { TABLES = 3, RANDOM = 30, STEPS = 40, ALL = RANDOM * STEPS };
 
-/* One event of a random plan: up to two waits, and at most one commit. */
+/* An event of a random plan: at most one wait for each table and at most one commit. */
 struct step {
     int64_t session, seq, needed[TABLES], number;
     int table;
@@ -397,8 +402,8 @@ static unsigned next(unsigned *seed)
     return *seed >> 16;
 }
 
-/* In one order of all, in which each waits only for what is before it: so nothing can stand still. Commits end in
- * another order than they are numbered, for many take a while and waits lag behind. */
+/* Each event waits only for earlier events, so the plan cannot deadlock. Some statements are slow and some waits need
+ * only older commits. Commits therefore finish out of order. */
 static void make_random_plan(struct step *step, unsigned seed)
 {
     int64_t seq[RANDOM] = {0}, commits[TABLES] = {0};
@@ -425,8 +430,8 @@ static void make_random_plan(struct step *step, unsigned seed)
     }
 }
 
-/* However they depend on each other: none is sent before each commit that it waits for is done, none waits for ever,
- * and each wait is counted once. */
+/* No event is sent before the commits that it waits for are done. No event waits forever, and each wait is counted
+ * once. */
 static void random_orders_are_kept(void)
 {
     static struct step step[ALL];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of commits without a run: what is settled against a plain search, lists that are none, whose wait is over,
- * and which of the stuck waits is let go. */
+/* Commit order without a run: settled commits compared with a simple search, malformed lists, the end of a wait, and
+ * the choice of the wait to release. */
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ enum { PLACES = 10, SESSIONS = 8, LAST = 40 };
 
 struct bare {
     struct qt_engine e;
-    struct qt_session session[SESSIONS + 1]; /* one more than the engine is told of */
+    struct qt_session session[SESSIONS + 1]; /* one more than the engine knows */
     struct qt_session *piece[1];
 };
 
@@ -47,7 +47,7 @@ static void settle(struct bare *b, const char *waits)
     qt_settle_commits(&b->e, &ev);
 }
 
-/* Whether an event with this list would have to wait; a run that ends lets it go at once, but counts the wait. */
+/* Returns whether an event with this list would wait. An ending run releases the event at once but counts the wait. */
 static int would_wait(struct bare *b, const char *waits)
 {
     struct qt_planned_event ev = {.waits = waits};
@@ -65,7 +65,7 @@ static unsigned next(unsigned *seed)
     return *seed >> 16;
 }
 
-/* In any order, some twice: whatever has come without a hole from 1 on is settled, on each place alone. */
+/* Commits arrive in any order, some twice. The settled commits of each place are the unbroken sequence from 1. */
 static void what_is_settled(void)
 {
     for (unsigned seed = 1; seed <= 40; seed++) {
@@ -94,7 +94,7 @@ static void what_is_settled(void)
     }
 }
 
-/* Several pairs are one wait; a list ends where no pair follows, and at its `;`; a place that there is not is passed. */
+/* Several pairs make one wait. A list ends at `;` or at text that is not a pair. Unknown places are ignored. */
 static void what_is_a_list(void)
 {
     static const struct {
@@ -123,7 +123,7 @@ static void what_is_a_list(void)
     end(b);
 }
 
-/* Without an order nothing waits, whatever the plan says. */
+/* Without a commit order, nothing waits, regardless of the plan. */
 static void without_an_order(void)
 {
     struct bare *b = begin(3600 * 1000 * MS);
@@ -178,13 +178,13 @@ static void join(struct waiter *w)
     CHECK_INT(w->s->sleep, QT_AWAKE);
 }
 
-/* Who was let go is no longer among the waiting and waits for nothing else of its list, nor for the rest of its
- * transaction; the others wait on, asleep, and each goes on with the commit that it waits for, woken by it alone. */
+/* A released session leaves the list of waiting sessions. It ignores the rest of its list and the waits of its
+ * transaction. The other sessions stay asleep. Each is woken only by the commit that it waits for. */
 static void whose_wait_is_over(void)
 {
     static const struct {
         const char *waits;
-        int number, goes; /* of place 4; it is let go */
+        int number, goes; /* number at place 4; `goes`: released early */
     } PLAN[] = {{"4:1 5:9", 1, 1}, {"4:6", 6, 0}, {"4:5", 5, 0}, {"4:4 5:9", 4, 1}, {"4:3", 3, 0}, {"4:2 5:9", 2, 1}};
     enum { N = sizeof PLAN / sizeof *PLAN };
     struct bare *b = begin(3600 * 1000 * MS);
@@ -202,7 +202,7 @@ static void whose_wait_is_over(void)
             qt_wake(w[i].s);
             join(&w[i]);
             CHECK_INT(w[i].s->unordered, i == 0 ? QT_OUT_OF_ORDER : QT_IN_ORDER);
-            w[i].s->sleep = QT_WAITS_FOR_TIME; /* for something else: no commit of the list is to wake it */
+            w[i].s->sleep = QT_WAITS_FOR_TIME; /* sleeps for another reason: no commit may wake it */
         }
     CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 3);
     qt_await_turn(&b->session[0], &rest, rest.waits);
@@ -215,7 +215,7 @@ static void whose_wait_is_over(void)
         for (int i = 0; i < N; i++)
             if (!PLAN[i].goes && PLAN[i].number == number) {
                 join(&w[i]);
-                CHECK(w[i].used.ru_nvcsw > 0); /* it slept */
+                CHECK(w[i].used.ru_nvcsw > 0); /* the thread slept */
                 CHECK(w[i].s->order_ns > 0);
             } else if (!PLAN[i].goes && PLAN[i].number > number) {
                 CHECK_INT(w[i].over, 0);
@@ -228,7 +228,7 @@ static void whose_wait_is_over(void)
     end(b);
 }
 
-/* A wait that something moves is not stuck, however long it lasts. */
+/* A wait is not stuck as long as other commits are settled, no matter how long the wait lasts. */
 static void what_moves_is_not_stuck(void)
 {
     struct bare *b = begin(1000 * MS);
@@ -250,8 +250,9 @@ static void what_moves_is_not_stuck(void)
     end(b);
 }
 
-/* Of the stuck waits the earliest on the tape is let go, of several as early the first session; what is not stuck, was
- * let go or is none of the engine's is left alone. One after the other, an eighth of the bound apart. */
+/* The stuck wait that is earliest on the tape is released first, and among equal waits the first session. Other
+ * sessions are ignored: not stuck, already released, or unknown to the engine. Releases are at least an eighth of the
+ * bound apart. */
 static void one_after_the_other(void)
 {
     static const int64_t DUE[SESSIONS + 1] = {90, QT_NOT_STUCK, 30, 10, 30, QT_LET_GO, 0, 0, 1};
@@ -276,7 +277,7 @@ static void one_after_the_other(void)
         seen_ns = broken_ns;
         gone = 0;
         for (int k = 0; k < 3; k++) {
-            CHECK(gone == k || b->session[ORDER[k]].stuck_due_ns != QT_LET_GO); /* not before those before it */
+            CHECK(gone == k || b->session[ORDER[k]].stuck_due_ns != QT_LET_GO); /* not before the previous ones */
             gone += b->session[ORDER[k]].stuck_due_ns == QT_LET_GO;
         }
         usleep(500);
@@ -295,7 +296,8 @@ static void one_after_the_other(void)
     end(b);
 }
 
-/* Without a transaction ten times the bound goes by first; a stop or the end of the run is no broken wait. */
+/* A session outside a transaction waits for ten times the bound. A wait that ends by a stop or the end of the run is
+ * not broken. */
 static void who_holds_no_locks_waits_longer(void)
 {
     struct bare *b = begin(50 * MS);

@@ -19,7 +19,7 @@ static void note(struct qt_engine *e, uint64_t digest, int64_t ns)
     qt_digest_times_note(e->measured.digest_times, &r, 1);
 }
 
-/* Any 16 hex digits, and nothing else. */
+/* A digest has exactly 16 hex digits in upper or lower case. Any other text is invalid. */
 static void numbers_of_digests(void)
 {
     CHECK(qt_digest_number("0123456789abcdef", 16) == 0x0123456789abcdefULL);
@@ -37,7 +37,8 @@ static void numbers_of_digests(void)
     }
 }
 
-/* The most time first; count, sum and maximum of each; as many as are asked for. */
+/* The digests with the most total time come first, each with its count, sum and maximum. At most the requested number
+ * is returned. */
 static void most_time_first(void)
 {
     static struct qt_engine e;
@@ -48,7 +49,7 @@ static void most_time_first(void)
     note(&e, 8, 90);
     note(&e, 8, 30);
     note(&e, 9, 110);
-    note(&e, 7, -5); /* a clock that went back adds nothing */
+    note(&e, 7, -5); /* a clock that ran backwards adds nothing */
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 3);
     CHECK(top[0].digest == 8 && top[0].count == 2 && top[0].sum_ns == 120 && top[0].max_ns == 90);
     CHECK(top[1].digest == 9 && top[1].count == 1 && top[1].sum_ns == 110);
@@ -63,7 +64,7 @@ static void most_time_first(void)
     qt_digest_times_free(e.measured.digest_times);
 }
 
-/* What was not sent, had no answer or has no digest costs nothing. */
+/* Events that were not sent, have no reply or have no digest add no time. */
 static void only_what_was_answered(void)
 {
     static struct qt_engine e;
@@ -81,8 +82,8 @@ static void only_what_was_answered(void)
     qt_digest_times_free(e.measured.digest_times);
 }
 
-/* 100,000 digests, and ten that cost more than what a slot can have of all others: those are found whenever they come,
- * with nothing counted twice, and what they may lack is said. */
+/* Notes 100,000 digests, and ten expensive ones that cost more than all the others in their slot. The expensive ones
+ * are found whenever they appear. Nothing is counted twice, and `unsure_ns` bounds the missing time. */
 static void many_digests(int first)
 {
     static struct qt_engine e;
@@ -112,17 +113,17 @@ static void many_digests(int first)
 static void many_digests_from_the_start(void) { many_digests(0); }
 static void many_digests_before_them(void) { many_digests(50000); }
 
-/* What is out of memory comes back without what it had, and says that it may lack as much. */
+/* An evicted digest that returns starts from zero. Its `unsure_ns` shows how much time may be missing. */
 static void what_was_lost_is_said(void)
 {
     static struct qt_engine e;
 
     e.measured.digest_times = qt_digest_times_new();
-    for (uint64_t k = 1; k <= 9; k++) /* one set, of eight */
+    for (uint64_t k = 1; k <= 9; k++) /* all nine fall into one set, which has room for eight */
         note(&e, k * 512, (int64_t)k * 10);
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 8);
     CHECK(top[0].digest == 9 * 512 && top[0].sum_ns == 90 && top[0].unsure_ns == 10);
-    note(&e, 512, 1); /* takes the place of the second, which had 20 */
+    note(&e, 512, 1); /* replaces the second digest, which had 20 ns */
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 8);
     CHECK(top[7].digest == 512 && top[7].sum_ns == 1 && top[7].count == 1 && top[7].unsure_ns == 20);
     qt_digest_times_free(e.measured.digest_times);
@@ -149,7 +150,7 @@ static void put(struct replay *r, int64_t session, int64_t seq, const char *sql,
                                     .digest = digest});
 }
 
-/* A run says the same as its outcomes. */
+/* The digest times of a run agree with its outcomes. */
 static void what_outcomes_say(void)
 {
     struct replay r;
@@ -160,7 +161,7 @@ static void what_outcomes_say(void)
     for (int64_t session = 1; session <= 2; session++) {
         replay_session(&r, session, -5, 4, NULL);
         put(&r, session, 1, "HOLD 1", "00000000000000aa");
-        put(&r, session, 2, "ERROR", "00000000000000bb"); /* an error is an answer */
+        put(&r, session, 2, "ERROR", "00000000000000bb"); /* an error counts as a reply */
         put(&r, session, 3, "no digest", NULL);
         put(&r, session, 4, "SLEEP 30", "00000000000000aa");
     }
@@ -175,7 +176,7 @@ static void what_outcomes_say(void)
             failed += seq == 2 ? took : 0;
         }
     CHECK_INT(qt_engine_slowest(r.engine, top, MOST), 2);
-    int aa = top[0].digest != 0xaa; /* its place */
+    int aa = top[0].digest != 0xaa; /* position of digest aa */
     CHECK(top[aa].digest == 0xaa && top[aa].count == 4);
     CHECK_INT(top[aa].sum_ns, slow);
     CHECK_INT(top[aa].max_ns, longest);
@@ -191,7 +192,7 @@ static void *noter(void *arg)
     return NULL;
 }
 
-/* Several threads may note while another asks; nothing is lost. */
+/* Several threads may record times while another thread reads them. No time is lost. */
 static void noted_and_asked_by_threads(void)
 {
     static struct qt_engine e;

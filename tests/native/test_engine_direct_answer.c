@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* However an answer's bytes come, its outcome is the same. */
+/* An answer has the same outcome regardless of the pieces in which its bytes arrive. */
 #include "check.h"
 #include "replay_run.h"
 
@@ -50,7 +50,8 @@ static void an_answer_in_one_piece_is_as_one_in_many(void)
     replay_free(&pieces);
 }
 
-/* The status of the last answer is known to all that asks for it, whoever read the answer: here a lost transaction. */
+/* All code paths know the server status of the last answer, regardless of the parser that read it. The case is a lost
+ * transaction. */
 static void transactions_are_seen(void)
 {
     struct replay r;

@@ -5,13 +5,13 @@
 #include "engine/pace.h"
 #include "replay_run.h"
 
-/* While all fits into buckets of a millisecond, whole milliseconds are exact. */
+/* The counts are exact at whole milliseconds as long as all events fit into buckets of one millisecond. */
 static void exact_at_first(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
 
     CHECK_INT(qt_due_by(d, INT64_MAX / 2), 0);
-    qt_due_note(d, -5); /* due before the start: due at it */
+    qt_due_note(d, -5); /* due before the start: counts as due at the start */
     qt_due_note(d, 0);
     for (int64_t i = 1; i < 4096; i++)
         qt_due_note(d, i << 20);
@@ -22,7 +22,7 @@ static void exact_at_first(void)
     qt_due_counts_free(d);
 }
 
-/* However long the run becomes: none is lost, the count never falls, and is right. */
+/* In a run of any length no event is lost, and the count never decreases and stays accurate. */
 static void any_length(int64_t step_ns)
 {
     struct qt_due_counts *d = qt_due_counts_new();
@@ -33,7 +33,7 @@ static void any_length(int64_t step_ns)
     for (int64_t i = 0; i < n; i += 7) {
         int64_t due = qt_due_by(d, i * step_ns), off = due - (i + 1);
         CHECK(due >= before);
-        CHECK((off < 0 ? -off : off) <= 2); /* they come evenly, so it is far better than a bucket */
+        CHECK((off < 0 ? -off : off) <= 2); /* events are evenly spaced, so the error is far below a bucket */
         before = due;
     }
     CHECK_INT(qt_due_by(d, (n - 1) * step_ns), n);
@@ -48,7 +48,7 @@ static void short_and_long(void)
     any_length(60 * 1000 * MS);
 }
 
-/* Bursts with nothing between them: right to within a bucket. */
+/* For bursts with gaps between them, the count is accurate to one bucket. */
 static void bursts(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
@@ -72,7 +72,7 @@ static void *noter(void *arg)
     return NULL;
 }
 
-/* Noted by one thread, asked by another. */
+/* One thread adds events while another reads the count. */
 static void noted_and_asked_by_threads(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
@@ -89,7 +89,7 @@ static void noted_and_asked_by_threads(void)
     qt_due_counts_free(d);
 }
 
-/* The plan's time and the clock's are each other's inverse, whatever the speed was before. */
+/* The conversions between plan time and clock time are inverse to each other, regardless of earlier speeds. */
 static void clock_and_plan(void)
 {
     static struct qt_engine e;
@@ -104,14 +104,14 @@ static void clock_and_plan(void)
     CHECK(qt_clock_to_plan(&e, now) >= 5000 * MS && qt_clock_to_plan(&e, now) < 60000 * MS);
     for (int64_t ns = 6000 * MS; ns < 90000 * MS; ns += 1234567) {
         int64_t back = qt_clock_to_plan(&e, qt_plan_to_clock(&e, ns));
-        CHECK(back <= ns && back > ns - 8); /* a nanosecond of the clock is four of the plan's */
+        CHECK(back <= ns && back > ns - 8); /* 1 ns of the clock is 4 ns of the plan */
     }
     pthread_mutex_destroy(&e.schedule.speed.lock);
 }
 
 static int64_t last_due;
 
-/* What was sent was due, and what is due was fed. */
+/* Checks during a run that the number of due events never falls and is at least the number of executed events. */
 static void look(struct replay *r)
 {
     struct qt_engine_stats stats;
@@ -120,7 +120,7 @@ static void look(struct replay *r)
     qt_engine_peek(r->engine, &stats);
     due = qt_engine_due(r->engine);
     CHECK(due >= last_due);
-    CHECK(due >= (int64_t)stats.counts.executed - 1); /* to within a bucket */
+    CHECK(due >= (int64_t)stats.counts.executed - 1); /* accurate to one bucket */
     last_due = due;
 }
 
@@ -140,7 +140,7 @@ static void of_a_run(void)
     replay_free(&r);
 }
 
-/* Where events have no time of their own none is due. */
+/* At a pace without due times, no event counts as due. */
 static void at_another_pace(void)
 {
     for (int32_t pace = QT_PACE_THINK; pace <= QT_PACE_NONE; pace++) {

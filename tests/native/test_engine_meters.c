@@ -7,7 +7,7 @@
 static struct qt_engine_meters seen, last;
 static int looks;
 
-/* While it runs: nothing falls, and buckets go up. */
+/* During the run no meter decreases, and cumulative buckets increase with their bounds. */
 static void look(struct replay *r)
 {
     struct qt_engine_stats stats;
@@ -25,7 +25,8 @@ static void look(struct replay *r)
     CHECK(seen.late.sum_ns >= last.late.sum_ns && seen.n_errors >= last.n_errors);
 }
 
-/* Lateness in parts, service time by class, errors by number; the outcomes say the same to the nanosecond. */
+/* The meters for lateness by cause, service time by class and errors by number agree with the outcomes to the
+ * nanosecond. */
 static void what_outcomes_say(void)
 {
     struct replay r;
@@ -60,7 +61,7 @@ static void what_outcomes_say(void)
     CHECK_INT(seen.service[QT_KIND_READ].all, 0);
     CHECK_INT(seen.delay[QT_LATE_SESSION].all, 1);
     CHECK(seen.delay[QT_LATE_SESSION].sum_ns >= 99 * MS && seen.delay[QT_LATE_SESSION].sum_ns <= late);
-    CHECK_INT(seen.delay[QT_LATE_SESSION].below[6], 0); /* below 2^19 ns, half a millisecond */
+    CHECK_INT(seen.delay[QT_LATE_SESSION].below[6], 0); /* 2^19 ns, half a millisecond */
     CHECK_INT(seen.delay[QT_LATE_CONNECT].all, 1);
     CHECK(seen.delay[QT_LATE_CONNECT].sum_ns >= 9 * MS);
     CHECK_INT(seen.delay[QT_LATE_ORDER].all, 0);
@@ -73,7 +74,7 @@ static void what_outcomes_say(void)
     replay_free(&r);
 }
 
-/* Where nothing is due nothing is late; service time is measured all the same. */
+/* At a pace without due times no event is late. Service times are measured as usual. */
 static void nothing_due(void)
 {
     struct replay r;
@@ -93,7 +94,8 @@ static void nothing_due(void)
     replay_free(&r);
 }
 
-/* So many numbers have a count each, also where they fall onto one slot; further ones share one. */
+/* Up to QT_METER_ERRORS error numbers have their own count, even if they share a hash slot. Further numbers share one
+ * count. */
 static void numbers_of_errors(void)
 {
     static struct qt_engine e;
@@ -112,10 +114,10 @@ static void numbers_of_errors(void)
         CHECK_INT(seen.error_count[i], seen.error_number[i] == 3 * QT_METER_ERRORS + 7 ? 4 : 1);
         all += (uint64_t)seen.error_number[i];
     }
-    CHECK_INT(all, 256 * (256 * 257 / 2) + 256 * 7); /* each number once */
+    CHECK_INT(all, 256 * (256 * 257 / 2) + 256 * 7); /* each error number occurs once */
 }
 
-/* Who looks takes nothing from who makes ticks: the quantiles since the previous call are the same as without. */
+/* qt_engine_peek does not change the quantiles since the previous call of qt_engine_stats. */
 static void looking_takes_nothing(void)
 {
     static struct qt_engine e;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Think times, a speed that changes while it runs, a start at a set time; the same without a run, to the nanosecond. */
+/* Think times, speed changes during a run, and a start at a set time. Computed times are also tested without a run, to
+ * the nanosecond. */
 #include "base/clock.h"
 #include "check.h"
 #include "engine/pace.h"
@@ -17,7 +18,7 @@ static void event(struct replay *r, int64_t seq, int64_t due_ns, int64_t span_ns
                                     .len = strlen(sql)});
 }
 
-/* Closed loop: a slow answer moves all that follows in its session, and makes nothing late. */
+/* Closed loop: a slow reply delays the later events of its session, but does not make them late. */
 static void think_times_are_kept(void)
 {
     struct replay r;
@@ -27,9 +28,9 @@ static void think_times_are_kept(void)
     r.options.pace = QT_PACE_THINK;
     replay_session(&r, 1, -5, 4, NULL);
     event(&r, 1, 20 * MS, 10 * MS, "SLEEP 100"); /* 10 ms on the tape */
-    event(&r, 2, 50 * MS, 5 * MS, "a");          /* 20 ms after the answer */
-    event(&r, 3, 55 * MS, 0, "b");               /* at once */
-    event(&r, 4, 50 * MS, 0, "c");               /* overlapped on the tape: at once */
+    event(&r, 2, 50 * MS, 5 * MS, "a");          /* 20 ms after the reply */
+    event(&r, 3, 55 * MS, 0, "b");               /* immediately */
+    event(&r, 4, 50 * MS, 0, "c");               /* overlapped on the tape: sent immediately */
     replay_run(&r);
     o = r.outcome;
     CHECK(o[0].sent_ns >= 20 * MS);
@@ -40,7 +41,8 @@ static void think_times_are_kept(void)
     replay_free(&r);
 }
 
-/* The schedule's end is no end for think times: a session that thinks for longer than the drain is not cut off. */
+/* The end of the schedule does not limit think times. A session whose think time exceeds the drain time is not cut
+ * off. */
 static void thinking_is_not_cut(void)
 {
     struct replay r;
@@ -66,7 +68,7 @@ static void twice_as_fast(struct replay *r)
     r->stopped = 1;
 }
 
-/* A session that sleeps already wakes earlier; a factor that makes no sense, or a pace that has no times, is refused. */
+/* A speed change wakes sleeping sessions earlier. An invalid factor is refused, and so is a pace without due times. */
 static void the_speed_changes(void)
 {
     struct replay r;
@@ -96,7 +98,7 @@ static void the_speed_changes(void)
 
 static int64_t paused_at;
 
-/* Pauses once the first is done; goes on when nothing was sent for long. */
+/* Pauses the run after the first event. Resumes it after nothing was sent for a long time. */
 static void stand_for_a_while(struct replay *r)
 {
     struct qt_engine_stats now;
@@ -107,7 +109,7 @@ static void stand_for_a_while(struct replay *r)
         CHECK_INT(qt_engine_set_speed(r->engine, 0, NULL), QT_OK);
         paused_at = qt_now();
         r->stopped = 1;
-    } else if (r->stopped == 1 && qt_now() > paused_at + 6000 * MS) { /* longer than all that is due, and the drain */
+    } else if (r->stopped == 1 && qt_now() > paused_at + 6000 * MS) { /* beyond the schedule and the drain time */
         CHECK_INT(now.counts.executed, 1);
         CHECK_INT(now.counts.sessions_opened, 1);
         CHECK_INT(qt_engine_set_speed(r->engine, 1, NULL), QT_OK);
@@ -115,7 +117,7 @@ static void stand_for_a_while(struct replay *r)
     }
 }
 
-/* While it is paused nothing is sent, no session is opened and nothing is cut off; afterwards nothing is late by it. */
+/* During a pause no event is sent, no session is opened and none is cut off. The pause makes no event late. */
 static void a_run_is_paused(void)
 {
     struct replay r;
@@ -138,7 +140,7 @@ static void a_run_is_paused(void)
     replay_free(&r);
 }
 
-/* The run's zero waits for its time; nothing is sent before. */
+/* The run starts at its set time. Nothing is sent before that time. */
 static void zero_comes_at_its_time(void)
 {
     struct replay r;
@@ -164,7 +166,7 @@ static void tell_when_ready(struct replay *r)
     CHECK(stats.state != QT_ENGINE_RUNNING || zero_told != 0);
     if (stats.state != QT_ENGINE_READY || zero_told != 0)
         return;
-    if (r->stopped++ < 3) /* for a while nobody says anything: nothing is sent */
+    if (r->stopped++ < 3) /* nothing is sent before qt_engine_go is called */
         return;
     CHECK_INT(qt_engine_go(r->engine, qt_now() - MS, NULL), QT_ESTATE);
     CHECK_INT(qt_engine_go(r->engine, qt_now() + 1000, NULL), QT_ESTATE);
@@ -174,7 +176,7 @@ static void tell_when_ready(struct replay *r)
     CHECK_INT(qt_engine_go(r->engine, zero_told + 1, NULL), QT_ESTATE);
 }
 
-/* An engine that holds begins when it is told, at the time that it is told; a time that is past is refused. */
+/* A holding engine starts at the time passed to qt_engine_go. A time in the past is refused. */
 static void it_holds_until_told(void)
 {
     struct replay r;
@@ -207,7 +209,7 @@ static void stop_when_ready(struct replay *r)
         qt_engine_stop(r->engine, 1);
 }
 
-/* One that holds is ended by a stop, and has sent nothing. */
+/* A stop ends a holding engine, which has then sent nothing. */
 static void a_stop_ends_what_holds(void)
 {
     struct replay r;
@@ -222,8 +224,8 @@ static void a_stop_ends_what_holds(void)
     replay_free(&r);
 }
 
-/* The clock and insert ids are set before the statements that want them, once where it does not change. Nothing is sent
- * before one that wants neither: it may ask about the statement before it. */
+/* The engine sets the clock and insert ids before the statements that need them, and an unchanged clock only once. It
+ * sends nothing before other statements, because such a statement may query the result of the previous one. */
 static void clock_and_ids_are_set(void)
 {
     static const char *const SEEN[] = {"SET timestamp=5.000001,insert_id=9", "a", "b", "SET insert_id=11", "c", "d"};
@@ -249,7 +251,7 @@ static void clock_and_ids_are_set(void)
     replay_free(&r);
 }
 
-/* Each INSERT of one text gets its own id; ids that name anything else change nothing. */
+/* Each INSERT of a text gets its own insert id. Insert ids for a wrong offset in the text are ignored. */
 static void each_statement_has_its_id(void)
 {
     static const char *const CASES[][3] = {
@@ -276,12 +278,12 @@ static void each_statement_has_its_id(void)
     }
     replay_run(&r);
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-        CHECK_TEXT(r.server.entry[i + 1].bytes, CASES[i][2]); /* behind the leave to send several */
+        CHECK_TEXT(r.server.entry[i + 1].bytes, CASES[i][2]); /* after the command that enables multiple statements */
     replay_free(&r);
 }
 
-/* A client of which nothing is known may send several statements, where the text did not fail: the server is told once,
- * and again where it has forgotten. */
+/* The engine enables multiple statements for an unknown client unless the text failed on the tape. It does so once, and
+ * again after a reset. */
 static void several_statements_are_allowed(void)
 {
     static const struct {
@@ -313,7 +315,7 @@ static void several_statements_are_allowed(void)
     replay_free(&r);
 }
 
-/* An engine without a run. */
+/* Initializes an engine without a run. */
 static void bare(struct qt_engine *e, int64_t began_ago_ns)
 {
     memset(e, 0, sizeof *e);
@@ -323,7 +325,8 @@ static void bare(struct qt_engine *e, int64_t began_ago_ns)
     e->schedule.zero_ns = began_ago_ns == 0 ? 0 : qt_now() - began_ago_ns;
 }
 
-/* Each change begins a new line where the one before had come to; before zero it only says how steep the first is. */
+/* Each speed change continues from the plan time already reached. A change before the start only sets the first
+ * speed. */
 static void speeds_follow_each_other(void)
 {
     static const double FACTORS[] = {4, 0.25, 1e6, 1e-6, 8, 1};
@@ -349,13 +352,13 @@ static void speeds_follow_each_other(void)
         CHECK_INT(qt_plan_to_clock(&e, t->plan_ns + 4096), zero + t->real_ns + (int64_t)(4096 / FACTORS[i]));
         CHECK_INT(e.schedule.speed.changes, i + 1);
     }
-    t->real_ns += 3600 * 1000 * MS; /* a change by another thread meanwhile: time does not go back */
+    t->real_ns += 3600 * 1000 * MS; /* another thread changes the speed in between: time must not go back */
     zero = t->plan_ns;
     CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
     CHECK_INT(t->plan_ns, zero);
 }
 
-/* A plan that is paused stands still: what is to come does not, and later comes as much later as it stood. */
+/* During a pause the plan time does not advance. Later events are delayed by the length of the pause. */
 static void a_pause_moves_all_that_follows(void)
 {
     static struct qt_engine e;
@@ -372,16 +375,16 @@ static void a_pause_moves_all_that_follows(void)
     real = t->real_ns;
     CHECK_INT(qt_is_paused(&e), 1);
     CHECK_INT(qt_plan_to_clock(&e, plan), zero + real);
-    CHECK_INT(qt_plan_to_clock(&e, plan - 4096), zero + real - 2048); /* as late as it was */
+    CHECK_INT(qt_plan_to_clock(&e, plan - 4096), zero + real - 2048); /* past events are unchanged */
     CHECK_INT(qt_plan_to_clock(&e, plan + 1), QT_PAUSED);
-    CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK); /* twice is once */
+    CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK); /* a second pause has no effect */
     CHECK_INT(t->plan_ns, plan);
     CHECK_INT(t->stood_ns, t->real_ns - real);
-    e.schedule.zero_ns -= 5000 * MS; /* it stands for five seconds */
+    e.schedule.zero_ns -= 5000 * MS; /* a pause of five seconds */
     zero = e.schedule.zero_ns;
     e.options.pace = QT_PACE_THINK;
     s.answered_ns = qt_now();
-    s.answered_stood_ns = qt_stood_ns(&e); /* its answer came within the pause */
+    s.answered_stood_ns = qt_stood_ns(&e); /* the reply arrived during the pause */
     CHECK(s.answered_stood_ns >= 5000 * MS);
     CHECK_INT(qt_engine_set_speed(&e, 1, NULL), QT_OK);
     CHECK_INT(qt_is_paused(&e), 0);
@@ -391,7 +394,7 @@ static void a_pause_moves_all_that_follows(void)
     CHECK_INT(ahead, zero + t->real_ns + 4096);
     CHECK(ahead >= zero + real + 5000 * MS + 4096);
     CHECK_INT(qt_compute_due(&s, &ev), s.answered_ns + 400 + t->stood_ns - s.answered_stood_ns);
-    s.answered_stood_ns = 0; /* another's came before it */
+    s.answered_stood_ns = 0; /* the reply arrived before the pause */
     CHECK_INT(qt_compute_due(&s, &ev), s.answered_ns + 400 + t->stood_ns);
 }
 
@@ -409,7 +412,7 @@ static void which_speeds_there_are(void)
     CHECK_INT(e.schedule.speed.changes, sizeof GOOD / sizeof *GOOD);
 }
 
-/* Those who sleep until they are due are woken, no others, and none that the engine does not have. */
+/* A speed change wakes only sessions that sleep until an event is due, and only sessions of the engine. */
 static void who_is_woken(void)
 {
     static struct qt_engine e;
@@ -427,7 +430,7 @@ static void who_is_woken(void)
     CHECK_INT(session[5].sleep, QT_WAITS_FOR_TIME);
 }
 
-/* When an event is due at each pace, before and after a change of the speed. */
+/* Checks the due time of an event at each pace, before and after a speed change. */
 static void when_it_is_due(void)
 {
     static struct qt_engine e;
@@ -443,7 +446,7 @@ static void when_it_is_due(void)
         CHECK_INT(qt_compute_due(&s, &ev), 5000 + (changed ? 100 : 400));
         ev.due_ns = 999; /* overlapped on the tape */
         CHECK_INT(qt_compute_due(&s, &ev), 5000);
-        s.tape_end_ns = QT_NONE; /* the first of its session */
+        s.tape_end_ns = QT_NONE; /* first event of the session */
         CHECK_INT(qt_compute_due(&s, &ev), qt_plan_to_clock(&e, 999));
         e.options.pace = QT_PACE_NONE;
         CHECK_INT(qt_compute_due(&s, &ev), QT_NONE);

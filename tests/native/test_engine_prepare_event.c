@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent before an event: its schema, the leave to send several statements, clock and ids; for which events, and
- * what follows where the target refuses it. */
+/* Commands sent before an event: its schema, the multi-statement option, the clock and ids. Covers which events need
+ * them, and the result of a refusal by the target. */
 #include "check.h"
 #include "replay_run.h"
 
-enum { QUERY = 1, PREPARE = 2, EXECUTE = 3, INIT_DB = 8, PING = 9 }; /* of the tape */
+enum { QUERY = 1, PREPARE = 2, EXECUTE = 3, INIT_DB = 8, PING = 9 }; /* command numbers of the tape */
 enum { FAILED = 1, NO_PARAMETERS = 8 };
 
 static void begin(struct replay *r, int64_t client_flags, int64_t events)
@@ -23,7 +23,7 @@ static void put(struct replay *r, struct planned e)
     replay_put(r, &e);
 }
 
-/* Everything that the server got, as "command text|command text". */
+/* Returns all commands that the server received, as "command text|command text". */
 static const char *got(struct replay *r)
 {
     static char out[4096];
@@ -39,8 +39,8 @@ static const char *got(struct replay *r)
     return out;
 }
 
-/* Clock and ids are for what runs statements; where the target refuses them the event is sent all the same, the
- * refusal counted, and the clock is not taken for set. */
+/* Only events that run statements get a clock and ids. If the target refuses the setting, the event is still sent. The
+ * refusal is counted and the clock is set again for the next event. */
 static void clock_and_ids(void)
 {
     struct replay r;
@@ -77,8 +77,8 @@ static void clock_and_ids(void)
     replay_free(&r);
 }
 
-/* The leave to send several statements: for a text, not for one that is prepared, not where the client is known, not
- * where it failed; asked for again as long as the target refuses. */
+/* The multi-statement option is enabled for texts with several statements. It is not enabled for prepared statements,
+ * known clients or texts that failed. A refused request is repeated. */
 static void several_statements(void)
 {
     struct replay r;
@@ -109,8 +109,8 @@ static void several_statements(void)
     replay_free(&r);
 }
 
-/* A schema is selected once, before what runs in one; what could not get its own is not sent, and nothing of its
- * clock. */
+/* A schema is selected once, before an event that needs it. If the selection fails, neither the event nor its clock is
+ * sent. */
 static void schemas(void)
 {
     struct replay r;

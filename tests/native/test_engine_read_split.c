@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes to the read target, and what keeps a session's reads away from it: transactions, temporary tables and locks
- * of its other connection. */
+/* Events for the read target, and the states that keep the reads of a session on the main target: transactions,
+ * temporary tables and locks. */
 #include <mysql.h>
 
 #include "check.h"
@@ -10,7 +10,7 @@
 
 static struct qt_address reader;
 
-/* What is pinned after a command, where this was pinned before it. */
+/* Returns the pin state of a session after a command, given its state before the command. */
 static int32_t pinned_after(int command, int64_t actions, int32_t before)
 {
     static struct qt_engine e;
@@ -44,7 +44,7 @@ static void what_releases(void)
     CHECK_INT(pinned_after(QT_COMMAND_PING, 0, BOTH), BOTH);
 }
 
-/* Without a read target nothing is looked at, and so nothing of a session whose connection is gone. */
+/* Without a read target, or after a lost connection, the pin state does not change. */
 static void where_nothing_is_split(void)
 {
     static struct qt_engine e;
@@ -58,7 +58,7 @@ static void where_nothing_is_split(void)
     CHECK_INT(s.pinned, 0);
 }
 
-/* A run on two servers. */
+/* A run against two servers. */
 struct pair {
     struct replay r;
     struct fake_server reader;
@@ -86,7 +86,7 @@ static void put(struct pair *p, struct planned e)
     replay_put(&p->r, &e);
 }
 
-/* A query. */
+/* Adds a query with the given plan flags. */
 static void ask(struct pair *p, const char *sql, int64_t flags)
 {
     put(p, (struct planned){.command = QT_COMMAND_QUERY, .sql = sql, .flags = flags});
@@ -106,7 +106,7 @@ static void end(struct pair *p)
 
 enum { TARGET = 1, READER = 2 };
 
-/* Each text once, on the server that it is meant for. */
+/* Each text arrives once, on the intended server. */
 static void each_goes_where_it_belongs(void)
 {
     static const struct {
@@ -151,7 +151,8 @@ static void each_goes_where_it_belongs(void)
 
 #define NO_PARAMETERS "E\0\0\0\1\0\0\0"
 
-/* What is prepared on both is executed on the reader, what on the target alone there; a log's Execute is its text. */
+/* A statement prepared on both servers is executed on the read target. A statement prepared only on the main target is
+ * executed on the main target. An Execute from a log is sent as its text. */
 static void prepared_where_it_is_executed(void)
 {
     struct pair p;
@@ -181,14 +182,14 @@ static void prepared_where_it_is_executed(void)
     end(&p);
 }
 
-/* What the read target refuses is counted apart; a connection that it loses is the session's. */
+/* Errors of the read target are counted separately. If the read connection is lost, the session is lost. */
 static void the_reader_fails_alone(void)
 {
     struct pair p;
     begin(&p, 3);
     p.reader.fails = 2;
     put(&p, (struct planned){.command = QT_COMMAND_INIT_DB, .db = "d", .flags = QT_PLAN_FOR_BOTH});
-    ask(&p, "ERROR", QT_PLAN_FOR_BOTH); /* failed on the target: nothing to mirror */
+    ask(&p, "ERROR", QT_PLAN_FOR_BOTH); /* failed on the target, so it is not mirrored */
     ask(&p, "SELECT 1", QT_PLAN_FOR_READ_TARGET);
     run(&p);
     CHECK_INT(p.r.stats.counts.read_target_errors, 1);
@@ -209,8 +210,9 @@ static void the_reader_fails_alone(void)
     end(&p);
 }
 
-/* One event against the state of both connections: statement 0 is prepared on the target alone, 1 on both, 2 and 3 on
- * both with a cursor on the target or on the reader. */
+/* Tests each event against the state of both connections. Statement 0 is prepared only on the main target, and 1 on
+ * both servers. Statements 2 and 3 are prepared on both, with a cursor on the main target (2) or on the read target
+ * (3). */
 static void what_may_be_read_elsewhere(void)
 {
     static const struct {
@@ -254,7 +256,8 @@ static void what_may_be_read_elsewhere(void)
     mysql_close(mysql);
 }
 
-/* What closes or executes a statement that the reader does not have is not sent to it, and not counted. */
+/* A statement that is not prepared on the read target is not executed or closed there. The skipped command is not
+ * counted. */
 static void what_the_reader_does_not_have(void)
 {
     struct pair p;

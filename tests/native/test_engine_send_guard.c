@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be sent is decided by the text, not by what the plan says of it: each case is planned as a harmless read. */
+/* The text of a statement decides whether the statement may be sent. The class in the plan does not matter, so each
+ * case is planned as a harmless read. */
 #include <string.h>
 
 #include "check.h"
@@ -74,21 +75,21 @@ static void reads_only(void)
         "SET SESSION debug_sync = 'x'",
         "KILL 5",
         "FROBNICATE",
-        /* under NO_BACKSLASH_ESCAPES */
+        /* harmful under NO_BACKSLASH_ESCAPES */
         "SELECT '\\' INTO OUTFILE '/x' -- '",
         "SELECT \"\\\" INTO OUTFILE '/x' -- \"",
         "SELECT '\\'; DROP TABLE t; -- '",
-        /* under ANSI_QUOTES */
+        /* harmful under ANSI_QUOTES */
         "SELECT \"load_file\"('/x')",
         "SET \"tx_read_only\"=0",
         "SELECT \"\\\", '\" INTO OUTFILE '/x' -- ' \" \"",
-        /* under gbk, big5, sjis */
+        /* harmful under gbk, big5 and sjis */
         "SELECT '\xbf\\' INTO OUTFILE '/x' -- '",
         "SELECT '\x81\\' INTO OUTFILE '/x' -- '",
         "SELECT '\xb1\x81\\' INTO OUTFILE '/x' -- '",
         "SELECT '\x81\xa1\\' INTO OUTFILE '/x' -- '",
         "SELECT `\x81`, `INTO OUTFILE '/x' -- `",
-        /* under latin1 and its like, cp866 and its like */
+        /* harmful under latin1, cp866 and similar charsets */
         "SELECT 1 INTO\xa0OUTFILE '/x'",
         "SELECT 1 INTO\xffOUTFILE '/x'",
         "SELECT 1\xa0INTO\240DUMPFILE\xa0'/x'",
@@ -109,14 +110,15 @@ static void reads_only(void)
     for (size_t i = 0; i < sizeof harmful / sizeof *harmful; i++)
         for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++) {
             char text[512];
-            snprintf(text, sizeof text, "%s; %s", harmful[i], harmless[k]); /* nothing behind it takes it back */
+            snprintf(text, sizeof text, "%s; %s", harmful[i], harmless[k]); /* still harmful */
             if (reads(text))
                 fprintf(stderr, "expected not to be sent: %s\n", text), failed++;
         }
     CHECK_INT(failed, 0);
 }
 
-/* One allowed danger does not let another through, nor a write; reads only stays so whatever is allowed. */
+/* Permission for one danger does not permit another danger or a write. Read-only mode permits no writes, whatever
+ * dangers are permitted. */
 static void each_danger_counts(void)
 {
     int64_t kill = 1 << QT_DANGER_KILL, shutdown = 1 << QT_DANGER_SHUTDOWN, unsafe = 1 << QT_DANGER_SET_SESSION_UNSAFE;
@@ -137,7 +139,7 @@ static void each_danger_counts(void)
 
 static int writes(const char *sql) { return permitted(sql, QT_COMMAND_QUERY, 0, ALL, 0); }
 
-/* With writes allowed PREPARE and EXECUTE are sent, but not for what is not allowed by itself. */
+/* If writes are allowed, PREPARE and EXECUTE are sent unless their text is itself forbidden. */
 static void what_is_prepared_as_text(void)
 {
     CHECK(writes("PREPARE s FROM 'INSERT INTO t VALUES (?)'"));
@@ -154,7 +156,7 @@ static void what_is_prepared_as_text(void)
     CHECK(!writes("SELECT 1; PREPARE s FROM 'KILL 7'"));
 }
 
-/* However it is written: a name that is called, in any case, in quotes, before comments, in a text that is prepared. */
+/* A called function is recognized in any letter case, in quotes, before comments, and inside prepared text. */
 static void functions_of_libraries(void)
 {
     static const char *const calls[] = {
@@ -193,7 +195,7 @@ static void functions_of_libraries(void)
         if (!reads(others[i]) && others[i][0] == 'S')
             fprintf(stderr, "expected to be sent: %s\n", others[i]), failed++;
     CHECK_INT(failed, 0);
-    for (int first = 0; first < 2; first++) { /* a view: wherever its whole name stands */
+    for (int first = 0; first < 2; first++) { /* a view is recognized wherever its whole name occurs */
         refused_calls = first ? " my_view\nmyfun" : "myfun\n my_view";
         CHECK_INT(reads("SELECT a FROM my_view"), 0);
         CHECK_INT(reads("SELECT a FROM shop.`MY_VIEW` v"), 0);

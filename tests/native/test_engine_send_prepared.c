@@ -20,7 +20,7 @@ static struct fake_entry *seen(struct replay *r, size_t n)
         CHECK(memcmp(e->bytes, text, sizeof(text) - 1) == 0); \
     } while (0)
 
-/* The tape's number finds the server's id; values arrive byte for byte. */
+/* The statement number of the tape is mapped to the server's id. Values arrive unchanged. */
 static void requests_are_the_tapes(void)
 {
     struct replay r;
@@ -48,7 +48,7 @@ static void requests_are_the_tapes(void)
     replay_free(&r);
 }
 
-/* Query attributes cannot be sent: the statement's own parameters are, and the others are counted. */
+/* Query attributes cannot be sent. The statement's own parameters are sent, and the dropped attributes are counted. */
 static void attributes_are_cut_off(void)
 {
     struct replay r;
@@ -67,7 +67,8 @@ static void attributes_are_cut_off(void)
     replay_free(&r);
 }
 
-/* A server that is not MariaDB gets each row of a bulk execution by itself; rows with DEFAULT have no such form. */
+/* A server other than MariaDB gets each row of a bulk execution separately. Rows with DEFAULT cannot be sent this
+ * way. */
 static void bulk_becomes_executions(void)
 {
     struct replay r;
@@ -81,14 +82,14 @@ static void bulk_becomes_executions(void)
     CHECK_SEEN(&r, 1, 0x17, ID "\0\1\0\0\0\0\1\1\0\xfd\0\5\2hi");
     CHECK_SEEN(&r, 2, 0x17, ID "\0\1\0\0\0\2\1\1\0\xfd\0\6");
     CHECK_SEEN(&r, 3, 0x17, ID "\0\1\0\0\0\1\1\1\0\xfd\0\3you");
-    CHECK_INT(r.server.n, 5); /* and the quit */
+    CHECK_INT(r.server.n, 5); /* including the quit */
     CHECK_INT(r.stats.counts.bulk_rows_expanded, 3);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "params_mismatch");
     CHECK_TEXT(replay_find(&r, 1, 4)->reason, "params_mismatch");
     replay_free(&r);
 }
 
-/* Only the first of those executions has the id that was set. */
+/* Only the first execution of an expanded bulk execution uses the insert id. */
 static void bulk_rows_without_their_ids(void)
 {
     struct replay r;
@@ -108,7 +109,7 @@ static void bulk_rows_without_their_ids(void)
     replay_free(&r);
 }
 
-/* What doesn't fit, or was never prepared, is not sent and is told; the session goes on. */
+/* Executions with mismatched parameters or unprepared statements are not sent but reported. The session continues. */
 static void what_cannot_be_sent_is_told(void)
 {
     struct replay r;
@@ -142,7 +143,7 @@ static void what_cannot_be_sent_is_told(void)
     replay_free(&r);
 }
 
-/* RESET_CONNECTION takes the statements with it; a number may be used again. */
+/* RESET_CONNECTION discards the prepared statements. Their numbers may be used again. */
 static void a_reset_forgets_statements(void)
 {
     struct replay r;
@@ -160,7 +161,8 @@ static void a_reset_forgets_statements(void)
     replay_free(&r);
 }
 
-/* Each file is given once, in order, to a query and to an execution; an empty one is a file, none at all is refused. */
+/* Each file is sent once and in order, for queries and for executions. An empty file is valid. A missing file is
+ * reported. */
 static void files_are_the_tapes(void)
 {
     struct replay r;
@@ -198,7 +200,8 @@ static void files_are_the_tapes(void)
     replay_free(&r);
 }
 
-/* MySQL prepares no BEGIN, MariaDB does: without parameters it is sent as a query, unless it failed on the tape too. */
+/* MySQL cannot prepare BEGIN, but MariaDB can. Such a statement without parameters is sent as a query, unless it also
+ * failed on the tape. */
 static void what_the_target_cannot_prepare_is_sent_as_a_query(void)
 {
     const int64_t FAILED = QT_PLAN_FAILED;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done about losses, slow statements, too many errors, a full queue; KILL and logins inside a session. */
+/* Handling of lost connections, slow statements, too many errors and a full queue. Also KILL and logins inside a
+ * session. */
 #include "base/clock.h"
 #include "check.h"
 #include "replay_run.h"
@@ -9,7 +10,7 @@ static void event(struct replay *r, int64_t session, int64_t seq, const char *sq
     replay_event(r, session, seq, 0, sql);
 }
 
-/* Reopened at the next transaction: what is left of the one that was lost is not sent. */
+/* A lost session reopens at its next transaction. The rest of the lost transaction is not sent. */
 static void sessions_are_reopened(void)
 {
     static const char *const SQL[] = {"a", "DROP", "b", "BEGIN", "c", "DROP", "ROLLBACK TO x", " COMMIT", "e"};
@@ -38,8 +39,7 @@ static void greet_again(struct replay *r)
         r->server.refuses = 0;
 }
 
-/* While the target is away what is due is not sent; nothing is given up before its time, and once it is back the rest
- * is. */
+/* Due events are not sent while the target is away. Later events are kept, and are sent after the target returns. */
 static void a_target_may_come_back(void)
 {
     struct replay r;
@@ -61,7 +61,7 @@ static void a_target_may_come_back(void)
     replay_free(&r);
 }
 
-/* One loss ends the run, and says why. */
+/* One lost connection ends the run, and the run reports this reason. */
 static void a_loss_can_be_fatal(void)
 {
     struct replay r;
@@ -78,8 +78,8 @@ static void a_loss_can_be_fatal(void)
     replay_free(&r);
 }
 
-/* A statement that takes too long is killed by its connection id; short and long limits. On a busy machine others may
- * take longer than the short one. */
+/* A slow statement is killed by its connection id, with a short and a long limit. On a busy machine other statements
+ * may also exceed the short limit. */
 static void slow_statements_are_killed(void)
 {
     for (int64_t limit = 400; limit <= 2500; limit += 2100) {
@@ -101,7 +101,7 @@ static void slow_statements_are_killed(void)
     }
 }
 
-/* The run ends with the error behind those allowed. */
+/* The run ends at the first error beyond max_errors. */
 static void too_many_errors_end_it(void)
 {
     struct replay r;
@@ -119,7 +119,7 @@ static void too_many_errors_end_it(void)
     replay_free(&r);
 }
 
-/* Two statements fill the queue, and each takes 50 ms: what feeds it finds it full, however late it runs. */
+/* Two statements fill the queue, and each takes 50 ms. The feeder finds the queue full even if it runs late. */
 static void overload(struct replay *r, int32_t policy)
 {
     static char big[40000];
@@ -135,7 +135,7 @@ static void overload(struct replay *r, int32_t policy)
     replay_run(r);
 }
 
-/* A queue that is full while events are overdue: wait (late, but all sent), drop, or stop. */
+/* Policies for a full queue while events are overdue: wait (late, but everything is sent), drop, or stop. */
 static void overload_has_a_policy(void)
 {
     struct replay r;
@@ -157,7 +157,7 @@ static void overload_has_a_policy(void)
 
 static void let_go_at_the_end(struct replay *r) { r->server.let_go = r->stats.counts.not_sent > 0; }
 
-/* KILL means a session of this run, by the id that it has here; one that is not connected is not killed. */
+/* KILL is mapped to the connection id of the session in this run. A session without a connection is not killed. */
 static void kill_is_mapped(void)
 {
     struct replay r;
@@ -178,7 +178,7 @@ static void kill_is_mapped(void)
     replay_free(&r);
 }
 
-/* CHANGE_USER and SET_OPTION are sent; the first sets character set and init statement again. */
+/* CHANGE_USER and SET_OPTION are sent. CHANGE_USER sets the character set and sends the init statement again. */
 static void logins_change_inside(void)
 {
     struct replay r;
@@ -199,7 +199,7 @@ static void logins_change_inside(void)
     replay_free(&r);
 }
 
-/* A connection that is lost in what was injected: the event behind it is not sent, and not taken for sent. */
+/* If an injected command loses the connection, the next event is not sent and not counted as sent. */
 static void what_is_injected_may_lose_it(void)
 {
     static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How runs and sessions end: stops, drains, and servers that refuse, vanish or say nothing. */
+/* The end of runs and sessions: stops, drains, and servers that refuse, vanish or stay silent. */
 #include <unistd.h>
 
 #include "check.h"
 #include "replay_run.h"
 
-/* Three sessions: one asks and gets no answer, one is slow, one has everything still before it. */
+/* Plans three sessions: one never gets a reply, one is slow, and one has sent nothing yet. */
 static void plan_with_a_hanging_session(struct replay *r)
 {
     replay_init(r);
@@ -25,7 +25,7 @@ static void stop_soon(struct replay *r)
         qt_engine_stop(r->engine, r->stopped = 1);
 }
 
-/* Has the server both statements that it does not answer at once? */
+/* Returns whether the server has received the hanging and the slow statement. */
 static int has_asked(struct replay *r)
 {
     return fake_count(&r->server, 3, "HANG") == 1 && fake_count(&r->server, 3, "HOLD 1") == 1;
@@ -55,7 +55,7 @@ static void stop_before_zero(struct replay *r)
         qt_engine_stop(r->engine, r->stopped = 1);
 }
 
-/* A gentle stop sends nothing more, lets answers come, and cuts what does not come within the drain. */
+/* A gentle stop sends nothing more and waits for replies. It cuts off replies that exceed the drain time. */
 static void a_stop_lets_answers_come(void)
 {
     struct replay r;
@@ -76,7 +76,6 @@ static void a_stop_lets_answers_come(void)
     replay_free(&r);
 }
 
-/* A hard stop cuts everything at once. */
 static void a_hard_stop_cuts_at_once(void)
 {
     struct replay r;
@@ -93,7 +92,7 @@ static void a_hard_stop_cuts_at_once(void)
     replay_free(&r);
 }
 
-/* A stop while sessions are still being opened ends as well, with every fed event accounted for. */
+/* A stop during the opening of sessions ends the run. Every fed event is accounted for. */
 static void a_stop_before_the_start_ends(void)
 {
     struct replay r;
@@ -111,7 +110,7 @@ static void a_stop_before_the_start_ends(void)
     replay_free(&r);
 }
 
-/* A feeder that waits for room is let go by a stop. */
+/* A stop releases a feeder that waits for room in the queue. */
 static void a_stop_frees_the_feeder(void)
 {
     struct replay r;
@@ -129,7 +128,7 @@ static void a_stop_frees_the_feeder(void)
     replay_free(&r);
 }
 
-/* What could not be fed in time, for the queue was full, has the drain all the same. */
+/* Events that were fed late because the queue was full still get the full drain time. */
 static void the_drain_begins_when_all_is_fed(void)
 {
     struct replay r;
@@ -147,7 +146,7 @@ static void the_drain_begins_when_all_is_fed(void)
     replay_free(&r);
 }
 
-/* After the last due time and the drain, what still waits is cut and counted, and what is still queued is not sent. */
+/* After the last due time plus the drain time, waiting events are cut off and counted. Queued events are not sent. */
 static void the_drain_cuts_what_hangs(void)
 {
     struct replay r;
@@ -168,7 +167,7 @@ static void the_drain_cuts_what_hangs(void)
     replay_free(&r);
 }
 
-/* In max pace nothing is ever due: the drain counts from the last answer. */
+/* Events have no due time at max pace, so the drain time starts at the last reply. */
 static void the_drain_works_in_max_pace(void)
 {
     struct replay r;
@@ -186,7 +185,8 @@ static void the_drain_works_in_max_pace(void)
     replay_free(&r);
 }
 
-/* A lost connection: the event in flight was executed without an end, the rest of its session is not sent. */
+/* After a lost connection, the event in flight counts as executed without an end. The later events of its session are
+ * not sent. */
 static void a_lost_connection_ends_its_session_alone(void)
 {
     struct replay r;
@@ -229,7 +229,7 @@ static void check_none_connected(struct replay *r, int errno_wanted)
     stream.release(&stream);
 }
 
-/* No server listens, or it refuses the login: each session failed with the errno, its events were not sent. */
+/* If no server listens or the login is refused, each session fails with the errno and its events are not sent. */
 static void refused_connections_are_accounted(void)
 {
     struct replay r;
@@ -244,7 +244,7 @@ static void refused_connections_are_accounted(void)
     replay_free(&r);
 }
 
-/* A server that accepts and then says nothing costs the connect time-out, no more. */
+/* A server that accepts connections but stays silent costs only the connect time-out. */
 static void a_silent_server_times_out(void)
 {
     struct replay r;
@@ -257,7 +257,7 @@ static void a_silent_server_times_out(void)
     replay_free(&r);
 }
 
-/* A hard stop does not wait for connects that hang. */
+/* A hard stop does not wait for hanging connects. */
 static void a_hard_stop_cuts_connects(void)
 {
     struct replay r;
@@ -274,7 +274,7 @@ static void a_hard_stop_cuts_connects(void)
     replay_free(&r);
 }
 
-/* An engine may be freed at any moment, also while it runs and its outcomes are not read. */
+/* An engine may be freed at any time, even during a run with unread outcomes. */
 static void freeing_ends_a_run(void)
 {
     struct qt_engine_options options;
@@ -292,7 +292,7 @@ static void freeing_ends_a_run(void)
     replay_free(&r);
 }
 
-/* Sessions that end with a transaction open say so; times of a session lie in order. */
+/* A session that ends inside a transaction is marked. Its times are in chronological order. */
 static void sessions_tell_how_they_ended(void)
 {
     struct ArrowArrayStream stream;
@@ -322,7 +322,7 @@ static void sessions_tell_how_they_ended(void)
     replay_free(&r);
 }
 
-/* Where the system gives no more threads, sessions failed to connect, and the run goes on to its end. */
+/* If the system refuses more threads, the affected sessions fail to connect. The run continues to its end. */
 static void sessions_without_a_thread_are_accounted(void)
 {
     struct replay r;
@@ -339,7 +339,7 @@ static void sessions_without_a_thread_are_accounted(void)
     replay_free(&r);
 }
 
-/* Outcomes wait for a reader that comes late. */
+/* Outcomes are kept until a late reader takes them. */
 static void outcomes_wait_for_their_reader(void)
 {
     struct replay r;

@@ -5,7 +5,7 @@
 #include "engine/verify.h"
 #include "replay_run.h"
 
-/* The same rows have the same sum, as base/checksum.h makes it; statements without rows have none. */
+/* Equal rows have the same checksum, as defined in base/checksum.h. Statements without rows have no checksum. */
 static void results_are_summed(void)
 {
     struct qt_checksum want = {0};
@@ -38,7 +38,7 @@ static const struct {
     {MYSQL_TYPE_NEWDECIMAL, -1}, {MYSQL_TYPE_BIT, -1},    {MYSQL_TYPE_JSON, -1},       {MYSQL_TYPE_GEOMETRY, -1},
 };
 
-/* Rows of any columns, some NULL, texts of any length: as long as they are, and not to be read where they are cut. */
+/* Computes the length of binary rows with any columns, NULLs and texts of any length. Truncated rows are rejected. */
 static void a_binary_row_is_as_long_as_its_values(void)
 {
     enum { MOST = 20 };

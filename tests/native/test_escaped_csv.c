@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV with escapes of backslashes, written again without them: any values come back, and any bytes end. */
+/* Rewrites CSV with backslash escapes to CSV without them. All values are preserved, and no input causes a crash or a
+ * hang. */
 #include "querytape.h"
 
 #include <unistd.h>
@@ -18,7 +19,7 @@ static void add(char *to, size_t *n, const char *bytes, size_t count)
     *n += count;
 }
 
-/* A value of random bytes, as a server writes it and as it has to become. */
+/* Adds a value of random bytes, in the server's format and in the expected output. */
 static void add_value(char separator, char quote, int last)
 {
     static const char bytes[] = "ab\"\\\n\t,;\0\r N";
@@ -30,7 +31,7 @@ static void add_value(char separator, char quote, int last)
         add(expected, &n_expected, "\"", 1);
         for (size_t i = 0; i < length; i++) {
             char c = bytes[(size_t)rand() % (sizeof bytes - 1)];
-            c = c == '\r' && quote == 0 ? 'a' : c; /* without quotes none is escaped: it may end the line */
+            c = c == '\r' && quote == 0 ? 'a' : c; /* without quotes the CR is not escaped and would end the line */
             int escaped = c == '\\' || c == separator || c == '\n' || c == '\r' || (quote != 0 && c == quote);
             add(given, &n_given, c == 0 ? "\\0" : "\\", c == 0 ? 2 : escaped);
             add(given, &n_given, c == '\r' ? "r" : &c, c != 0);
@@ -44,7 +45,7 @@ static void add_value(char separator, char quote, int last)
     add(expected, &n_expected, last ? "\n" : ",", 1);
 }
 
-/* What becomes of `given`: its length, in `out`. */
+/* Rewrites `given` to `out` and returns the length. */
 static size_t rewritten(char separator, char quote, char *out, int *code)
 {
     char path[] = "/tmp/qt-csv-XXXXXX", copy[] = "/tmp/qt-csv-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in any order become sorted batches, with NULL where nothing was known. */
+/* Events in any order become sorted batches. Unknown values are NULL. */
 #include "check.h"
 #include "reader/event_rows.h"
 
@@ -24,7 +24,7 @@ static int column(const char *name)
     return -1;
 }
 
-/* A late first value, columns that stay unknown, and the next batch after them. */
+/* Covers a column whose first value comes late, columns that stay unknown, and the following batch. */
 static void unknown_values_are_null_and_rows_sorted(void)
 {
     struct qt_event_batch b;
@@ -53,7 +53,7 @@ static void unknown_values_are_null_and_rows_sorted(void)
     qt_event_batch_free(&b);
 }
 
-/* Times that are assigned when the batch is whole, of as many rows as there is room for, and of one more or less. */
+/* Times are assigned when a batch is complete. The row counts are at the batch capacity and one above or below. */
 static void times_come_late(void)
 {
     static const int64_t ROWS[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 8192};
@@ -75,13 +75,13 @@ static void times_come_late(void)
         qt_event_batch_take_times(&b);
         qt_event_batch_find_range(&b, &first, &last);
         CHECK(first == (n > 0 ? 1010 : INT64_MAX));
-        CHECK(last == (n > 0 ? 1000 + 10 * n : INT64_MIN)); /* the first has no duration, and begins after the others */
+        CHECK(last == (n > 0 ? 1000 + 10 * n : INT64_MIN)); /* the first row has no duration and begins last */
         CHECK_INT(qt_event_batch_finish(&b, &out, NULL), QT_OK);
         CHECK_INT(out.length, n);
         const int64_t *start = out.children[column("start_ns")]->buffers[1];
         const int64_t *duration = out.children[column("duration_ns")]->buffers[1];
         const int64_t *flags = out.children[column("flags")]->buffers[1];
-        for (int64_t at = 0; at < n; at++) { /* sorted by their times: the last that was added is the first */
+        for (int64_t at = 0; at < n; at++) { /* sorted by time, so the last added row comes first */
             int64_t i = n - 1 - at;
             CHECK_INT(start[at], 1000 + 10 * (n - i));
             CHECK(i % 3 == 0 || duration[at] == 7);

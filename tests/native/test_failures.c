@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is out, reads that are interrupted, short or fail: at each single call, every reader either says so or
- * tells what it tells without. And none touches what is behind its memory, or reads it before it is written. */
+/* Out-of-memory errors, interrupted reads, short reads and failed reads. For each call, every reader reports the
+ * failure or gives its normal output. No reader accesses memory beyond an allocation or reads uninitialized memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include "failing.h"
 #include "sources.h"
 
-/* Of a problem for whose words there is no memory, the count remains. Parameters for which there is none are told as
- * parameters that are not understood; the words of a server's error may be missing. */
+/* Compares two outputs. Without memory for its text, a problem is still counted. Parameters without memory are reported
+ * as unparsed parameters. The text of a server error may be missing. */
 static void check_same(const struct source *source, long number, const struct told *a, const struct told *b)
 {
     int same = a->rows[0] == b->rows[0] && a->rows[1] <= b->rows[1] && a->rows[2] == b->rows[2] &&
@@ -55,7 +55,7 @@ static void each_call_fails(enum failing_kind kind, int code_wanted, const char 
         each_call_of(&SOURCES[i], SOURCES[i].path, kind, code_wanted, word, step);
 }
 
-/* A statement that no buffer has room for at first, secrets in it, between those of a log. */
+/* A large statement with secrets, between ordinary statements of a log. The statement needs new buffers. */
 static void memory_is_out_in_a_large_statement(void)
 {
     static const char *const BEFORE[] = {

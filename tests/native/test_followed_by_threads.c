@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log that grows, is renamed and is truncated, while one thread takes parts and another asks: nothing is lost, and the
- * threads touch nothing of each other's (make tsan). */
+/* A log grows, is renamed and is truncated while one thread takes parts and another reads statistics. No event is lost,
+ * and the threads have no data races (make tsan). */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ struct followed {
     uint64_t rows;
 };
 
-/* Waits until the reader has all of so many events but the last, which may go on. */
+/* Waits until the reader has read all written events except the last, which may be incomplete. */
 static void wait_until_read(struct followed *f, int written)
 {
     struct qt_reader_stats stats;
@@ -45,7 +45,7 @@ static void write_events(FILE *out, int first, int n)
     fflush(out);
 }
 
-/* Each burst is followed by nothing, by a new file of the same name, or by a copy and a truncation. */
+/* Writes bursts of events. After a burst the log is unchanged, renamed and replaced, or copied and truncated. */
 static void *write_log(void *arg)
 {
     struct followed *f = arg;
@@ -69,7 +69,7 @@ static void *write_log(void *arg)
             snprintf(command, sizeof command, "cp %s %s.copy", f->path, f->path);
             CHECK_INT(system(command), 0);
             CHECK_INT(truncate(f->path, 0), 0);
-            usleep(300000); /* what grows to its old size within a look is not told from one that only grew */
+            usleep(300000); /* regrowth to the old size between two checks would hide the truncation */
         }
     }
     fclose(out);
@@ -77,7 +77,7 @@ static void *write_log(void *arg)
     return NULL;
 }
 
-/* As the program that shows how far it is. */
+/* Polls statistics like the program's progress display. */
 static void *ask(void *arg)
 {
     struct followed *f = arg;
@@ -142,10 +142,10 @@ static void a_log_is_followed_by_threads(void)
     CHECK_INT(system(command), 0);
 }
 
-/* ---- truncated at any moment ---- */
+/* ---- truncation at any moment ---- */
 
 #define TURNS 2000
-#define NUMBER 9 /* bytes of a line of the log: eight digits */
+#define NUMBER 9 /* bytes of a log line: eight digits and a newline */
 
 struct turned {
     char folder[64], path[96], copy[112];
@@ -175,7 +175,8 @@ static void copy_file(const char *from, const char *to)
     fclose(out);
 }
 
-/* The log is longer after a turn than it was before, as fast as this can be: only its bytes tell. */
+/* Truncates and rewrites the log as fast as possible. The new log is often longer than the old log, so only its bytes
+ * reveal the truncation. */
 static void *truncate_often(void *arg)
 {
     struct turned *t = arg;
@@ -203,7 +204,7 @@ static unsigned number_of(const char *json, const char *name)
     return (unsigned)strtoul(at + strlen(name) + 2, NULL, 10);
 }
 
-/* Reads without a pause: each number has to follow the one before. */
+/* Reads continuously. Each number must follow the previous number. */
 static void read_often(struct turned *t)
 {
     char text[4096], said[512], line[NUMBER + 1] = "";

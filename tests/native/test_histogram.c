@@ -2,7 +2,7 @@
 #include "base/histogram.h"
 #include "check.h"
 
-/* Every value falls into a bucket whose middle is at most 1 % away, and buckets go up with values. */
+/* Every value falls into a bucket whose middle is at most 1 % away. Larger values fall into later buckets. */
 static void buckets_are_narrow(void)
 {
     int last = 0;
@@ -16,7 +16,7 @@ static void buckets_are_narrow(void)
     CHECK_INT(qt_bucket(-5), 0);
 }
 
-/* Quantiles of everything, and of what came since the last look. */
+/* Quantiles of all values, and of the values since the last call. */
 static void quantiles_of_intervals(void)
 {
     static struct qt_histogram h;
@@ -35,7 +35,7 @@ static void quantiles_of_intervals(void)
     CHECK(found > 490000 && found < 510000);
 }
 
-/* Counts below powers of two are exact: each is a bucket's bound. */
+/* Counts below a power of two are exact, because each power is a bucket limit. */
 static void below_powers_of_two(void)
 {
     static struct qt_histogram h;
@@ -55,7 +55,7 @@ static void below_powers_of_two(void)
     }
 }
 
-/* Several histograms count as one. */
+/* Several histograms can be evaluated as one. */
 static void quantiles_of_several(void)
 {
     static struct qt_histogram h[3];

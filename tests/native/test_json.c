@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON objects in little room, and where objects end. */
+/* Build JSON objects in limited space, and find the end of JSON objects. */
 #include <string.h>
 
 #include "base/json.h"
@@ -18,7 +18,7 @@ static void texts_are_escaped(void)
     CHECK_TEXT(out, "{\"a\": \"x\\u0022\\u005c\\u000a\\u00e9\", \"b\": null, \"c\": -7}");
 }
 
-/* What does not fit is left out; the object stays well-formed. */
+/* Members that do not fit are left out. The object stays well-formed. */
 static void members_that_do_not_fit_are_left_out(void)
 {
     char out[16];
@@ -29,7 +29,7 @@ static void members_that_do_not_fit_are_left_out(void)
     CHECK_TEXT(out, "{}");
 }
 
-/* Where objects of JSON end, in whatever pieces they come. */
+/* Finds the end of JSON objects that arrive in pieces of any size. */
 
 struct a_case {
     const char *text;
@@ -59,7 +59,7 @@ static const struct a_case CASES[] = {
     {"}", -1, 1},
 };
 
-/* The first `cut` bytes, then the rest. */
+/* Scans the first `cut` bytes, then the rest. */
 static void scan_in_two(const struct a_case *c, size_t cut)
 {
     struct qt_json_scan s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of TLS key logs: which hold a secret, which are skipped, which are counted as bad; in pieces of any size. */
+/* Lines of TLS key logs. Some hold a secret, some are skipped, and some are counted as bad. Lines arrive in pieces of
+ * any size. */
 #include "tls/key_log.h"
 
 #include <unistd.h>
@@ -9,7 +10,7 @@
 enum { RANDOM = QT_TLS_RANDOM, ROOM = 1200 };
 enum kind { KEPT, PASSED_OVER, BAD };
 
-/* A line's text; `random` and `secret` in bytes. */
+/* Builds the text of a key log line. `random` and `secret` are lengths in bytes. */
 static char *line_of(char *out, const char *label, size_t random, size_t secret, const char *behind)
 {
     size_t n = (size_t)sprintf(out, "%s ", label);
@@ -34,7 +35,7 @@ static void expect(const char *line, enum kind kind)
         for (size_t at = 0; at < n; at += most)
             CHECK_INT(qt_tls_log_take(log, &lines, text + at, most < n - at ? most : n - at), 0);
         qt_tls_log_count(log, &counts);
-        int begins = kind == BAD && most < n; /* with a whole secret perhaps, which is kept until more comes */
+        int begins = kind == BAD && most < n; /* a bad line may begin with a complete secret */
         if ((!begins && counts.connections != (kind == KEPT)) || counts.bad_lines != (kind == BAD))
             fprintf(stderr, "[%s] by %zu\n", line, most);
         CHECK(begins || counts.connections == (kind == KEPT));
@@ -71,7 +72,7 @@ static void labels(void)
         {"RSA", PASSED_OVER},
         {"A", PASSED_OVER},
         {"Z9_0", PASSED_OVER},
-        {"", PASSED_OVER}, /* a blank line's begin: no label */
+        {"", PASSED_OVER}, /* the line begins with a blank: no label */
         {"client_random", BAD},
         {"CLIENT-RANDOM", BAD},
         {"CLIENT_RANDOM:", BAD},
@@ -100,7 +101,7 @@ static void what_stands_behind(void)
     char line[ROOM];
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         expect(line_of(line, "CLIENT_RANDOM", RANDOM, 48, CASES[i].behind), CASES[i].kind);
-    for (size_t secret = 31; secret < 34; secret++) { /* the random alone, or with a blank behind it */
+    for (size_t secret = 31; secret < 34; secret++) { /* only the client random, with or without a blank */
         line_of(line, "CLIENT_RANDOM", secret, 0, "");
         expect(line, BAD);
         line[strlen(line) - 1] = '\0';
@@ -123,7 +124,7 @@ static void each_digit_is_hexadecimal(void)
         }
 }
 
-/* A line that is too long is bad, whatever it holds; the next one is read. */
+/* An overlong line is bad, whatever it contains. The next line is read. */
 static void long_lines(void)
 {
     char line[ROOM];
@@ -150,7 +151,7 @@ static void long_lines(void)
     qt_tls_log_free(log);
 }
 
-/* A last line without its end is a secret as soon as it makes one. */
+/* A last line without a newline counts as a secret as soon as the secret is complete. */
 static void a_last_line_without_its_end(void)
 {
     char line[ROOM];

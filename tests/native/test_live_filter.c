@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter of a live capture on a link layer where libpcap refuses a part of it: whatever is left out is known. */
+/* The filter of a live capture on a link layer for which libpcap refuses a part. The omitted part is reported. */
 #include "check.h"
 #include "failing.h"
 #include "querytape.h"
@@ -26,7 +26,7 @@ static void a_whole_filter(void)
     }
 }
 
-/* Each term is taken by itself, and the whole is refused. */
+/* libpcap accepts each term alone but refuses the complete filter. */
 static void a_filter_of_the_ports_alone(void)
 {
     char text[8192];

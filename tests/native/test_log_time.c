@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time stamps of text logs: each field at its first and last value and beside it, zones, fractions, and what is cut. */
+/* Timestamps of text logs: each field at and just outside its limits, time zones, fractions, and truncated text. */
 #include "reader/log_time.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 static struct qt_logtime parse(const char *text)
 {
     size_t n = strlen(text);
-    char *own = malloc(n + 1); /* nothing stands before or behind it */
+    char *own = malloc(n + 1); /* exact size, so that a sanitizer sees reads outside */
     CHECK(own != NULL);
     memcpy(own, text, n + 1);
     struct qt_logtime found = qt_logtime_parse(own, n);
@@ -29,7 +29,7 @@ static int64_t seconds(int year, int month, int day, int hour, int minute, int s
     return (int64_t)timegm(&t);
 }
 
-/* Fields of both forms, one after the other at values on each side of its bounds. */
+/* Tests the fields of both formats one by one, at values on each side of their limits. */
 static void every_field_has_its_bounds(void)
 {
     static const int FIRST[] = {70, 1, 1, 0, 0, 0}, LAST[] = {69, 12, 31, 23, 59, 60}, USUAL[] = {24, 6, 10, 8, 13, 20};
@@ -57,7 +57,7 @@ static void zones_and_fractions(void)
 {
     static const struct {
         const char *behind;
-        int minutes; /* of the zone; INT32_MAX: it is none */
+        int minutes; /* zone offset in minutes; INT32_MAX: invalid zone */
         int64_t ns;
         int length;
     } CASES[] = {
@@ -108,8 +108,8 @@ static void other_forms(void)
         const char *text;
         int kind, length;
     } CASES[] = {
-        {"240610  8:13:20", QT_LOGTIME_LOCAL, 15}, /* as servers pad an hour */
-        {"240610 8:13:20", QT_LOGTIME_LOCAL, 14},  /* as some tools rewrite it */
+        {"240610  8:13:20", QT_LOGTIME_LOCAL, 15}, /* padded hour, as written by servers */
+        {"240610 8:13:20", QT_LOGTIME_LOCAL, 14},  /* unpadded hour, as rewritten by some tools */
         {"240610 8:13:2", QT_LOGTIME_BAD, 0},
         {"240610 08:13:2", QT_LOGTIME_BAD, 0},
         {"24061  8:13:20 ", QT_LOGTIME_BAD, 0},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements -> text, class, danger, flags, redaction; then properties over random ones (fixed seed). */
+/* Statements and their expected text, class, danger, flags and redaction. Then invariants over random statements (fixed
+ * seed). */
 #include <string.h>
 
 #include "normalize_cases.h"
@@ -11,7 +12,7 @@
 static struct checks checks;
 static struct qt_normalizer *normalizer;
 
-/* The statement is handed over in a block of its own size, so that a sanitizer sees a read past its end. */
+/* Copies the statement to a block of exactly its size, so that a sanitizer detects reads past the end. */
 static struct qt_statement normalize(const char *sql, size_t len)
 {
     static char *block;
@@ -94,8 +95,8 @@ static void secrets(void)
           "redacted text: expected [%s], found [%.*s]", expected, (int)s.redacted_len, s.redacted);
 }
 
-/* Wherever a statement with a secret is cut, no more than its first letters may be seen, and those only as long as
- * nothing before them tells that a secret follows. */
+/* A statement is truncated at each place of its secret. If the text is redacted, at most the first letters of the
+ * secret remain. */
 static void cut_secrets(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
@@ -124,7 +125,7 @@ static void open_quotes(void)
     }
 }
 
-/* ---- properties over random statements ---- */
+/* ---- invariants over random statements ---- */
 
 struct text {
     char p[4096];
@@ -161,11 +162,11 @@ static const char *const marked_literals[] = {
     "'/* zzmark'",      "'zzmark\n;'",  "X'zzmark'",         "_latin1\n\"zzmark\"", "'\xff\xfe zzmark'"};
 static const char *const blanks[] = {" ", "\n", "\t ", "/* x */", "-- y\n", "#z'\n", "  ", "/**/ "};
 
-/* Two texts of one shape: other literals, other white space and comments between the words. */
+/* Returns a text of the given shape. With `vary`, its literals, white space and comments are random. */
 static struct text fill(uint64_t *seed, const char *shape, int vary)
 {
     struct text t = {.len = 0};
-    int in_hint = 0; /* a comment inside one would end it */
+    int in_hint = 0; /* a comment inside a hint would end the hint */
     for (; *shape; shape++) {
         char one[2] = {*shape, 0};
         in_hint = strncmp(shape, "/*+", 3) == 0 || (in_hint && strncmp(shape, "/ a", 3) != 0);
@@ -194,8 +195,7 @@ static void literals_never_leak(void)
     }
 }
 
-/* Random bytes, and random cuts and joins of the cases: nothing is read past the end, and what comes out is in
- * bounds. */
+/* Random bytes, and random pieces of the cases. Nothing is read past the end, and all results are in range. */
 static void any_bytes(void)
 {
 #define T(name, sql, text) {sql, sizeof sql - 1},
@@ -229,8 +229,8 @@ static int are_same(const struct qt_statement *a, const struct qt_statement *b)
            a->open_quote == b->open_quote && a->sets_mode == b->sets_mode;
 }
 
-/* Whatever stands behind a text is no part of it: each case, cut anywhere and read in several ways, comes to the same
- * before every byte that means something. */
+/* Bytes after a text are not read. Each case is truncated at every place and read in several modes. The result must not
+ * depend on the following byte. */
 static void nothing_behind_it_counts(void)
 {
 #define T(name, sql, text) {sql, sizeof sql - 1},
@@ -261,7 +261,8 @@ static void nothing_behind_it_counts(void)
             }
 }
 
-/* Normalising what was normalised or redacted gives the same digest: a tape keeps the one and shows the other. */
+/* Normalizing a normalized or redacted text gives the same digest. A tape stores the digest and shows the redacted
+ * text. */
 static void redacted_has_the_same_digest(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
@@ -292,7 +293,7 @@ static char *repeated(const char *unit, size_t times, const char *head, size_t *
     return p;
 }
 
-/* Sizes that would hurt anything that recurses, or is worse than linear, or keeps everything. */
+/* Large inputs that would overflow a recursion, take superlinear time or exhaust memory. */
 static void large(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that count and go on. */
+/* Checks that count failures and continue. */
 #ifndef QT_TEST_NORMALIZE_UTIL_H
 #define QT_TEST_NORMALIZE_UTIL_H
 
@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static inline int check(struct checks *c, 
     return 0;
 }
 
-/* xorshift64*: the same numbers on every machine. */
+/* xorshift64*: gives the same numbers on every machine. */
 static inline uint64_t random_next(uint64_t *state)
 {
     *state ^= *state >> 12;

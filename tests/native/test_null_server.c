@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The null server's parser takes bytes in any pieces; the engine can run against the server itself. */
+/* The null server's parser accepts bytes in any pieces. The engine can run against the null server. */
 #include "null_server/null_protocol.h"
 
 #include "base/clock.h"
 #include "check.h"
 #include "replay_run.h"
 
-/* Login, a query, long data (no answer), a statement with two parameters, quit. */
+/* Bytes of a login, a query, long data (no reply), the preparation of a statement with two parameters, and a quit. */
 static const uint8_t TALK[] = {
-    3, 0, 0, 1, 'a',  'b', 'c',      /* a login, whatever is in it */
+    3, 0, 0, 1, 'a',  'b', 'c',      /* login with arbitrary content */
     2, 0, 0, 0, 3,    'x',           /* COM_QUERY */
     3, 0, 0, 0, 0x18, 1,   2,        /* COM_STMT_SEND_LONG_DATA */
     4, 0, 0, 0, 0x16, '?', ',', '?', /* COM_STMT_PREPARE */
@@ -44,7 +44,7 @@ static void pieces_make_no_difference(void)
         CHECK_INT(talk(piece), 3);
 }
 
-/* A packet of 16 MiB - 1 goes on in the next one, and both are one command. */
+/* A packet of 16 MiB - 1 continues in the next packet. Together they are one command. */
 static void long_packets_go_on(void)
 {
     struct qt_null_peer p = {.state = 1};

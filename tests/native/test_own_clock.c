@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which texts give a session's own `timestamp` back to the server's clock: the last assignment counts. */
+/* Texts that reset the session's `timestamp` to the server's clock. The last assignment decides. */
 #include "sql/own_clock.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static int gives_back(const char *sql)
 {
-    /* what stands behind the text is not part of it */
+    /* bytes after the text must not be read */
     char text[200];
     size_t n = strlen(sql);
     memcpy(text, sql, n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections that wait beyond their end for secrets: a list against a plain one, its bounds, and what a sink answers. */
+/* Ended connections that still wait for TLS secrets: comparison with a simple list, the limits, and errors of the
+ * sink. */
 #include "packets/tcp.h"
 
 #include "base/error.h"
@@ -15,7 +16,7 @@ enum { MOST = 1 << 14, MANY = 600 };
 static struct talk talks[MOST_TALKS];
 static char key_lines[8192];
 
-/* A connection that has ended, and what is expected of it. */
+/* An ended connection and its expected state. */
 struct one {
     struct run run;
     struct qt_tcp_connection connection;
@@ -32,7 +33,7 @@ static struct qt_tls_log *log_without_secrets(void)
     return log;
 }
 
-/* `waits`: all of a conversation under TLS was said; else there is nothing to wait for. */
+/* `waits`: the connection carries a complete TLS conversation. Otherwise it does not wait for secrets. */
 static void make(struct one *o, struct qt_tls_log *log, int waits, long stops_at)
 {
     *o = (struct one){.waits = waits};
@@ -67,7 +68,8 @@ static size_t drop(struct one **list, size_t n, size_t at)
     return n - 1;
 }
 
-/* Connections come, are looked at, and go: after a minute, or at once where nothing is waited for. */
+/* Connections are added, checked and removed. They are removed after a minute, or at once if they do not wait for
+ * secrets. */
 static void as_a_plain_list(void)
 {
     static struct one all[MANY];
@@ -87,7 +89,7 @@ static void as_a_plain_list(void)
             CHECK_INT(qt_tcp_parked_end(&t), QT_OK);
             n = 0;
         } else {
-            /* to the very end of a minute, behind it, or anywhere */
+            /* exactly one minute later, just after that, or at a random time */
             now = n > 0 && list[0]->since_ns > 0 && random_below(&state, 2)
                       ? list[0]->since_ns + MINUTE + (int64_t)random_below(&state, 2)
                       : now + (int64_t)random_below(&state, 30) * (MINUTE / 60);
@@ -110,7 +112,7 @@ static void as_a_plain_list(void)
     qt_tls_log_free(log);
 }
 
-/* Their secrets come: all that waits is told, as of a connection that had them from the beginning. */
+/* When the secrets arrive, all waiting data is decoded as if the secrets had been known from the beginning. */
 static void secrets_come(void)
 {
     struct qt_tls_log *log = log_without_secrets(), *whole = log_without_secrets();
@@ -137,7 +139,7 @@ static void secrets_come(void)
     qt_tls_log_free(whole);
 }
 
-/* One more than there may be: the oldest ends. */
+/* If one connection more than the limit is added, the oldest connection ends. */
 static void there_are_only_so_many(void)
 {
     static struct one all[MOST + 2];
@@ -156,7 +158,7 @@ static void there_are_only_so_many(void)
     qt_tls_log_free(log);
 }
 
-/* What the sink answers is handed back at once; the others stay, and nothing is lost that is freed. */
+/* An error of the sink is returned at once. The other connections stay, and all memory is freed. */
 static void what_a_sink_answers(void)
 {
     for (int end = 0; end <= 1; end++) {

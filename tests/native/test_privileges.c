@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Root is dropped: to a user that is named, to who called sudo, else without capabilities. Only root can try it. */
+/* Root privileges are dropped in one of three ways: change to a named user, change to the caller of sudo, or remove
+ * capabilities. The test needs root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -29,7 +30,7 @@ static int is_nobody(uid_t id)
            getgroups(1, &group) == 1 && group == id;
 }
 
-/* What a child that drops its privileges comes to: its exit code. */
+/* Drops privileges in a child process and returns its exit code. */
 static int drop(const char *user, const char *uid, const char *gid, int (*right)(void))
 {
     pid_t child = fork();

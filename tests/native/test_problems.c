@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Problems of a reader: so many of each kind are kept, all are counted, and what is shown of the input is harmless. */
+/* Problems of a reader. A limited number of each kind is kept, and all are counted. Quoted input is made safe for
+ * terminals. */
 #include "reader/problems.h"
 
 #include "base/arrow_abi.h"
 #include "check.h"
 
-static char details[3][256]; /* of the last batch's first, last, and of the kind that was asked for */
+static char details[3][256]; /* the first and last problem of the batch, and one of the requested kind */
 
 static uint64_t take(struct qt_problems *p, const char *kind)
 {
@@ -42,11 +43,11 @@ static void so_many_of_each_kind_are_kept(void)
     }
     CHECK_INT(p.total, QT_PROBLEMS_KEPT + 5 + (QT_PROBLEMS_KEPT + 6) / 2);
     CHECK_INT(take(&p, "first"), QT_PROBLEMS_KEPT);
-    CHECK_INT(take(&p, "first"), 0); /* taken once */
+    CHECK_INT(take(&p, "first"), 0); /* problems are returned only once */
     for (int i = 0; i < QT_PROBLEMS_KEPT / 2 + 2; i++)
         qt_problems_add(&p, 0, i, 0, "second", "expected b", "y", 1);
     qt_problems_add(&p, 0, 0, 0, "first", "expected a", "x", 1);
-    CHECK_INT(take(&p, "more_problems"), 1); /* said once for a kind: the first's was taken above */
+    CHECK_INT(take(&p, "more_problems"), 1); /* reported once per kind; that of kind "first" was taken above */
     CHECK_TEXT(details[2], "only the first 10,000 problems of this kind are listed: \"second\"");
     qt_problems_free(&p);
 }
@@ -66,11 +67,11 @@ static void all_kinds_are_counted(void)
         CHECK_TEXT(p.kinds[i].kind, names[i]);
         CHECK_INT(p.kinds[i].n, 3);
     }
-    CHECK_INT(p.kinds[QT_PROBLEM_KINDS - 1].n, 3 * 5); /* more kinds than there are places share the last one */
+    CHECK_INT(p.kinds[QT_PROBLEM_KINDS - 1].n, 3 * 5); /* kinds beyond the limit share the last place */
     qt_problems_free(&p);
 }
 
-/* Bytes that no terminal should get are question marks; of a long text the beginning is shown. */
+/* Bytes that are unsafe for a terminal become question marks. Long texts are shortened to their beginning. */
 static void what_is_shown_is_harmless(void)
 {
     char text[100], wanted[160];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text whose reader is not known counts as the worst of what it is in each way in which it can be read. */
+/* If the session mode is unknown, a text counts as the most dangerous of its possible readings. */
 #include "sql/readings.h"
 
 #include "check.h"
@@ -15,7 +15,7 @@ static size_t below(size_t n)
     return (size_t)(state >> 33) % n;
 }
 
-/* ---- which ways there are ---- */
+/* ---- possible readings ---- */
 
 static int has(const struct qt_session_mode *way, size_t n, unsigned reading, unsigned charset)
 {
@@ -27,7 +27,7 @@ static int has(const struct qt_session_mode *way, size_t n, unsigned reading, un
     return found;
 }
 
-/* Every way that what is known leaves, once, but for the session's own. */
+/* Returns each reading that fits the known settings once, except the session's own. */
 static void ways(void)
 {
     for (unsigned known = 0; known <= QT_KNOWS_ALL; known++)
@@ -47,14 +47,14 @@ static void ways(void)
         }
 }
 
-/* ---- what makes them differ ---- */
+/* ---- bytes that make readings differ ---- */
 
 static void bytes_that_matter(void)
 {
     for (int byte = 0; byte < 256; byte++)
         for (size_t len = 0; len <= 4; len++)
             for (size_t at = 0; at < 6; at++) {
-                char *p = malloc(8); /* behind the text there is what would count */
+                char *p = malloc(8); /* significant bytes follow the text */
                 CHECK(p != NULL);
                 memset(p, 'a', 8);
                 p[at] = (char)byte;
@@ -68,7 +68,7 @@ static void bytes_that_matter(void)
             }
 }
 
-/* ---- the worst of all ways ---- */
+/* ---- the most dangerous reading ---- */
 
 struct verdict {
     int klass, danger, possible;
@@ -81,7 +81,8 @@ static int rank(int klass)
     return RANK[klass];
 }
 
-/* What a way makes of a text: BACKSLASH_OUTSIDE of quotes is an error in every server, and no text ends OPEN. */
+/* Returns the faults of a reading: BACKSLASH_OUTSIDE of quotes is a syntax error on every server, and OPEN is an
+ * unclosed quote. */
 static int faults(const struct qt_keywords *keywords, struct qt_session_mode mode, const char *sql, size_t len)
 {
     struct qt_lexer lexer;
@@ -126,7 +127,7 @@ static size_t any_text(char *to, size_t room)
     return len;
 }
 
-/* For each text and each thing that may be known of its session: what is not known is all of what it could be. */
+/* For each text and each combination of known settings, the result is the worst of all readings that fit. */
 static void the_worst_counts(void)
 {
     struct qt_normalizer *n = qt_normalizer_new();
@@ -137,7 +138,7 @@ static void the_worst_counts(void)
     for (int turn = 0; turn < 6000; turn++) {
         char sql[400];
         size_t len = any_text(sql, sizeof sql - 8);
-        memset(sql + len, 'N', 8); /* behind a backslash it would make it NULL */
+        memset(sql + len, 'N', 8); /* an N after a final backslash would make \N */
         struct verdict of[READINGS * QT_CHARSETS];
         for (unsigned at = 0; at < READINGS * QT_CHARSETS; at++) {
             struct qt_session_mode mode = {(uint8_t)(at % READINGS), (uint8_t)(at / READINGS), QT_KNOWS_ALL};
@@ -155,22 +156,22 @@ static void the_worst_counts(void)
             differ += expected.klass != of[own].klass || expected.danger != of[own].danger;
             struct qt_statement s = normalized(n, mode, sql, len);
             if (s.klass != expected.klass || s.danger != expected.danger)
-                for (size_t i = 0; i < len; i++) /* bytes above 127 are in it */
+                for (size_t i = 0; i < len; i++) /* the text may contain bytes above 127 */
                     fprintf(stderr, i + 1 < len ? "%02x" : "%02x\n", (unsigned char)sql[i]);
             CHECK_INT(s.klass, expected.klass);
             CHECK_INT(s.danger, expected.danger);
         }
     }
-    CHECK(differ > 300); /* the texts are such that it matters */
+    CHECK(differ > 300); /* enough texts must depend on the reading */
     qt_normalizer_free(n);
 }
 
-/* A secret is one in whichever way; a literal that a log has cut may be one as well. */
+/* A text is redacted if any possible reading contains a secret. A literal truncated by the log may also be a secret. */
 static void secrets(void)
 {
     static const struct {
         const char *sql;
-        int unknown, by_default, no_backslash; /* redacted? */
+        int unknown, by_default, no_backslash; /* 1 = redacted */
     } cases[] = {
         {"SELECT '\\'; SET PASSWORD = 'x' -- '", 1, 0, 1},
         {"SELECT 'a\\', ''; SET PASSWORD = 'x' -- '", 1, 0, 1},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of a log's thread ids against a plain list of them: found, not found, grown, forgotten, without memory. */
+/* The table of thread ids of a log, compared with a simple list: lookups, growth, forgotten entries, lack of memory. */
 #include "reader/sessions.h"
 
 #include "check.h"
@@ -8,7 +8,7 @@
 
 enum { MANY = 5000, LIMIT = 3000 };
 
-/* The same kinds of numbers that logs have: from 1 on, with gaps, and hashes. */
+/* Returns keys like those in logs: consecutive, with gaps, or hashes. */
 static uint64_t key_of(int kind, uint64_t i)
 {
     uint64_t state = i + 1;
@@ -59,12 +59,12 @@ static void a_new_session_begins_with_nothing(void)
         qt_sessions_begin(&s, e);
         CHECK_INT(e->session, number);
         CHECK_INT(e->seq | e->own_timestamp | e->ended | e->mode.reading | e->mode.charset | e->mode.known, 0);
-        CHECK_INT(e->prev_end_ns, 99); /* one thread id is one thread */
+        CHECK_INT(e->prev_end_ns, 99); /* unchanged, because the thread id is the same */
     }
     qt_sessions_free(&s);
 }
 
-/* At the limit the half that was not used for longest is forgotten, and counted. */
+/* At the limit, the half that was unused for the longest time is forgotten and counted. */
 static void the_longest_unused_half_is_forgotten(void)
 {
     for (uint64_t n = LIMIT - 1; n <= LIMIT + 1; n++) {

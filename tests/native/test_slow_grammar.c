@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event of a slow log: every kind of line with every kind of neighbour, told with all its fields; and the same
- * event however much of it is there. */
+/* Events of a slow log: every kind of line next to every other kind, with all fields. Partial input must give the same
+ * event. */
 #include "slowlog/slowlog_grammar.h"
 
 #include "check.h"
@@ -12,7 +12,7 @@
 static enum qt_slow_result parse(const char *text, size_t n, int at_end, int check_quotes, struct qt_slow_event *out,
                                  size_t *used)
 {
-    static char own[8192]; /* what stands behind would go on with anything */
+    static char own[8192]; /* exact size: bytes after the text would change the result */
     struct qt_span banner;
     CHECK(n < sizeof own - 16);
     memset(own, '9', sizeof own);
@@ -25,9 +25,10 @@ static int is_body(const struct qt_slow_event *e, const char *body)
     return e->body.len == strlen(body) && memcmp(e->body.p, body, e->body.len) == 0;
 }
 
-/* ---- the server's SET ---- */
+/* ---- SET lines of the server ---- */
 
-/* What may stand in it, in any order, and what makes it a client's own: then it is the body. */
+/* Tests the assignments of a server's SET line in any order. Anything else makes the line a client statement, which is
+ * the body. */
 static void the_servers_set(void)
 {
     static const struct {
@@ -53,7 +54,7 @@ static void the_servers_set(void)
         {"timestamp=9 ", -1, -1, -1},
         {"sql_mode=9", -1, -1, -1},
         {"last_insert_id=92233720368547758079,timestamp=9", -1, -1, -1},
-        {"timestamp=1772615701018", 1772615701, -1, -1}, /* dble */
+        {"timestamp=1772615701018", 1772615701, -1, -1}, /* written by dble */
         {"timestamp=946684800000", -1, -1, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -75,7 +76,7 @@ static void the_servers_set(void)
                 CHECK(e.body.len > strlen(set) && memcmp(e.body.p, set, strlen(set)) == 0);
             CHECK_INT(used, strlen(text) - strlen(NEXT));
             CHECK_INT(e.header_follows, 1);
-            /* where nothing is behind it, it is the client's own statement */
+            /* without a following statement, the SET is a client statement */
             snprintf(text, sizeof text, HEAD "%s%s" NEXT, set, end);
             CHECK_INT(parse(text, strlen(text), 0, 0, &e, &used), QT_SLOW_EVENT);
             CHECK(is_body(&e, set));
@@ -108,7 +109,7 @@ static void use_lines(void)
             CHECK_INT(e.use.len, strlen(cases[i].name));
             CHECK(memcmp(e.use.p, cases[i].name, e.use.len) == 0);
             CHECK(is_body(&e, "SELECT 1"));
-            /* alone it is the client's own, but in front of an administrator's command it is not */
+            /* A USE alone is a client statement. A USE before an administrator command is not. */
             snprintf(text, sizeof text, HEAD "%s\n" NEXT, cases[i].line);
             CHECK_INT(parse(text, strlen(text), 0, 0, &e, &used), QT_SLOW_EVENT);
             CHECK(e.use.p == NULL && e.body.len == strlen(cases[i].line) - 1);
@@ -123,10 +124,10 @@ static void use_lines(void)
     CHECK(e.use.len == 1 && *e.use.p == 'a' && e.body.len > 6 && memcmp(e.body.p, "use b;", 6) == 0);
 }
 
-/* ---- where the body ends ---- */
+/* ---- end of the body ---- */
 
-/* What a literal may hold that looks like the next event; whether it is found to be inside, with and without a look at
- * the quotes. */
+/* Literals that contain text like the next event. The literal is detected with quote checks and is not detected without
+ * them. */
 static void ends_inside_of_literals(void)
 {
     static const struct {
@@ -155,7 +156,7 @@ static void ends_inside_of_literals(void)
         snprintf(body, sizeof body, "%s;\n" NEXT SET "b%s", cases[i].open, cases[i].close);
         if (cases[i].is_open)
             CHECK(is_body(&e, body));
-        /* never closed: the first possible end */
+        /* an unclosed literal: the event ends at the first possible place */
         snprintf(text, sizeof text, HEAD SET "%s;\n" NEXT SET "b;\n", cases[i].open);
         CHECK_INT(parse(text, strlen(text), 1, 1, &e, &used), QT_SLOW_EVENT);
         CHECK_INT(used, first);
@@ -193,7 +194,7 @@ static void ends_of_files(void)
     }
 }
 
-/* ---- however much is there ---- */
+/* ---- partial input ---- */
 
 static const char *const WHOLE[] = {
     HEAD SET "SELECT 1;\n" NEXT,
@@ -225,7 +226,7 @@ static int are_same(const struct qt_slow_event *a, const struct qt_slow_event *b
            a->header_follows == b->header_follows && a->unknown_line == b->unknown_line;
 }
 
-/* Each beginning of it, and what is there of the end, is either not enough yet or the same event: never another one. */
+/* Each prefix of an event is incomplete or gives the complete event, never a different one. */
 static void any_beginning(void)
 {
     for (size_t i = 0; i < sizeof WHOLE / sizeof *WHOLE; i++)
@@ -239,7 +240,7 @@ static void any_beginning(void)
                 enum qt_slow_result found = parse(WHOLE[i], len, 0, quotes, &e, &used);
                 CHECK(found == QT_SLOW_MORE || found == QT_SLOW_EVENT);
                 if (found != QT_SLOW_EVENT) {
-                    CHECK(!known); /* what was decided stays so */
+                    CHECK(!known); /* a decision is never revoked */
                     continue;
                 }
                 known = 1;
@@ -249,7 +250,7 @@ static void any_beginning(void)
         }
 }
 
-/* At a file's end each beginning of it is an event of all its bytes, or lines that are none. */
+/* At the end of a file, each prefix of an event is an event or unparsed lines. */
 static void any_end(void)
 {
     for (size_t i = 0; i < sizeof WHOLE / sizeof *WHOLE; i++)

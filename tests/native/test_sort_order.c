@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows nearly in order, far from it, and in order already. */
+/* Sorting of rows that are nearly sorted, unsorted, or already sorted. */
 #include "base/sort_order.h"
 #include "check.h"
 
@@ -11,7 +11,7 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 8;
 }
 
-/* Sorts keys of which many are equal; the second key decides. Neighbours must be in order, and each row be there
+/* Sorts keys with many duplicates, and a second key breaks ties. The result must be in order and contain each row
  * once. */
 static void check_sort(int64_t displaced)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A parser that is given bytes and their number reads no further, whatever stands behind them: each text is cut in every
- * place, with its own rest behind it, and with bytes of other kinds. */
+/* A parser must not read beyond the given length. Each text is truncated at every place and followed by its own rest or
+ * by other bytes. */
 #include <inttypes.h>
 
 #include "check.h"
@@ -37,7 +37,7 @@ static void cut_everywhere(const char *text, size_t len, teller tell)
             char *cut = malloc(len + 64);
             CHECK(cut != NULL);
             memset(cut, behind[at], len + 64);
-            memcpy(cut, text, at == 0 ? len : n); /* first with its own rest */
+            memcpy(cut, text, at == 0 ? len : n); /* the first turn keeps the rest of the text */
             struct writer w = {found[at > 0], 0, cut};
             w.to[0] = '\0';
             tell(&w, cut, n);
@@ -214,7 +214,7 @@ static void logins(void)
     CUT("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x0a\0\0\7\x0a\0\0\1\x9c\x40\x0c\xea", tell_proxy_header);
 }
 
-/* The smallest header that is one, and what is shorter. */
+/* The shortest valid header, and shorter ones. */
 static void shortest_headers(void)
 {
     static const char local[16] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";

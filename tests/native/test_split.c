@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which INSERTs are in a text of several statements, and where nothing is certain. */
+/* Finds the INSERTs in a text of several statements, and the texts that cannot be split reliably. */
 #include "sql/split.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* "statements: place@offset ..." */
+/* Returns "statements: place@offset ...". */
 static const char *split_so(struct qt_session_mode mode, const char *sql, char *out, size_t room)
 {
     struct qt_split s = {.room = 0};
@@ -41,7 +41,7 @@ static void texts_are_split(void)
         {"CREATE PROCEDURE p() BEGIN INSERT a; END; INSERT b", "-1:"},
         {"UPDATE t; INSERT a SELECT ROW_COUNT()", "-1:"},
         {"INSERT a; /*!50000 INSERT b; */ INSERT c", "-1:"},
-        {"INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* another sql_mode splits elsewhere */
+        {"INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* another sql_mode splits differently */
         {"INSERT a VALUES ('never closed; INSERT b", "-1:"},
         {"SET STATEMENT a=1 FOR INSERT b; SET x=1; set statement a=1, c=2 for select 1; INSERT d", "4: 0@0 3@78"},
         {"INSERT a; SET STATEMENT a=1 FOR CALL p()", "-1:"},
@@ -56,7 +56,7 @@ static void texts_are_split(void)
         CHECK_TEXT(split(CASES[i][0], out, sizeof out), CASES[i][1]);
 }
 
-/* What is known of the session leaves one way to split, and that is the server's. */
+/* If the known session settings leave only one way to split, the text is split like on the server. */
 static void texts_are_split_as_their_session_reads_them(void)
 {
     static const struct {
@@ -64,16 +64,16 @@ static void texts_are_split_as_their_session_reads_them(void)
         const char *sql, *split;
     } CASES[] = {
         {{1, 0, 7}, "INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "2: 0@0 1@23"},
-        {{0, 0, 7}, "INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* the last quote is open */
+        {{0, 0, 7}, "INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* the last quote is not closed */
         {{0, 0, 7}, "INSERT a VALUES ('\\'); INSERT b -- ');\n; INSERT c", "2: 0@0 1@41"},
         {{1, 0, 7}, "INSERT a VALUES ('\\'); INSERT b -- ');\n; INSERT c", "3: 0@0 1@23 2@41"},
         {{1, 0, 1}, "INSERT a VALUES ('\\'); INSERT b", "2: 0@0 1@23"},
-        {{1, 0, 0}, "INSERT a VALUES ('\\'); INSERT b", "2: 0@0 1@23"}, /* no other way closes its quotes */
+        {{1, 0, 0}, "INSERT a VALUES ('\\'); INSERT b", "2: 0@0 1@23"}, /* no other reading closes its quotes */
         {{2, 0, 7}, "INSERT \"a;b\" VALUES (1); INSERT \"\\\" VALUES (2)", "2: 0@0 1@25"},
-        {{0, 1, 7}, "INSERT a VALUES ('\xd5\\'); INSERT b", "2: 0@0 1@24"}, /* one character of gbk */
+        {{0, 1, 7}, "INSERT a VALUES ('\xd5\\'); INSERT b", "2: 0@0 1@24"}, /* one character in gbk */
         {{0, 0, 7}, "INSERT a VALUES ('\xd5\\'); INSERT b -- ');\n; INSERT c", "2: 0@0 1@42"},
         {{0, 0, 0}, "INSERT a VALUES ('\xd5\\'); INSERT b -- ');\n; INSERT c", "-1:"},
-        {{0, 0, 0}, "INSERT a VALUES ('\xd5\\x'); INSERT b", "2: 0@0 1@25"}, /* all agree */
+        {{0, 0, 0}, "INSERT a VALUES ('\xd5\\x'); INSERT b", "2: 0@0 1@25"}, /* all readings agree */
     };
     char out[200];
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
@@ -90,13 +90,13 @@ static void texts_hold_several(void)
         {"INSERT a;", 0},
         {"INSERT a;;\n; -- INSERT b\n", 0},
         {"INSERT a VALUES ('; INSERT b')", 0},
-        {"INSERT a VALUES ('\\'); INSERT b --')", 0}, /* 1 under NO_BACKSLASH_ESCAPES */
-        {"INSERT a VALUES ('\\'); INSERT b", 1},      /* possible there alone */
+        {"INSERT a VALUES ('\\'); INSERT b --')", 0}, /* would be 1 under NO_BACKSLASH_ESCAPES */
+        {"INSERT a VALUES ('\\'); INSERT b", 1},      /* valid only under NO_BACKSLASH_ESCAPES */
         {"CALL p(); SELECT 1", 1},
         {"BEGIN; INSERT a", 1},
         {"BEGIN NOT ATOMIC INSERT a; INSERT b; END", 0},
         {"/* x */ CREATE PROCEDURE p() BEGIN INSERT a; END", 0},
-        {"CREATE PROCEDURE p() BEGIN INSERT a; END; INSERT b", 0}, /* not to be told from the one before */
+        {"CREATE PROCEDURE p() BEGIN INSERT a; END; INSERT b", 0}, /* looks like the body of a procedure */
         {"INSERT a; CREATE PROCEDURE p() BEGIN INSERT a; END", 1},
         {"IF 1 THEN SELECT 1; END IF", 0},
         {"INSERT a; 'never closed", 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep over random events: the numbers of each place are whole, nothing is lost or used after it was freed, and
- * memory that is out is said. What the numbers are, tests/simulator and tests/replay/plan compare. */
+/* The sweep over random events. The numbers of each place have no gaps. Memory is freed correctly, and lack of memory
+ * is reported. tests/simulator and tests/replay/plan check the numbers themselves. */
 #include "base/arrow_abi.h"
 #include "base/arrow_stream.h"
 #include "check.h"
@@ -15,7 +15,8 @@ static const struct qt_column_spec SPECS[] = {
 };
 enum { N_COLUMNS = sizeof SPECS / sizeof *SPECS };
 
-/* Digest 0: no table; 1: table 2; 2: tables 2 and 3; 3: table 4, adds; 4: unknown; 5: table 5, asks and adds. */
+/* Digest 0 uses no table, digest 1 table 2, digest 2 tables 2 and 3. Digest 3 adds rows to table 4. Digest 4 is
+ * unknown. Digest 5 reads table 5 and adds rows to it. */
 static const struct qt_sweep_use USES[] = {{1, 2, QT_USE_ASKS},
                                            {2, 2, QT_USE_ASKS},
                                            {2, 3, QT_USE_ASKS},
@@ -126,7 +127,7 @@ static void read_batch(const struct ArrowArray *batch, struct places *places)
     }
 }
 
-/* Returns the code of the first failure; reads at most `batches`. */
+/* Returns the code of the first failure. Reads at most `batches` batches. */
 static int sweep(uint64_t seed, int times, int unknown, int64_t batches, struct places *places)
 {
     struct random_events r = {.state = seed, .left = EVENTS, .now = 1000, .times = times};

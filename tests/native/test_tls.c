@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS: the key schedule with the numbers of RFC 8448, and a connection's records in every state of order. */
+/* TLS: the key schedule with the values of RFC 8448, and the records of a connection in any order and state. */
 #include "check.h"
 #include "tls_told.h"
 
@@ -28,7 +28,7 @@ static void key_schedule_of_rfc_8448(void)
     }
 }
 
-/* Its client's record of application data: 50 bytes from 0 on. */
+/* Decrypts the client's application data record of RFC 8448: 50 bytes with the values 0 to 49. */
 static void record_of_rfc_8448(void)
 {
     uint8_t record[128], out[QT_TLS_RECORD_MAX];
@@ -43,7 +43,7 @@ static void record_of_rfc_8448(void)
     const struct qt_tls_suite *suite = qt_tls_suite_find(0x1301);
     size_t len;
     int type;
-    CHECK(qt_tls_record_decrypt(&keys, record, n, 0, out, &len, &type) != 0); /* there are no keys yet */
+    CHECK(qt_tls_record_decrypt(&keys, record, n, 0, out, &len, &type) != 0); /* no keys yet */
     CHECK_INT(qt_tls_traffic_keys(suite, &secret, &m), 0);
     CHECK_INT(qt_tls_record_keys_set(&keys, suite, QT_TLS_13, 0, &m), 0);
     CHECK_INT(qt_tls_record_decrypt(&keys, record, n, 0, out, &len, &type), 0);
@@ -57,7 +57,8 @@ static void record_of_rfc_8448(void)
     qt_tls_record_keys_free(&keys);
 }
 
-/* Keys of ECDHE-RSA-AES128-GCM-SHA256, as Python's hmac makes them of the same secret by RFC 5246's formulas. */
+/* Checks keys of ECDHE-RSA-AES128-GCM-SHA256. The expected values come from Python's hmac with the formulas of RFC
+ * 5246. */
 static void master_keys(void)
 {
     struct qt_tls_secret master = {.n = 48};
@@ -96,7 +97,7 @@ static void records_in_pieces_and_together(void)
     }
 }
 
-/* A record's times are those of its first and its last byte. */
+/* The time range of a record is from its first to its last byte. */
 static void times_of_a_record(void)
 {
     struct side sides[2];
@@ -113,7 +114,7 @@ static void times_of_a_record(void)
     qt_tls_log_free(log);
 }
 
-/* Handshake records that no key is known of come first; then a ticket, a key update of either way, data. */
+/* Handshake records without known keys come first, followed by a ticket, a key update in each direction, and data. */
 static void handshake_tickets_and_key_updates(void)
 {
     static const uint8_t ticket[] = {4, 0, 0, 3, 1, 2, 3}, update[] = {24, 0, 0, 1, 0};
@@ -144,7 +145,7 @@ static void handshake_tickets_and_key_updates(void)
     qt_tls_log_free(log);
 }
 
-/* Records are lost, from anywhere in one to anywhere in another: reading goes on with the next whole one. */
+/* After lost records, reading continues at the next complete record. The loss may begin and end inside a record. */
 static void a_gap_is_crossed(void)
 {
     for (size_t lost_to = 30; lost_to < 300; lost_to += 17) {
@@ -170,7 +171,7 @@ static void a_gap_is_crossed(void)
     }
 }
 
-/* A server that asks for another ClientHello: change_cipher_spec of both ways comes before the second hellos. */
+/* The server requests a second ClientHello. change_cipher_spec in both directions comes before the second hellos. */
 static void another_client_hello(void)
 {
     static const uint8_t retry[] = {0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C,
@@ -198,7 +199,8 @@ static void another_client_hello(void)
     qt_tls_log_free(log);
 }
 
-/* Which suites are read in which version: those of TLS 1.3 there alone, AEAD and longer MACs from TLS 1.2 on. */
+/* Supported cipher suites by version. TLS 1.3 suites are supported only in TLS 1.3. AEAD suites and longer MACs are
+ * supported only in TLS 1.2. */
 static void suites_of_versions(void)
 {
     static const struct {
@@ -220,7 +222,7 @@ static void suites_of_versions(void)
         behind[2] = (uint8_t)each[i].suite;
         if (each[i].minor < 4) {
             body[1] = (uint8_t)each[i].minor;
-            behind[7] = 0xff; /* the extension is another than that of versions */
+            behind[7] = 0xff; /* not the supported_versions extension */
         } else {
             behind[11] = (uint8_t)each[i].minor;
         }
@@ -234,7 +236,7 @@ static void suites_of_versions(void)
     }
 }
 
-/* Up to TLS 1.2, a change_cipher_spec behind another one is encrypted: without keys it ends as all else does. */
+/* Up to TLS 1.2, a second change_cipher_spec is encrypted. Without keys, the connection then ends as unreadable. */
 static void a_second_change_of_ciphers(void)
 {
     struct qt_tls_sink sink = {NULL, on_plain, on_gap};
@@ -244,10 +246,10 @@ static void a_second_change_of_ciphers(void)
         uint8_t bytes[256];
         qt_tls_take(t, 0, bytes, hello(0, bytes), 1, 1);
         size_t n = hello(1, bytes);
-        bytes[9 + 34 + 1] = 0xC0; /* 0xC02F, of TLS 1.2 */
+        bytes[9 + 34 + 1] = 0xC0; /* 0xC02F, a suite of TLS 1.2 */
         bytes[9 + 34 + 2] = 0x2F;
         bytes[9 + 1] = 3;
-        bytes[9 + 34 + 7] = 0xff; /* the extension is another than that of versions */
+        bytes[9 + 34 + 7] = 0xff; /* not the supported_versions extension */
         qt_tls_take(t, 1, bytes, n, 1, 1);
         for (int i = 0; i < 3; i++) {
             CHECK_INT(qt_tls_take(t, way, "\x14\3\3\0\1\1", 6, 2, 2), QT_OK);
@@ -258,7 +260,8 @@ static void a_second_change_of_ciphers(void)
     }
 }
 
-/* close_notify and a fatal alert end their way, after which nothing of it is read; other warnings end nothing. */
+/* close_notify and a fatal alert end their direction of the connection. Later data of this direction is not read. Other
+ * warnings end nothing. */
 static void alerts(void)
 {
     static const struct {
@@ -286,7 +289,7 @@ static void alerts(void)
         }
 }
 
-/* What cannot be read, and why. */
+/* Unreadable connections and the reported reasons. */
 static void ends(void)
 {
     struct side sides[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS key logs: secrets that come late, what waits for them, hostile files, and what is forgotten. */
+/* TLS key logs: late secrets, waiting records, hostile files, and forgotten secrets. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ static void put(const char *path, const char *text, int flags)
     close(fd);
 }
 
-/* Records wait for secrets that come later, a line at a time, in the file or in another one of its name. */
+/* Records wait for secrets that arrive later, line by line, in the same file or in a new file of the same name. */
 static void secrets_that_come_late(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", aside[64];
@@ -29,16 +29,16 @@ static void secrets_that_come_late(void)
         say(t, sides, 0, "early ");
         say(t, sides, 1, "answer ");
         CHECK_INT(told.records, 0);
-        if (how == 0) { /* appended, the second line without its end */
+        if (how == 0) { /* appended to the file; the second line has no newline yet */
             put(path, "CLIENT_TRAFFIC_SECRET_0 " RANDOM " " CLIENT_SECRET "\nSERVER_TRAFFIC", O_APPEND);
             usleep(30000);
             say(t, sides, 0, "more ");
             CHECK_INT(told.records, 0);
             put(path, "_SECRET_0 " RANDOM " " SERVER_SECRET, O_APPEND);
-        } else if (how == 1) { /* another file */
+        } else if (how == 1) { /* a new file of the same name */
             put(aside, KEY_LOG, O_TRUNC);
             CHECK(rename(aside, path) == 0);
-        } else { /* begun again from nothing */
+        } else { /* truncated and rewritten */
             put(path, "", O_TRUNC);
             usleep(30000);
             say(t, sides, 0, "more ");
@@ -57,7 +57,7 @@ static void secrets_that_come_late(void)
     unlink(path);
 }
 
-/* What waits is bounded, and what the bound ends is counted as without keys. */
+/* The amount of waiting data is limited. A connection that exceeds the limit ends and counts as without keys. */
 static void waiting_is_bounded(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
@@ -79,7 +79,8 @@ static void waiting_is_bounded(void)
     unlink(path);
 }
 
-/* The record that has no room any more: where its secrets are there by then, all that waited is told, and that one too. */
+/* A record may exceed the limit of waiting data. If its secrets are present by then, this record and all waiting
+ * records are decoded. */
 static void secrets_that_come_at_the_bound(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX";
@@ -103,8 +104,8 @@ static void secrets_that_come_at_the_bound(void)
     unlink(path);
 }
 
-/* A connection waits from its first record until its secrets come, or until it is given up; what waited is then told at
- * a look. */
+/* A connection waits from its first record until its secrets arrive or the wait is given up. qt_tls_look then decodes
+ * the waiting records. */
 static void who_waits(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One side's records of a TLS 1.3 connection, made with known secrets: for the C tests and the fuzz target. */
+/* Creates records of one side of a TLS 1.3 connection with known secrets, for the C tests and the fuzz target. */
 #ifndef QT_TLS_RECORDS_H
 #define QT_TLS_RECORDS_H
 
@@ -7,7 +7,7 @@
 
 #include "tls/record.h"
 
-/* RFC 8448, 3: the application traffic secrets of the client and the server. */
+/* Application traffic secrets of the client and the server from RFC 8448, section 3. */
 #define CLIENT_SECRET "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5"
 #define SERVER_SECRET "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643"
 #define RANDOM "4141414141414141414141414141414141414141414141414141414141414141"
@@ -33,7 +33,7 @@ static inline struct qt_tls_secret secret_of(const char *hex)
     return s;
 }
 
-/* A record of TLS 1.3 with AES-128-GCM, header included. Returns its size. */
+/* Writes a TLS 1.3 record with AES-128-GCM, including its header. Returns its size. */
 static inline size_t seal(const struct qt_tls_secret *secret, uint64_t seq, int type, const void *content, size_t n,
                           uint8_t *out)
 {
@@ -63,7 +63,7 @@ static inline size_t seal(const struct qt_tls_secret *secret, uint64_t seq, int 
     return at + 16;
 }
 
-/* A hello that agrees on TLS 1.3 with AES-128-GCM; the client's random number is RANDOM. Returns its size. */
+/* Writes a hello that negotiates TLS 1.3 with AES-128-GCM. The client random is RANDOM. Returns its size. */
 static inline size_t hello(int of_server, uint8_t *out)
 {
     static const uint8_t behind[] = {0, 0x13, 0x01, 0, 0, 6, 0, 43, 0, 2, 3, 4};

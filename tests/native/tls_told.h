@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A TLS 1.3 connection of two made sides, and what its reader tells of it: for the tests of records and of key logs. */
+/* A TLS 1.3 connection between two generated sides, and the output of its reader. Used by the tests of records and key
+ * logs. */
 #ifndef QT_TLS_TOLD_H
 #define QT_TLS_TOLD_H
 
@@ -8,7 +9,7 @@
 #include "tls_records.h"
 
 static struct {
-    char text[2][4096]; /* what each way said */
+    char text[2][4096]; /* decrypted text of each direction */
     size_t n[2];
     int gaps, records;
     struct qt_tls_plain last;
@@ -65,7 +66,7 @@ static inline struct qt_tls *begin(struct qt_tls_log *log, struct side sides[2])
     return t;
 }
 
-/* Adds the next record of a side to `out`. */
+/* Appends the next record of a side to `out`. */
 static inline size_t next(struct side *s, int type, const void *content, size_t n, uint8_t *out)
 {
     return seal(&s->secret, s->seq++, type, content, n, out);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration against the null server: each level is measured, and the result is kept."""
+"""Tests of the calibration against the null server: each level is measured, and the result is kept."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +14,8 @@ from tests.helpers.whole import query
 
 
 @pytest.mark.long
-def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level is measured and levels, every event comes through, and the next run finds the result."""
+def test_calibration_result_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calibration measures each number of sessions and the lateness. The next run finds the result."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(calibration, "LATENESS_RATE", 1000)
     levels: list[CalibrationLevel] = []
@@ -30,7 +30,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert last_calibration() is None
 
 
-def test_the_null_server_has_a_process_of_its_own_that_ends_with_its_input() -> None:
+def test_null_server_has_its_own_port() -> None:
     with null_server(delay_ns=1_000_000) as port:
         assert 0 < port < 65536
     with NullServer() as server:
@@ -38,8 +38,8 @@ def test_the_null_server_has_a_process_of_its_own_that_ends_with_its_input() -> 
         assert server.port != port or server.port > 0
 
 
-def test_even_tape(tmp_path: Path) -> None:
-    """Ten events of three sessions in turn, evenly spaced; the folder is a finished tape."""
+def test_even_tape_is_evenly_spaced(tmp_path: Path) -> None:
+    """Ten events of three sessions take turns. The folder is a finished tape."""
     tape = make_even_tape(tmp_path / "t.tape", 3, 10, 1000, "SELECT 'it''s'")
     assert tape.finished
     assert tape.info["counts"] == {"events": 10, "sessions": 3, "digests": 0, "problems": 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's options of a replay's."""
+"""Tests of the engine options that are made from the options of a replay."""
 
 import time
 from dataclasses import replace
@@ -17,14 +17,16 @@ from querytape.servers.library_functions import LibraryFunctions
 HERE = Target("app", "db", "10.0.0.7", 3307)
 
 
-def test_default_options_of_a_replay_are_the_defaults_of_the_engine(tmp_path: Path) -> None:
+def test_default_replay_options_are_the_engine_defaults(tmp_path: Path) -> None:
     everything = frozenset(DANGERS.keys() - {"none"})
     made = engine_options(ReplayOptions(HERE, tmp_path, allow_writes=True, allow_statements=everything))
     assert replace(made, allowed_dangers=0, allowed_classes=0) == EngineOptions(host="10.0.0.7", port=3307, user="app")
 
 
-def test_what_may_be_sent(tmp_path: Path) -> None:
-    """Reads only: three classes and what is allowed by name; with writes all classes, and what they imply."""
+def test_permitted_statements_follow_from_the_options(tmp_path: Path) -> None:
+    """Reads only permits three classes and the statements allowed by name. With writes, all classes and two dangers are
+    permitted.
+    """
     reads = permitted(ReplayOptions(HERE, tmp_path, allow_statements=frozenset({"kill"})))
     assert reads == {
         "check_statements": True, "reads_only": True, "allowed_dangers": 1 << DANGERS["kill"], "allowed_classes": 0b1101,
@@ -38,7 +40,7 @@ def test_what_may_be_sent(tmp_path: Path) -> None:
     }
 
 
-def test_failure_rules_pace_and_read_target_arrive_in_the_engine(tmp_path: Path) -> None:
+def test_failure_rules_pace_and_read_target_reach_the_engine(tmp_path: Path) -> None:
     options = ReplayOptions(
         HERE,
         tmp_path,
@@ -65,16 +67,18 @@ def test_failure_rules_pace_and_read_target_arrive_in_the_engine(tmp_path: Path)
     assert engine_options(ReplayOptions(HERE, tmp_path, max_errors=0)).max_errors == 0
 
 
-def test_the_start_is_a_monotonic_time(tmp_path: Path) -> None:
-    """A start in ten seconds on the wall clock is one in ten seconds of CLOCK_MONOTONIC; one in the past is now."""
+def test_start_time_becomes_monotonic(tmp_path: Path) -> None:
+    """A start time on the wall clock is converted to CLOCK_MONOTONIC. A past start time means now."""
     start = time.time_ns() + 10_000_000_000
     made = engine_options(ReplayOptions(HERE, tmp_path, start_at_ns=start))
     assert abs(made.zero_at_ns - time.monotonic_ns() - 10_000_000_000) < 1_000_000_000
     assert engine_options(ReplayOptions(HERE, tmp_path, start_at_ns=1)).zero_at_ns == 1
 
 
-def test_rows_are_bounded() -> None:
-    """No row is larger than the target says; all sessions' together are bounded, but 64 MiB each always pass."""
+def test_row_size_is_limited() -> None:
+    """A row may be as large as the target's max_allowed_packet. All sessions share 1 GiB, but each may use at least 64
+    MiB.
+    """
     mib = 1 << 20
     assert row_bound(1, None) == 1024 * mib
     assert row_bound(3, 1 << 40) == 1024 * mib // 3

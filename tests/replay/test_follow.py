@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape under way: what can't be asked of it, how late its replay begins, and what a run says of it first."""
+"""Tests of a replay that follows a growing tape: refused options, the later start, and the lines of the summary."""
 
 import time
 from fractions import Fraction
@@ -24,7 +24,7 @@ STORY = {
 
 
 class Live:
-    """A capture that publishes every five seconds."""
+    """A capture that publishes a part every five seconds."""
 
     part_every_ns = 5 * 10**9
 
@@ -34,7 +34,7 @@ def options(folder: Path, **more: Any) -> ReplayOptions:
 
 
 def plan_of(folder: Path, events: list[dict[str, Any]], **info: Any) -> Plan:
-    """Return a plan of a small tape."""
+    """Return the plan of a small tape."""
     tape = open_folder("tape", make_tape(folder / "t.tape", events))
     tape.info.update(info)
     (folder / "spill").mkdir()
@@ -53,14 +53,16 @@ def plan_of(folder: Path, events: list[dict[str, Any]], **info: Any) -> Plan:
         {"allow_statements": frozenset({"kill"})},
     ],
 )
-def test_selections_that_need_the_whole_tape_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
+def test_options_that_need_the_whole_tape_are_refused(more: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--follow cannot be combined with .*tape cut"):
         check_follow(options(tmp_path, **more))
     check_follow(options(tmp_path, selection=Selection(users=("app",)), allow_writes=True))
 
 
-def test_the_start_waits_for_what_is_published_later(tmp_path: Path) -> None:
-    """A capture that has just begun is let go ahead by two parts; one that is ahead, and a start given, are not waited for."""
+def test_start_waits_for_a_capture_that_has_just_begun(tmp_path: Path) -> None:
+    """The start is later by the time of two parts. The replay does not wait if the capture is ahead or if the user
+    gives a start time.
+    """
     plan = plan_of(tmp_path, [{"statement": "SELECT 1"}])
     plan.zero_ns = time.time_ns() - 10**9
     start = late_start(options(tmp_path), plan, Live()).start_at_ns  # type: ignore[arg-type]
@@ -71,8 +73,8 @@ def test_the_start_waits_for_what_is_published_later(tmp_path: Path) -> None:
     assert late_start(options(tmp_path), plan, Live()).start_at_ns is None  # type: ignore[arg-type]
 
 
-def test_silent_sessions_rest_where_quits_are_not_shown(tmp_path: Path) -> None:
-    """Packets show them; a slow log does where it has one."""
+def test_silent_sessions_rest_if_the_source_has_no_quits(tmp_path: Path) -> None:
+    """Packets contain quits. A slow log may contain them."""
     plan = plan_of(tmp_path, [{"statement": "SELECT 1"}], source="slowlog")
     assert rest_ns(plan) == REST_NS
     plan.tape.info["source"] = "packets"
@@ -82,8 +84,10 @@ def test_silent_sessions_rest_where_quits_are_not_shown(tmp_path: Path) -> None:
     assert rest_ns(plan_of(tmp_path / "more", quits, source="slowlog")) == 0
 
 
-def test_a_run_says_first_what_it_followed() -> None:
-    """How far the tape was and is; what was lost, and which sessions rested, stands below, and makes the run partial."""
+def test_summary_begins_with_the_followed_tape() -> None:
+    """The first line has the extent of the tape at the start and at the end. Lines about lost events and resting
+    sessions follow. Lost events make the run partial.
+    """
     counts = {"sessions_rested": 0, "sessions_reopened": 0}
     assert follow_lines({"follow": None}) == []
     (line,) = follow_lines({"follow": STORY, "accounting": counts})

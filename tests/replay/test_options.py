@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a replay: their parts for plan, checks and run.json."""
+"""Tests of the options of a replay and of the parts that plan, checks and run.json get."""
 
 import json
 from pathlib import Path
@@ -11,21 +11,19 @@ from querytape.replay.plan.overrides import Overrides
 HERE = Target("app", socket="/s", password="secret")
 
 
-def test_reads_only_is_told_to_the_server_first(tmp_path: Path) -> None:
-    """Every connection begins with it, before the user's own statements; a line's end becomes a blank."""
+def test_reads_only_is_the_first_statement_of_each_connection(tmp_path: Path) -> None:
+    """The user's own statements follow. A line break in a statement becomes a space."""
     options = ReplayOptions(HERE, tmp_path, init=("SET a = 1,\n b = 2", "SET c = 3"))
     assert options.first_statements == f"{READ_ONLY}\nSET a = 1,  b = 2\nSET c = 3"
     assert ReplayOptions(HERE, tmp_path, allow_writes=True).first_statements is None
 
 
-def test_parts_of_the_options(tmp_path: Path) -> None:
-    """The plan gets its rules."""
+def test_rules_are_made_from_the_options(tmp_path: Path) -> None:
     rules = ReplayOptions(HERE, tmp_path, reads_to=HERE, lead_ns=7, allow_writes=True).rules()
     assert (rules.lead_ns, rules.allow_writes, rules.split, rules.commit_order) == (7, True, True, False)
 
 
-def test_parameters_in_run_json(tmp_path: Path) -> None:
-    """All that was in force, as JSON, without a password."""
+def test_run_json_has_all_parameters_without_the_password(tmp_path: Path) -> None:
     parameters = ReplayOptions(HERE, tmp_path, reads_to=HERE, on_lost="reopen").as_json()
     text = json.dumps(parameters)
     assert "secret" not in text
@@ -34,8 +32,10 @@ def test_parameters_in_run_json(tmp_path: Path) -> None:
     assert parameters["reads_to"] == "app@/s"
 
 
-def test_sessions_number_rows_as_the_source_does(tmp_path: Path) -> None:
-    """Only where ids are the original's, the source's steps are known, and the target has others."""
+def test_sessions_use_the_id_increment_of_the_source(tmp_path: Path) -> None:
+    """The replay sets the increment with `--insert-id original` if the source's increment is known and the target's
+    differs.
+    """
     given = ReplayOptions(HERE, tmp_path, allow_writes=True, overrides=Overrides(ids=True), init=("SET a = 1",))
     want = "SET SESSION auto_increment_increment = 3, SESSION auto_increment_offset = 2\nSET a = 1"
     assert given.with_steps((3, 2), (1, 1)).first_statements == want

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused before anything is sent, and leaves nothing."""
+"""Tests of refused replays: the error comes before anything is sent, and no file remains."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +15,15 @@ from tests.helpers.tapes import make_tape
 from tests.helpers.whole import options
 
 
-def test_all_refusals_are_in_one_error_and_warnings_refuse_nothing() -> None:
+def test_all_refusals_are_in_one_error() -> None:
     refuse([Finding("info", "a"), Finding("warning", "b")])
     with pytest.raises(RefusedError) as raised:
         refuse([Finding("refuse", "first"), Finding("warning", "b"), Finding("refuse", "second")])
     assert [line.strip() for line in str(raised.value).splitlines()] == ["refused: first", "second"]
 
 
-def test_machine_and_read_target(tmp_path: Path) -> None:
-    """Another machine is not seen without --host-metrics, this one is; without a read target nothing is known of it."""
+def test_metrics_of_the_target_host_need_a_local_target(tmp_path: Path) -> None:
+    """Counters of another host need `--host-metrics`. Without a read target, there are no facts about a read target."""
     away = ReplayOptions(Target("u", "db", "10.0.0.7"), tmp_path / "a.run")
     here = ReplayOptions(Target("u", socket="/s"), tmp_path / "a.run")
     facts = Facts("8.0")
@@ -34,8 +34,8 @@ def test_machine_and_read_target(tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_target_refuses_connections(shop: Server, tmp_path: Path) -> None:
-    """A target that is not there, or does not let us in, is said before anything is made."""
+def test_unreachable_target_leaves_no_run(shop: Server, tmp_path: Path) -> None:
+    """The target refuses the connection or the login."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     for target in (Target("root", "127.0.0.1", "127.0.0.1", 1), replace(options(shop, tmp_path).target, user="nobody")):
         with pytest.raises(TargetError, match="cannot connect to"):
@@ -44,8 +44,8 @@ def test_target_refuses_connections(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
-    """What the pre-flight refuses sends nothing and leaves no folder; an existing folder is never touched."""
+def test_refused_replay_leaves_no_folder(shop: Server, tmp_path: Path) -> None:
+    """The pre-flight refuses before anything is sent. An existing folder is never changed."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(RefusedError, match="--target-is-disposable"):
         replay(tape, options(shop, tmp_path / "t.run", target_is_disposable=False))
@@ -57,7 +57,7 @@ def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_a_damaged_part_is_named_and_leaves_no_run(shop: Server, tmp_path: Path) -> None:
+def test_damaged_part_is_named_and_leaves_no_run(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
     part = tape / "events" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-20])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole replays against a private MariaDB."""
+"""Tests of whole replays against a private MariaDB."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -17,14 +17,14 @@ from tests.helpers.whole import accounting, noted, options, outcomes, query
 
 pytestmark = pytest.mark.server
 
-# Bytes that break careless tools: quotes, a line's end, latin1, NUL, a comment's end, UTF-8.
+# Bytes that break careless tools: quotes, line breaks, latin1, NUL, the end of a comment, UTF-8.
 NASTY = b'it\'s "q" \\ \n\r\t \xe9\xff \x00 */ -- \xf0\x9f\x8e\x9e'
 
 
 @pytest.mark.sampled
 @pytest.mark.server
-def test_every_event_once_in_order_on_its_own_connection(any_shop: Server, tmp_path: Path) -> None:
-    """Seven sessions of 23 events each: 161 statements arrive, each session's in order and on one connection."""
+def test_each_session_keeps_its_order_on_one_connection(any_shop: Server, tmp_path: Path) -> None:
+    """Seven sessions with 23 events each send 161 statements."""
     events = [
         {"session": s, "statement": noted(s, n), "class": "write", "db": "shop", "start_ns": T0 + n * 3 * MS}
         for n in range(1, 24)
@@ -43,8 +43,8 @@ def test_every_event_once_in_order_on_its_own_connection(any_shop: Server, tmp_p
     }  # fmt: skip
 
 
-def test_a_run_has_what_the_contract_says(shop: Server, tmp_path: Path) -> None:
-    """Columns, times and JSON keys of a run are those of the contract, and only its owner can read them."""
+def test_run_has_the_documented_format(shop: Server, tmp_path: Path) -> None:
+    """The test checks columns, times and JSON keys. Only the owner can read the run."""
     tape = make_tape(
         tmp_path / "t.tape", [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(23)]
     )
@@ -73,7 +73,6 @@ def test_a_run_has_what_the_contract_says(shop: Server, tmp_path: Path) -> None:
 
 
 def test_statements_arrive_byte_for_byte(shop: Server, tmp_path: Path) -> None:
-    """Quotes, line ends, latin1 bytes and NUL reach the server as they are on the tape."""
     literal = NASTY.replace(b"\\", b"\\\\").replace(b"'", b"''")
     statement = b"INSERT INTO bytes VALUES (_binary '" + literal + b"') -- end\n"
     tape = make_tape(tmp_path / "t.tape", [{"statement": statement, "class": "write", "db": "shop"}])
@@ -82,8 +81,8 @@ def test_statements_arrive_byte_for_byte(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_reads_only(any_shop: Server, tmp_path: Path) -> None:
-    """Without --allow-writes writes are filtered, and the server refuses one that is disguised as a read."""
+def test_reads_only_replay_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
+    """Writes are filtered without `--allow-writes`. The server refuses a write inside a function."""
     any_shop.execute("SET GLOBAL log_bin_trust_function_creators = ON")
     any_shop.execute("CREATE FUNCTION shop.sneaky() RETURNS INT BEGIN INSERT INTO log (seq) VALUES (1); RETURN 1; END")
     events: list[dict[str, Any]] = [
@@ -119,8 +118,10 @@ FORGED = [
 
 
 @pytest.mark.server
-def test_a_forged_tape_does_no_harm(any_shop: Server, tmp_path: Path) -> None:
-    """Statements that the tape calls harmless reads are looked at again; what does more is not sent, and is said."""
+def test_forged_tape_does_no_harm(any_shop: Server, tmp_path: Path) -> None:
+    """The tape classifies dangerous statements as reads. The engine checks each statement again, does not send it, and
+    counts it in the summary.
+    """
     any_shop.execute("INSERT INTO shop.log (session, seq) VALUES (1, 1)")
     before = any_shop.execute("SELECT @@GLOBAL.max_connections")
     flags = flag_bits()
@@ -142,8 +143,8 @@ def test_a_forged_tape_does_no_harm(any_shop: Server, tmp_path: Path) -> None:
     assert any_shop.execute("SELECT @@GLOBAL.max_connections") == before
 
 
-def test_errors_are_kept(shop: Server, tmp_path: Path) -> None:
-    """A statement that fails keeps errno and text, and its session goes on."""
+def test_failed_statement_keeps_its_error(shop: Server, tmp_path: Path) -> None:
+    """The session continues after the error."""
     events = [{"statement": "SELECT * FROM nowhere", "db": "shop"}, {"statement": "SELECT 1 UNION SELECT 2"}]
     tape = make_tape(tmp_path / "t.tape", events)
     summary = replay(tape, options(shop, tmp_path / "t.run"))
@@ -156,8 +157,8 @@ def test_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     assert found[1] == (0, None, 2)
 
 
-def test_quit_comes_first(shop: Server, tmp_path: Path) -> None:
-    """A session whose first event is its quit is opened and closed; the others do not notice."""
+def test_quit_may_be_the_first_event(shop: Server, tmp_path: Path) -> None:
+    """The session is opened and closed. Other sessions are not affected."""
     events: list[dict[str, Any]] = [
         {"session": 1, "command": "quit"},
         {"session": 2, "statement": "SELECT 1"},
@@ -170,8 +171,8 @@ def test_quit_comes_first(shop: Server, tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("speed", [Fraction(2), Fraction(1, 2), None], ids=["2", "0.5", "max"])
-def test_speed(shop: Server, tmp_path: Path, speed: Fraction | None) -> None:
-    """The last event of a second is due after half a second, after two, or as soon as it can be."""
+def test_speed_scales_the_due_times(shop: Server, tmp_path: Path, speed: Fraction | None) -> None:
+    """The last event of a tape of one second is due after 0.5 s, after 2 s, or as soon as possible."""
     step_ns = 100 * MS if speed else 10_000 * MS
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * step_ns} for n in range(11)]
     summary = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "t.run", speed=speed))
@@ -182,8 +183,10 @@ def test_speed(shop: Server, tmp_path: Path, speed: Fraction | None) -> None:
     assert elapsed >= due[-1] if speed else elapsed < (len(events) - 1) * step_ns
 
 
-def test_many_windows(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tape of many overlapping parts, walked in small windows, is replayed whole."""
+def test_tape_of_many_windows_is_replayed_completely(
+    shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts of the tape overlap, and each window has about 100 rows."""
     monkeypatch.setattr("querytape.replay.plan.database.WINDOW_ROWS", 100)
     select = (
         f"SELECT i % 11 + 1 AS session, i // 11 + 1 AS seq, 'query' AS command, {T0} + i * 100000 AS start_ns,"
@@ -197,8 +200,8 @@ def test_many_windows(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.long
-def test_a_row_beyond_the_bound_costs_its_connection(server_factory: Any, tmp_path: Path) -> None:
-    """A statement of 80 MiB passes; a row larger than a session may hold ends that session, and is counted."""
+def test_row_beyond_the_limit_ends_its_session(server_factory: Any, tmp_path: Path) -> None:
+    """A statement of 80 MiB passes. A row larger than the memory of a session ends the session, which counts as lost."""
     server = server_factory("mariadb", {"max_allowed_packet": "256M"})
     server.execute("CREATE DATABASE shop")
     large = b"SELECT LENGTH('" + b"x" * (80 << 20) + b"')"

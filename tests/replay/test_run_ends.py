@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays that end early: Ctrl-C, lost targets, broken tapes, full disks, kill -9."""
+"""Tests of replays that end early: Ctrl-C, lost targets, damaged tapes, full disks, kill -9."""
 
 import json
 import os
@@ -26,11 +26,11 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
-SOON_S = 60  # far below what would be waited for otherwise, far above what a busy machine needs
+SOON_S = 60  # far below the normal wait, far above the need of a busy machine
 
 
 class Stopper(Watcher):
-    """Sends a signal to this process at the first tick."""
+    """A watcher that sends SIGINT to this process at its first ticks."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -42,8 +42,8 @@ class Stopper(Watcher):
 
 
 @pytest.mark.parametrize("times", mostly_long([1, 2], 1))
-def test_ctrl_c(shop: Server, tmp_path: Path, times: int) -> None:
-    """Ctrl-C once stops sending, twice cuts: both leave a partial run that balances."""
+def test_ctrl_c_leaves_a_partial_run(shop: Server, tmp_path: Path, times: int) -> None:
+    """The first Ctrl-C stops sending. The second Ctrl-C cuts the connections. The accounting balances in both cases."""
     events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(300)]
     events.append({"session": 9, "statement": "SELECT SLEEP(120)"})
     tape = make_tape(tmp_path / "t.tape", events)
@@ -60,13 +60,13 @@ def test_ctrl_c(shop: Server, tmp_path: Path, times: int) -> None:
     assert set(reasons) == {"stopped"}
 
 
-def test_target_dies(mariadb_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """A target that dies in the middle leaves a partial run that balances and says so."""
+def test_killed_target_leaves_a_partial_run(mariadb_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """The accounting balances, and the summary names the lost target."""
     server = mariadb_factory()
     server.execute("CREATE DATABASE shop")
     last = [{"session": 1 + n, "statement": "SELECT SLEEP(300)", "start_ns": T0 + SECOND} for n in range(5)]
     events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 5 * MS} for n in range(100)]
-    events += [*last, *({**event, "start_ns": T0 + 2 * SECOND} for event in last)]  # so it ends by the loss alone
+    events += [*last, *({**event, "start_ns": T0 + 2 * SECOND} for event in last)]  # so that only the loss ends the run
 
     class Killer(Watcher):
         def tick(self, tick: Tick, done: int, *args: Any) -> None:
@@ -82,8 +82,8 @@ def test_target_dies(mariadb_factory: Callable[..., Server], tmp_path: Path) -> 
     assert summary.info["sessions"]["lost"] == 5
 
 
-def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
-    """A tape that is taken away while it is replayed ends the replay with a sentence; the run stays unfinished."""
+def test_removed_tape_ends_the_replay_with_an_error(shop: Server, tmp_path: Path) -> None:
+    """The run stays unfinished."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
     part = tape / "events" / "part-00001.parquet"
 
@@ -96,8 +96,10 @@ def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
     assert not open_folder("run", tmp_path / "t.run").finished
 
 
-def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A statement that can't be read in the middle ends the run as partial, with an accounting that balances."""
+def test_unreadable_statement_leaves_a_partial_run(
+    shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The accounting of the run balances."""
     monkeypatch.setattr("querytape.replay.plan.database.WINDOW_ROWS", 4)
     real, calls = feed_stream, iter(range(100))
 
@@ -115,8 +117,8 @@ def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.Monke
     assert summary.info["partial"].startswith("the tape could not be read to its end (a file is damaged or unreadable")
 
 
-def test_drain(shop: Server, tmp_path: Path) -> None:
-    """A statement that does not end is cut off at the end of the drain, counted, and told."""
+def test_endless_statement_is_cut_at_the_end_of_the_drain(shop: Server, tmp_path: Path) -> None:
+    """The summary has the number of cut statements."""
     events = [{"session": 1, "statement": "SELECT SLEEP(120)"}, {"session": 1, "statement": "SELECT 1"}]
     events.append({"session": 2, "statement": "BEGIN", "class": "transaction"})
     tape = make_tape(tmp_path / "t.tape", events)
@@ -130,8 +132,8 @@ def test_drain(shop: Server, tmp_path: Path) -> None:
     assert summary.info["sessions"]["in_transaction_at_end"] == 1
 
 
-def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where outcomes can't be written the replay ends at once with a sentence; the run stays unfinished."""
+def test_full_disk_ends_the_replay_with_an_error(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replay ends as soon as the outcomes cannot be written. The run stays unfinished."""
     tape = make_tape(
         tmp_path / "t.tape", [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND} for n in range(60)]
     )
@@ -147,8 +149,8 @@ def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not open_folder("run", tmp_path / "t.run").finished
 
 
-def test_no_session_opens(shop: Server, tmp_path: Path) -> None:
-    """A target that lets nobody in after the pre-flight leaves a partial run with the server's own words."""
+def test_run_without_any_open_session_is_partial(shop: Server, tmp_path: Path) -> None:
+    """The target refuses all logins after the pre-flight. The summary contains the error of the server."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "session": n % 3 + 1} for n in range(12)])
     shop.execute("CREATE USER shut@'%'")
     shop.execute("GRANT ALL ON *.* TO shut@'%'")
@@ -167,8 +169,8 @@ def test_no_session_opens(shop: Server, tmp_path: Path) -> None:
     assert summary.info["sessions"]["failed"] == 3
 
 
-def test_stop_before_the_start(shop: Server, tmp_path: Path) -> None:
-    """Ctrl-C while sessions are being opened ends at once; nothing was sent, and it balances."""
+def test_ctrl_c_before_the_start_sends_nothing(shop: Server, tmp_path: Path) -> None:
+    """The signal arrives while sessions are being opened. The accounting balances."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "session": n} for n in range(1, 600)])
 
     class Early(Watcher):
@@ -191,8 +193,8 @@ replay(Path(sys.argv[1]), ReplayOptions(parse_target(sys.argv[2]), Path(sys.argv
 
 
 @pytest.mark.long
-def test_kill_9_leaves_a_run(shop: Server, tmp_path: Path) -> None:
-    """A replayer killed outright leaves a run that opens, unfinished, with what was written so far."""
+def test_kill_9_leaves_a_readable_run(shop: Server, tmp_path: Path) -> None:
+    """The run is unfinished and contains the outcomes that were written before."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(3000)]
     events.append({"statement": "INSERT", "class": "write"})
     tape = make_tape(tmp_path / "t.tape", events)

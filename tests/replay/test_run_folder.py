@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run while it is made."""
+"""Tests of the folder of a run while the replay writes it."""
 
 import os
 import signal
@@ -12,8 +12,8 @@ from querytape.replay import run_folder
 from querytape.replay.run_folder import new_run, open_storage
 
 
-def test_it_is_private(tmp_path: Path) -> None:
-    """Only its owner can read it; the spill folder goes when the run is cleaned."""
+def test_run_folder_is_private(tmp_path: Path) -> None:
+    """Only the owner can read the folder. The cleanup removes the spill folder."""
     with new_run(tmp_path / "a.run") as folder:
         assert (folder.path.stat().st_mode & 0o777, folder.outcomes.stat().st_mode & 0o777) == (0o700, 0o700)
         folder.write({"format_version": 1})
@@ -22,16 +22,18 @@ def test_it_is_private(tmp_path: Path) -> None:
     assert folder.open().info == {"format_version": 1}
 
 
-def test_it_is_held_while_it_is_made(tmp_path: Path) -> None:
-    """Whoever looks sees whether its replay lives: until the end, and not after it."""
+def test_run_folder_is_locked_during_the_replay(tmp_path: Path) -> None:
+    """The lock shows other programs that the replay is alive. It ends with the replay."""
     with new_run(tmp_path / "a.run") as folder:
         assert is_held(folder.path)
         folder.write({"format_version": 1})
     assert not is_held(tmp_path / "a.run")
 
 
-def test_what_fails_early_leaves_nothing(tmp_path: Path) -> None:
-    """Before run.json is written the folder is removed; an existing one, or one without a parent, is refused."""
+def test_early_failure_removes_the_folder(tmp_path: Path) -> None:
+    """The folder is removed if the replay fails before it writes run.json. An existing folder or a missing parent is
+    refused.
+    """
     with pytest.raises(ZeroDivisionError), new_run(tmp_path / "a.run"):
         raise ZeroDivisionError
     assert not (tmp_path / "a.run").exists()
@@ -41,8 +43,8 @@ def test_what_fails_early_leaves_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_a_signal_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is heard behind the making, and the folder goes; one that was there before stays."""
+def test_signal_during_creation_removes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal takes effect after the creation. A folder that existed before stays."""
 
     def make(path: Path, *inner: str) -> None:
         new_folder(path, *inner)
@@ -58,8 +60,8 @@ def test_a_signal_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "b.run").exists()
 
 
-def test_one_thread_and_bounded_memory(tmp_path: Path) -> None:
-    """Sorting the plan must not disturb the timing, and spills where the run is."""
+def test_storage_uses_one_thread_and_limited_memory(tmp_path: Path) -> None:
+    """The sort of the plan must not disturb the timing. It spills into the folder of the run."""
     with open_storage(tmp_path / "spill", "64MB") as con:
         settings = con.execute(
             "SELECT current_setting('threads'), current_setting('memory_limit'), current_setting('temp_directory'),"

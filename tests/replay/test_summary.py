@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run came to: complete or partial, and why."""
+"""Tests of the result of a run: complete or partial, and the reason."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 
 
 def ended(**values: Any) -> Any:
-    """Return the part of an ended run that says why it is partial."""
+    """Return the fields of an ended run that decide whether it is partial."""
     stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
     run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None, standstill=None)
     for name, value in values.items():
@@ -41,7 +41,7 @@ def ended(**values: Any) -> Any:
         ({"drain_timeout": 1}, "1 event without an answer at the end of --drain, 3 events not sent"),
     ],
 )
-def test_a_partial_run_has_one_sentence_with_the_first_reason(values: dict[str, Any], sentence: str) -> None:
+def test_partial_run_has_the_first_reason(values: dict[str, Any], sentence: str) -> None:
     accounting = {"not_sent": 3, "reasons": {"not_sent": {"drain_timeout": 3}}}
     assert str(why_partial(ended(**values), accounting, CLEAN)).startswith(sentence)
 
@@ -60,18 +60,18 @@ def test_a_partial_run_has_one_sentence_with_the_first_reason(values: dict[str, 
         ("overload", None),
     ],
 )
-def test_which_unsent_events_make_a_run_partial(reason: str, sentence: str | None) -> None:
-    """Lost connections and the end of --drain do. Single refused events do not: they are counted."""
+def test_unsent_events_that_make_a_run_partial(reason: str, sentence: str | None) -> None:
+    """Lost connections and the end of `--drain` make a run partial. Single refused events are only counted."""
     accounting = {"not_sent": 3, "reasons": {"not_sent": {reason: 3}}}
     assert why_partial(ended(), accounting, CLEAN) == sentence
 
 
-def test_a_lost_session_whose_events_were_all_sent_makes_no_partial_run() -> None:
+def test_lost_session_without_unsent_events_is_not_partial() -> None:
     accounting = {"not_sent": 0, "reasons": {}}
     assert why_partial(ended(), accounting, {**CLEAN, "lost": 1}) is None
 
 
-def test_a_run_is_complete_if_it_is_not_partial_and_balances() -> None:
+def test_run_is_complete_if_it_is_not_partial_and_balances() -> None:
     run = RunSummary(Path("a.run"), {"partial": None, "accounting": {"balanced": True}})
     assert run.complete
     assert not replace(run, info={**run.info, "partial": "stopped"}).complete

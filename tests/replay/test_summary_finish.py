@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's end from made files, without a server: everything that run.json says, and why a run is partial."""
+"""Tests of the end of a run, with artificial files and without a server: the content of run.json and partial runs."""
 
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ def one_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_plan: Plan) -> Made:
-    """Return a maker of ended runs."""
+    """Return a factory of ended runs."""
     return Made(tmp_path, monkeypatch, one_plan)
 
 
-def test_all_that_run_json_says(made: Made) -> None:
-    """Each key of a run that came to its end, from the files and the counters that it stands for."""
+def test_run_json_has_all_keys_of_a_finished_run(made: Made) -> None:
+    """The values come from the files and the counters of the run."""
     run = made.run()
     before = dict(run.info)
     done = finish(run)
@@ -89,13 +89,12 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert done.complete
 
 
-def test_variables_that_move_by_themselves() -> None:
-    """They are no change."""
+def test_volatile_variables_do_not_count_as_changes() -> None:
     assert {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "rand_seed1"} <= VOLATILE_VARIABLES
 
 
-def test_a_run_that_never_began(made: Made) -> None:
-    """No time of its start; what was planned and not sent has its outcome and its reason."""
+def test_run_that_never_began_has_no_start_time(made: Made) -> None:
+    """All planned events get an outcome with the reason."""
     run = made.run(sent=SENT[:1], stats={"zero_real_ns": 0, "now_ns": -5, "order_waits": 4, "order_broken": 1})
     run.stops = 1
     done = finish(run)
@@ -108,28 +107,28 @@ def test_a_run_that_never_began(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("fields", "reason"), [({}, "tape_unread"), ({"timed_out": True}, "stopped")])
-def test_why_the_rest_was_not_sent(made: Made, fields: dict[str, Any], reason: str) -> None:
-    """By somebody who stopped it, or a tape that ended too early."""
+def test_unsent_events_have_a_reason(made: Made, fields: dict[str, Any], reason: str) -> None:
+    """The run was stopped, or the tape ended too early."""
     run = made.run(sent=SENT[:2])
     vars(run).update(fields)
     assert finish(run).info["accounting"]["reasons"]["not_sent"] == {reason: 1}
 
 
-def test_copies_are_counted(made: Made) -> None:
-    """A tape that is replayed twice has two outcomes an event."""
+def test_copies_are_counted_separately(made: Made) -> None:
+    """A tape with two copies has two outcomes for each event."""
     sent = [row | {"clone": clone} for row in SENT for clone in (0, 1)]
     accounting = finish(made.run(sent=sent, rules=Rules(amplification=Amplification(amplify=2)))).info["accounting"]
     assert (accounting["tape_events"], accounting["executed"], accounting["balanced"]) == (8, 6, True)
 
 
-def test_answers_are_waited_for_only_with_a_pace(made: Made) -> None:
-    """Without a pace there is no last due time."""
+def test_run_without_pace_has_no_drain_time(made: Made) -> None:
+    """Without a pace there is no last due time, from which the drain is measured."""
     drain = finish(made.run(options={"pace": Pace(kind="none")})).info["drain"]
     assert drain == {"waited_ns": 0, "cut": 0}
 
 
-def test_a_target_that_is_gone_afterwards(made: Made) -> None:
-    """Whether variables have changed is not known then; the run is whole."""
+def test_target_that_is_gone_after_the_run_is_allowed(made: Made) -> None:
+    """The run is complete, but run.json does not show whether variables changed."""
     made.answer = None
     done = finish(made.run())
     assert done.info["variables_changed"] is None
@@ -137,11 +136,11 @@ def test_a_target_that_is_gone_afterwards(made: Made) -> None:
     assert done.complete
 
 
-def test_what_fails_afterwards_is_kept(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its reason is short and printable, in run.json and among the warnings; what was known before stays."""
+def test_failures_after_the_run_are_kept(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """run.json and the warnings contain a short, printable reason. Earlier results stay."""
 
     def fail(run: Any) -> Any:
-        assert made.kept()["finished"]  # the accounting is written already
+        assert made.kept()["finished"]  # the accounting is already written
         raise IndexError("\x1b" + "x" * 900)
 
     for name in ("_end_prepared", "_changed_variables", "_query_cache", "_summaries", "_query_plans"):
@@ -164,8 +163,8 @@ def test_what_fails_afterwards_is_kept(made: Made, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_the_query_cache_is_asked_where_the_reads_went(made: Made, split: bool) -> None:
-    """Its counters before stay, those after come from the server that answered the reads."""
+def test_query_cache_is_read_from_the_server_of_the_reads(made: Made, split: bool) -> None:
+    """The counters from before the run stay unchanged."""
     options = {"reads_to": Target("ro", "r", "10.0.0.2")} if split else {}
     run = made.run(options=options)
     run.info["query_cache"] = {"before": {"Qcache_hits": 1}}
@@ -174,8 +173,8 @@ def test_the_query_cache_is_asked_where_the_reads_went(made: Made, split: bool) 
 
 
 @pytest.mark.parametrize("after", [{"uptime": 9}, None])
-def test_counters_of_writes_are_asked_first(made: Made, monkeypatch: pytest.MonkeyPatch, after: Any) -> None:
-    """Those after the run are of its end, not of what the accounting took; a server that is gone has none."""
+def test_write_counters_are_read_before_the_accounting(made: Made, monkeypatch: pytest.MonkeyPatch, after: Any) -> None:
+    """The counters must not include the work of the accounting. An unreachable server has no counters."""
     done: list[str] = []
 
     def counters(*given: Any) -> Any:
@@ -194,8 +193,8 @@ def test_counters_of_writes_are_asked_first(made: Made, monkeypatch: pytest.Monk
     assert done == ["counters", "account"]
 
 
-def test_summaries_are_of_every_server_that_is_known(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tools get the variables of source, target and read target, and whether the target is this machine."""
+def test_summaries_cover_all_known_servers(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tools get the variables of source, target and read target, and whether the target is local."""
     given: list[Any] = []
 
     def keep(*args: Any) -> list[str]:
@@ -211,8 +210,10 @@ def test_summaries_are_of_every_server_that_is_known(made: Made, monkeypatch: py
     assert given == [(made.path, run.task.options.target, False, variables)]
 
 
-def test_query_plans_are_of_the_mapped_schemas(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tape, the finished run, the target and the schemas' names there are given; how many is kept."""
+def test_query_plans_use_the_mapped_schemas(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function gets the tape, the finished run, the target and the target's schema names. The number of plans is
+    kept.
+    """
     given: list[Any] = []
 
     def keep(con: duckdb.DuckDBPyConnection, tape: Any, run: Any, target: Any, schemas: Any) -> int:
@@ -274,19 +275,21 @@ FAILED = {
         ([SESSION, FAILED], True, "1 event not sent before the end of --drain"),
     ],
 )
-def test_events_of_lost_sessions(made: Made, sessions: Any, answers: bool, partial: str) -> None:
-    """A run that did not send all its events is partial. The reason names the target if that is gone by now."""
+def test_lost_sessions_with_unsent_events_make_a_run_partial(
+    made: Made, sessions: Any, answers: bool, partial: str
+) -> None:
+    """The reason names the target if the target no longer answers."""
     run = made.run(sent=SENT[:2], sessions=sessions)
     made.answer = Answer() if answers else None
     assert finish(run).info["partial"] == partial
     assert made.asked[0] == ("app@h:3306", 11)
 
 
-def test_all_is_sent_though_sessions_were_lost(made: Made) -> None:
-    """Then nothing is asked of the target: the run came to its end."""
+def test_lost_sessions_without_unsent_events_are_allowed(made: Made) -> None:
+    """The target is then not checked, because the run is complete."""
     run = made.run(sessions=[SESSION, LOST])
     assert finish(run).info["partial"] is None
-    assert len(made.asked) == 1  # its variables
+    assert len(made.asked) == 1  # the question for its variables
 
 
 @pytest.mark.parametrize(
@@ -308,8 +311,10 @@ def test_all_is_sent_though_sessions_were_lost(made: Made) -> None:
         ({"ended_by": EndedBy.LOSS}, {"stops": 1}, "stopped by the user after 2.5 s: 0 events not sent"),
     ],
 )
-def test_why_it_is_partial(made: Made, stats: dict[str, Any], fields: dict[str, Any], partial: str) -> None:
-    """The first reason counts; what is cut is kept beside it."""
+def test_first_reason_makes_a_run_partial(
+    made: Made, stats: dict[str, Any], fields: dict[str, Any], partial: str
+) -> None:
+    """The number of cut statements is kept in addition."""
     run = made.run(stats=stats)
     vars(run).update(fields)
     done = finish(run)
@@ -318,8 +323,8 @@ def test_why_it_is_partial(made: Made, stats: dict[str, Any], fields: dict[str, 
     assert not done.complete
 
 
-def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They name the run; the first line of DuckDB's text is not ours."""
+def test_duckdb_error_becomes_a_message(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the run and leaves out the text of DuckDB."""
 
     def fail(*args: Any) -> Any:
         raise duckdb.OutOfMemoryException("Out of Memory Error: x")
@@ -331,18 +336,16 @@ def test_errors_of_duckdb_are_sentences(made: Made, monkeypatch: pytest.MonkeyPa
     assert isinstance(caught.value.__cause__, duckdb.Error)
 
 
-def test_files_of_a_run_are_named_with_their_rows(made: Made) -> None:
-    """All tables of a run, with bytes and rows."""
+def test_files_of_a_run_are_listed_with_their_rows(made: Made) -> None:
+    """The list has all tables of the run, with bytes and rows."""
     run = made.run()
     entries = file_entries(run.task.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]
     assert sum(entry["rows"] for entry in entries) == 5
 
 
-def test_who_is_interrupted_at_the_end_leaves_no_room_of_the_replay(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The accounting is written; what comes behind it is broken off, and what only the replay needed goes all the same."""
+def test_interrupt_at_the_end_removes_the_spill_folder(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accounting is already written. Later work is cancelled."""
 
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt

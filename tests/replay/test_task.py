@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What run.json says before anything is sent."""
+"""Tests of the first run.json, which is written before anything is sent."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from querytape.servers.facts import Facts
 from tests.helpers.planning import planned
 
 
-def test_the_first_run_json(tmp_path: Path) -> None:
-    """Tape, target, parameters and plan are there before anything is sent; no password is."""
+def test_first_run_json_has_tape_target_and_plan(tmp_path: Path) -> None:
+    """run.json also has the parameters, but no password."""
     plan = planned(tmp_path, [{"statement": "SELECT 1"}])
     target = Target("app", socket="/s", password="secret")
     options = ReplayOptions(target, tmp_path / "a.run")

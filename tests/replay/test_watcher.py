@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A caller that watches a replay, and one that is in no group."""
+"""Tests of watchers of a replay, and of a replay without other drivers."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.helpers.whole import options
 
 
 class Listener(Watcher):
-    """Notes the names of its calls."""
+    """A watcher that records the names of its calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -35,8 +35,8 @@ class Listener(Watcher):
 
 
 @pytest.mark.server
-def test_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
-    """Planning, findings, the plan, then ticks, the last of which has every event; then the end, once."""
+def test_watcher_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
+    """The order is planning, findings, plan, ticks and end. The last tick has all events. The end comes once."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 10 * MS} for n in range(7)]
     listener = Listener()
     replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), listener)
@@ -47,14 +47,14 @@ def test_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
 
 
 class Failing(Listener):
-    """Fails at a tick."""
+    """A watcher that fails at a tick."""
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
         raise ZeroDivisionError
 
 
 @pytest.mark.server
-def test_the_end_of_a_failed_run_is_reported_last(shop: Server, tmp_path: Path) -> None:
+def test_failed_run_ends_with_one_end_call(shop: Server, tmp_path: Path) -> None:
     listener = Failing()
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(ZeroDivisionError):
@@ -63,7 +63,6 @@ def test_the_end_of_a_failed_run_is_reported_last(shop: Server, tmp_path: Path) 
     assert listener.calls.count("ended") == 1
 
 
-def test_alone() -> None:
-    """Nothing is changed."""
+def test_single_driver_keeps_its_own_span() -> None:
     assert ALONE.span(5, 9) == (5, 9)
     assert not ALONE.holds

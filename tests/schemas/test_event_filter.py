@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters: what is kept, what is refused, and how a filter is told."""
+"""Event filters: kept events, refused filters, and the description of a filter."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from querytape.common.errors import InputError
 from querytape.schemas import EventFilter
 
 D1, D2 = "1" * 16, "2" * 16
-# session, user, db, digest, class, start_ns
+# columns: session, user, db, digest, class, start_ns
 EVENTS = [
     (1, "app", "shop", D1, "read", 10),
     (1, "app", None, D2, "write", 20),
@@ -33,8 +33,8 @@ EVENTS = [
         ({"from_ns": 20, "to_ns": 40, "classes": ("read",)}, [30]),
     ],
 )
-def test_kept(conditions: dict[str, Any], times: list[int]) -> None:
-    """Alternatives inside a list, all lists together; NULL is nobody's name; a window has its first and not its end."""
+def test_filter_conditions_are_combined(conditions: dict[str, Any], times: list[int]) -> None:
+    """One value of each list must match. NULL matches no name. A time window includes its start and excludes its end."""
     with open_database() as con:
         con.execute(
             'CREATE TABLE e (session BIGINT, "user" VARCHAR, db VARCHAR, digest VARCHAR, class VARCHAR, start_ns BIGINT)'
@@ -55,14 +55,14 @@ def test_kept(conditions: dict[str, Any], times: list[int]) -> None:
         ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after --from"),
     ],
 )
-def test_refused(conditions: dict[str, Any], message: str) -> None:
-    """A condition that nothing can meet is refused, and says what would do."""
+def test_impossible_condition_is_refused(conditions: dict[str, Any], message: str) -> None:
+    """The message for an impossible condition shows valid ones."""
     with pytest.raises(InputError, match=message):
         EventFilter(**conditions)
 
 
-def test_told() -> None:
-    """A filter is a sentence for people and JSON for tools; conditions that were not given are in neither."""
+def test_filter_description_has_only_given_conditions() -> None:
+    """A filter has a sentence for users and JSON for tools."""
     every = EventFilter(users=("a", "b"), classes=("read",), sessions=(7,), from_ns=0, to_ns=10**9)
     assert every.sentence() == (
         "user a, b; class read; session 7; from 1970-01-01 00:00:00.000; to 1970-01-01 00:00:01.000"

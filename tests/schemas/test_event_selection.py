@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is selected: commands go with their EXECUTE, transactions are whole, what made the state comes before."""
+"""Selection of events: commands stay with their EXECUTE, transactions stay complete, and events that set the session
+state are added.
+"""
 
 from typing import Any
 
@@ -19,19 +21,19 @@ from querytape.schemas.names import ACTIONS, PROPERTIES
 D = "d" * 16
 P = "e" * 16
 COLUMNS = "seq BIGINT, start_ns BIGINT, command VARCHAR, class VARCHAR, actions BIGINT, digest VARCHAR, stmt BIGINT"
-# seq, start_ns, command, class, actions, digest, stmt: of one session
+# events of one session: seq, start_ns, command, class, actions, digest, stmt
 EVENTS: list[tuple[Any, ...]] = [
     (1, 10, "connect", None, None, None, None),
     (2, 20, "prepare", "write", None, D, 1),
     (3, 30, "query", "session", None, None, None),
     (4, 40, "ping", None, None, None, None),
-    (5, 50, "query", "write", None, P, None),  # PREPARE as a statement
+    (5, 50, "query", "write", None, P, None),  # PREPARE as an SQL statement
     (6, 60, "query", "ddl", ACTIONS["temporary_table"], None, None),
     (7, 70, "long_data", None, None, None, 1),
     (8, 80, "query", "transaction", ACTIONS["begin"], None, None),
     (9, 100, "query", "write", None, None, None),
     (10, 110, "query", "transaction", ACTIONS["commit"], None, None),
-    (11, 120, "execute", "write", None, D, 1),  # takes the long data of before
+    (11, 120, "execute", "write", None, D, 1),  # uses the long data above
     (12, 130, "fetch", None, None, None, 1),
     (13, 140, "reset_stmt", None, None, None, 1),
     (14, 150, "close_stmt", None, None, None, 1),
@@ -40,7 +42,7 @@ EVENTS: list[tuple[Any, ...]] = [
 
 
 def events(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the view tape_events."""
+    """Create the view tape_events."""
     con.execute(f"CREATE TABLE given ({COLUMNS})")
     con.executemany("INSERT INTO given VALUES (?, ?, ?, ?, ?, ?, ?)", EVENTS)
     con.execute(
@@ -59,8 +61,10 @@ def events(con: duckdb.DuckDBPyConnection) -> None:
         ({"from_ns": 1000}, []),
     ],
 )
-def test_selected(kept: dict[str, Any], seqs: list[int]) -> None:
-    """Long data and RESET go with the EXECUTE that follows, FETCH with the one before; a transaction with its BEGIN."""
+def test_selection_keeps_related_events(kept: dict[str, Any], seqs: list[int]) -> None:
+    """Long data and RESET belong to the next EXECUTE, and FETCH to the previous one. A transaction begins with its
+    BEGIN.
+    """
     choice = EventFilter(**kept)
     with open_database() as con:
         define_macros(con)

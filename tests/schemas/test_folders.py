@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening tapes and runs: what is one, and what is refused with which sentence."""
+"""Open tape and run folders. Invalid folders are refused with a message."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_tables_of_a_tape(tmp_path: Path) -> None:
-    """Parts, single files and tables that are not there can all be read; the missing ones are empty."""
+def test_missing_tables_are_empty(tmp_path: Path) -> None:
+    """A tape folder may have tables as parts, as single files, or not at all. Missing tables are empty."""
     path = make_tape(tmp_path / "it's.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
     tape = open_folder("tape", path)
     assert tape.finished
@@ -29,28 +29,30 @@ def test_tables_of_a_tape(tmp_path: Path) -> None:
         assert con.execute("SELECT count(*) FROM t_problems").fetchall() == [(0,)]
 
 
-def test_every_table_has_columns() -> None:
-    """The tables that folders name are those that the contract defines."""
+def test_folder_tables_match_the_contract() -> None:
+    """Each table that tape and run folders can have is defined in the SQL schema."""
     for kind, tables in TABLES.items():
         assert all(columns(kind, table) for table in tables)
 
 
-def test_identity() -> None:
-    """A tape is known by its parts and files, whatever else its JSON says."""
+def test_tape_id_depends_on_parts_and_files_only() -> None:
+    """The tape id depends on the lists of parts and files. Other keys of tape.json do not count."""
     info = {"parts": [{"file": "a", "rows": 1}], "files": [{"path": "x"}]}
     assert tape_id(info) == tape_id({**info, "warnings": ["y"]})
     assert tape_id(info) != tape_id({**info, "parts": []})
 
 
 def changed(path: Path, **keys: object) -> Path:
-    """Replace keys of a tape's JSON."""
+    """Replace keys in a tape's JSON."""
     info = json.loads((path / "tape.json").read_text())
     (path / "tape.json").write_text(json.dumps(info | keys))
     return path
 
 
-def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
-    """A part more, a part less, one of other bytes or rows: each is refused with its name; an unfinished tape takes all."""
+def test_tape_files_must_match_its_json(tmp_path: Path) -> None:
+    """An extra part, a missing part, or one with different bytes or rows is refused by name. An unfinished tape accepts
+    all parts.
+    """
     path = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
     first, second = sorted((path / "events").iterdir())
     parts = json.loads((path / "tape.json").read_text())["parts"]
@@ -75,8 +77,8 @@ def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
         open_folder("tape", path)
 
 
-def test_tables_that_must_be_there(tmp_path: Path) -> None:
-    """A finished tape that counts events or sessions has files of them; problems and digests may be none."""
+def test_required_tables_must_exist(tmp_path: Path) -> None:
+    """A finished tape that counts events or sessions needs files of these tables. Problems and digests are optional."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     (path / "digests.parquet").unlink()
     assert open_folder("tape", path).files("digests") == ()
@@ -100,22 +102,22 @@ BAD_NAMES = [
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_names_that_no_file_has(name: str) -> None:
-    """Only a table's own parts, or the table's one file, can be named; nothing outside the folder."""
+def test_invalid_file_names_are_refused(name: str) -> None:
+    """Only the parts of a table, or the table's single file, are valid names. Nothing outside the folder is allowed."""
     for kind, key in (("tape", "parts"), ("tape", "tables")):
         with pytest.raises(FolderError, match=rf"^x: {key}: .* is not a valid file name for a tape"):
             check_names(kind, Path("x"), {key: [{"file": name}]})
 
 
-def test_the_json_with_a_bad_name_is_named(tmp_path: Path) -> None:
-    """Whoever opens the folder is told which file to look at."""
+def test_json_with_a_bad_name_is_reported(tmp_path: Path) -> None:
+    """The message names the JSON file that lists the invalid file name."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(FolderError, match=r"t\.tape/tape\.json: parts: '\.\./x' is not a valid file name for a tape"):
         open_folder("tape", changed(path, parts=[{"file": "../x", "rows": 1, "bytes": 1}]))
 
 
-def test_names_that_files_have() -> None:
-    """Parts with numbers and words, single files; each once, in either list."""
+def test_valid_file_names_are_accepted() -> None:
+    """Valid names are numbered parts, named parts and single files. Each name is in one list only, and only once."""
     for name in ("events/part-00000.parquet", "events/part-" + "0" * 40 + ".parquet", "sessions.parquet"):
         check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": None})
         with pytest.raises(FolderError, match=f"x: parts: {name} is listed twice"):
@@ -127,8 +129,8 @@ def test_names_that_files_have() -> None:
         check_names("run", Path("x"), {"files": [{"file": "events/part-0.parquet"}]})
 
 
-def test_query_plans_may_come_late(tmp_path: Path) -> None:
-    """A run's query plans are taken where the JSON names none yet; another table's files are not."""
+def test_query_plans_may_be_added_later(tmp_path: Path) -> None:
+    """Plan files of a run are accepted before the JSON lists them. Unlisted files of other tables are refused."""
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
     info = json.loads((run / "run.json").read_text())
     outcomes = run / "outcomes" / "part-00000.parquet"
@@ -148,8 +150,8 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
                 open_folder("run", run)
 
 
-def test_the_id_of_a_tape_stays() -> None:
-    """Runs of earlier versions name their tape by it: the hash of both lists, in one way of writing JSON."""
+def test_tape_id_is_stable() -> None:
+    """Runs of earlier versions refer to their tape by its id. The id is the hash of both lists in a fixed JSON format."""
     parts, files = [{"rows": 1, "file": "events/part-0.parquet"}], [{"file": "sessions.parquet"}]
     assert tape_id({"files": files, "parts": parts, "finished": True}) == (
         "480b7a641b9183a0381c83d2fa793fd5deb37d1aeec5bcc3edd362f4d69f23da"
@@ -157,8 +159,8 @@ def test_the_id_of_a_tape_stays() -> None:
     assert len({tape_id({}), tape_id({"parts": parts}), tape_id({"files": files}), tape_id({"files": parts})}) == 4
 
 
-def test_files_that_had_one_name() -> None:
-    """A log that was turned over is one entry; each of its files has a number all the same."""
+def test_rotated_files_have_separate_numbers() -> None:
+    """A rotated log is one entry, but each of its files has a number."""
     info = {"files": [{"path": "a"}, {"path": "b", "times": 3}, {"path": "c", "times": None}]}
     assert count_files(info) == 5
     assert [file_name(info, number) for number in range(-1, 6)] == ["file -1", "a", "b", "b", "b", "c", "file 5"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of tapes and runs: what fits is read, anything else is refused with the key that holds it."""
+"""JSON of tapes and runs. Valid values are read. Invalid values are refused with their key."""
 
 import json
 from pathlib import Path
@@ -24,32 +24,32 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("key", "value", "sentence"), WRONG)
-def test_the_key_is_named(key: str, value: Any, sentence: str) -> None:
-    """Each key that holds what it cannot is named, and left out where a damaged tape is saved."""
+def test_invalid_value_is_reported_with_its_key(key: str, value: Any, sentence: str) -> None:
+    """Recovery of a damaged tape leaves out keys with invalid values."""
     with pytest.raises(FolderError, match=sentence):
         check_shape("tape", Path("t.tape/tape.json"), {key: value})
     assert fitting_keys("tape", {key: value, "source": "slowlog"}) == {"source": "slowlog"}
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "7", "null", '{"a": 1}', "[" * 100_000, "\xff", '{"a": NaN}'])
-def test_what_is_no_json(tmp_path: Path, text: str) -> None:
-    """Anything else than an object with a version is refused at once."""
+def test_invalid_json_is_refused(tmp_path: Path, text: str) -> None:
+    """A folder's JSON must be an object with a version."""
     (tmp_path / "tape.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(FolderError, match="invalid JSON for a tape"):
         read_json("tape", tmp_path / "tape.json")
 
 
 @pytest.mark.parametrize("value", ["1e999", str(2**70), '"\\ud800"', "[" * 60 + "]" * 60])
-def test_values_that_nothing_can_hold(tmp_path: Path, value: str) -> None:
-    """Numbers past 64 bits, half characters and deep lists are refused wherever they are."""
+def test_unsupported_json_values_are_refused(tmp_path: Path, value: str) -> None:
+    """Numbers above 64 bits, lone surrogates and deep lists are refused at any place."""
     (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
     with pytest.raises(FolderError, match=r"run\.json: invalid JSON for a run"):
         read_json("run", tmp_path / "run.json")
 
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
-def test_any_key_of_any_type(kind: str) -> None:
-    """Whatever value a key has, the answer is a sentence or nothing."""
+def test_any_value_of_a_key_gives_at_most_a_message(kind: str) -> None:
+    """Whatever value a key has, check_shape accepts it or raises FolderError with the key."""
     values: list[Any] = [None, True, -1, 2**62, 0.5, "", "x", [], [None], [[1]], {}, {"a": None}, [{}], {"": {}}]
     for key in SHAPES[kind].keys() - {"finished"}:
         for value in values:
@@ -61,8 +61,8 @@ def test_any_key_of_any_type(kind: str) -> None:
             assert not said or said.startswith(f"x: {key}")
 
 
-def test_a_finished_tape_needs_its_counts() -> None:
-    """What every reader of a finished tape relies on must be there."""
+def test_finished_tape_needs_its_counts() -> None:
+    """Every reader of a finished tape relies on the counts."""
     info = json.loads('{"finished": true, "source": "x", "files": [], "counts": {"events": 1}}')
     with pytest.raises(FolderError, match=r"counts\.sessions: missing"):
         check_shape("tape", Path("x"), info)
@@ -99,8 +99,8 @@ RUN_EDGES = [
 @pytest.mark.parametrize(
     ("kind", "key", "good", "bad"), [("tape", *row) for row in EDGES] + [("run", *row) for row in RUN_EDGES]
 )
-def test_what_a_key_may_hold(kind: str, key: str, good: list[Any], bad: list[Any]) -> None:
-    """Each type at its edges: what fits is kept of a damaged file, too; what does not is refused and left out."""
+def test_limits_of_each_key_are_checked(kind: str, key: str, good: list[Any], bad: list[Any]) -> None:
+    """Recovery of a damaged file keeps valid values and leaves out invalid ones."""
     for value in good:
         check_shape(kind, Path("x"), {key: value})
         assert fitting_keys(kind, {key: value, "more": [value]}) == {key: value, "more": [value]}
@@ -110,8 +110,8 @@ def test_what_a_key_may_hold(kind: str, key: str, good: list[Any], bad: list[Any
         assert fitting_keys(kind, {key: value, "more": 1}) == {"more": 1}
 
 
-def test_what_a_damaged_file_keeps() -> None:
-    """Keys that nobody knows are kept where they can be written, and left out where they can't."""
+def test_recovery_keeps_unknown_keys() -> None:
+    """Recovery leaves out unknown values that cannot be written as JSON."""
     deep: Any = 1
     for _ in range(60):
         deep = [deep]
@@ -129,8 +129,8 @@ def test_what_a_damaged_file_keeps() -> None:
         ('{"a":' * 49 + "1" + "}" * 49, True), ('{"a":' * 51 + "1" + "}" * 51, False), ("[true, null, -0.5]", True),
     ],
 )  # fmt: skip
-def test_values_at_their_edges(tmp_path: Path, value: str, fits: bool) -> None:
-    """64 bits and 50 levels are what is read; one more is refused."""
+def test_json_values_at_their_limits(tmp_path: Path, value: str, fits: bool) -> None:
+    """64-bit numbers and 50 nested levels are read. Larger values are refused."""
     (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
     if fits:
         assert read_json("run", tmp_path / "run.json") == json.loads(f'{{"format_version": 1, "more": {value}}}')
@@ -139,8 +139,8 @@ def test_values_at_their_edges(tmp_path: Path, value: str, fits: bool) -> None:
             read_json("run", tmp_path / "run.json")
 
 
-def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is read up to its bound, and refused one byte later."""
+def test_too_large_json_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JSON file of the maximum size is read. A file that is one byte larger is refused."""
     text = '{"format_version": 1}'
     (tmp_path / "tape.json").write_text(text)
     monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text))
@@ -151,8 +151,8 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("kind", ["tape", "run"])
-def test_what_a_finished_one_needs(kind: str) -> None:
-    """Each key that is needed is named where it is missing, and asked for only of what is finished."""
+def test_finished_folder_needs_all_required_keys(kind: str) -> None:
+    """The message names a missing key. Unfinished tapes and runs do not need the keys."""
     counts = dict.fromkeys(("events", "sessions", "digests", "problems"), 0)
     whole: dict[str, Any] = {"source": "x", "files": [], "counts": counts, "tape": {}, "target": {}, "finished": True}
     check_shape(kind, Path("x"), whole)
@@ -170,8 +170,8 @@ def test_what_a_finished_one_needs(kind: str) -> None:
             check_shape("run", Path("x"), info)
 
 
-def test_a_long_value_is_shown_in_part() -> None:
-    """Forty letters are shown whole, of more the first ones."""
+def test_long_value_is_shortened_in_messages() -> None:
+    """Up to 40 characters of a value are shown. Longer values show only their beginning."""
     for length, shown in ((38, '"' + "y" * 38 + '"'), (39, '"' + "y" * 36 + "...")):
         with pytest.raises(FolderError) as error:
             check_shape("tape", Path("x"), {"finished": "y" * length})

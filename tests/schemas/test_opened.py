@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opened tapes and runs: tables as relations."""
+"""Opened tapes and runs provide their tables as relations."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_every_table_is_a_relation(tmp_path: Path) -> None:
-    """With the columns of the contract, be it empty or not; each has a method of its name."""
+    """A relation has the columns of the SQL schema, also if it is empty. Each table has a method with its name."""
     tape_path, run_path, _ = small_runs(tmp_path)
     for opened in (open_tape(tape_path), open_run(run_path)):
         for name in TABLES[opened.folder.kind]:
@@ -23,14 +23,14 @@ def test_every_table_is_a_relation(tmp_path: Path) -> None:
     assert open_run(run_path).sql("SELECT count(*) > 0 FROM outcomes").fetchall() == [(True,)]
 
 
-def test_a_relation_outlives_what_made_it(tmp_path: Path) -> None:
-    """Nothing else has to be kept: the database lives as long as its relation."""
+def test_relation_keeps_its_database_alive(tmp_path: Path) -> None:
+    """The relation works after all other objects are deleted."""
     relation = open_tape(small_runs(tmp_path)[0]).events()
     assert relation.aggregate("count(*)").fetchall()[0][0] > 0
 
 
-def test_what_can_not_be_opened(tmp_path: Path) -> None:
-    """A run is no tape, and a tape has no outcomes."""
+def test_wrong_folder_or_table_is_refused(tmp_path: Path) -> None:
+    """A run is not a tape, and a tape has no outcomes table."""
     tape_path, run_path, _ = small_runs(tmp_path)
     with pytest.raises(FolderError, match="the folder is a run"):
         open_tape(run_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders are opened, or refused with a sentence."""
+"""Open folders. Invalid folders are refused with a message."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ def write(path: Path, kind: str, text: str) -> Path:
     return path
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
-    """A missing folder, one of another kind, one without JSON, damaged JSON, a newer version: each has its sentence."""
+def test_invalid_folders_have_different_messages(tmp_path: Path) -> None:
+    """Cases: a missing folder, a folder of another kind, a folder without JSON, damaged JSON and a newer version."""
     with pytest.raises(FolderError, match="no such tape"):
         open_folder("tape", tmp_path / "none")
     with pytest.raises(FolderError, match="cannot be opened: File name too long"):
@@ -38,14 +38,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
             open_folder("tape", write(tmp_path / name, "tape", json.dumps({"format_version": version})))
 
 
-def test_an_unfinished_tape_opens(tmp_path: Path) -> None:
-    """What a kill left can be opened, and says that it is not finished."""
+def test_unfinished_tape_can_be_opened(tmp_path: Path) -> None:
+    """A killed capture leaves a tape that can be opened and is marked as unfinished."""
     path = write(tmp_path / "a", "tape", json.dumps({"format_version": 1, "finished": False}))
     assert not open_folder("tape", path).finished
 
 
-def test_versions_that_are_read(tmp_path: Path) -> None:
-    """Whole numbers from 1 to ours."""
+def test_supported_versions_are_accepted(tmp_path: Path) -> None:
+    """Format versions are whole numbers from 1 to the current one."""
     for version, good in ((1, True), (0, False), (-1, False), (2, False), (True, False), (1.0, False), (None, False)):
         path = write(tmp_path / f"{version}", "tape", json.dumps({"format_version": version}))
         if good:
@@ -57,8 +57,8 @@ def test_versions_that_are_read(tmp_path: Path) -> None:
                 open_folder("tape", path)
 
 
-def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
-    """A comparison's folder is no tape: its runs are named, printable, the first few of many."""
+def test_message_lists_tapes_and_runs_inside_a_folder(tmp_path: Path) -> None:
+    """The folder of a comparison is not a tape. The message lists the first of its runs in printable form."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     many = tmp_path / "night"
     for number in range(8):
@@ -68,8 +68,8 @@ def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
     assert str(told.value).endswith("the folder contains " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
 
 
-def test_a_tape_does_not_say_which_tape_it_is(tmp_path: Path) -> None:
-    """What tells it from others follows from its files, whatever its JSON says of a set."""
+def test_tape_id_ignores_the_json(tmp_path: Path) -> None:
+    """The tape's files determine its id. Keys of a set in the JSON are ignored."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     before = tape_id(open_folder("tape", tape).info)
     info = json.loads((tape / "tape.json").read_text())

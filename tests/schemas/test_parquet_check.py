@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files are checked by their footers: columns, types, NULL and limits, for every column that the SQL declares."""
+"""Checks of Parquet footers: columns, types, NULL and limits of every column in the SQL schema."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
-    """Write one row of a table; `values` are SQL expressions, "" leaves a column out."""
+    """Write one row of a table. `values` are SQL expressions. An empty expression leaves out the column."""
     parts = []
     for column in declared(kind, table):
         plain = {"VARCHAR": "'x'", "BLOB": "'x'::BLOB", "BOOLEAN": "true", "VARCHAR[]": "['x']", "DOUBLE": "1::DOUBLE"}
@@ -29,8 +29,8 @@ def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "table"), [(kind, table) for kind in TABLES for table in TABLES[kind]])
-def test_every_column(tmp_path: Path, kind: str, table: str) -> None:
-    """A column that is missing, of another type, NULL or past its limits is named with its file."""
+def test_every_column_is_checked(tmp_path: Path, kind: str, table: str) -> None:
+    """A column that is missing, has the wrong type, is NULL or exceeds its limits is reported with its file."""
     whole = write(tmp_path / "whole.parquet", kind, table)
     assert check_parquet(kind, table, [whole]) == {whole: 1}
     file = tmp_path / "hurt.parquet"
@@ -47,16 +47,16 @@ def test_every_column(tmp_path: Path, kind: str, table: str) -> None:
                 check_parquet(kind, table, [whole, file])
 
 
-def test_session_numbers_have_a_bound(tmp_path: Path) -> None:
-    """Sessions of 2^40 or 0 are refused."""
+def test_session_numbers_are_limited(tmp_path: Path) -> None:
+    """The session numbers 0 and 2^40 are refused."""
     for number in (1 << 40, 0):
         file = write(tmp_path / "x.parquet", "tape", "events", session=f"{number}::BIGINT")
         with pytest.raises(FolderError, match=f"column session: expected 1 to .*, found {number}"):
             check_parquet("tape", "events", [file])
 
 
-def test_every_cut(tmp_path: Path) -> None:
-    """A file cut anywhere, or of other bytes, is refused."""
+def test_cut_parquet_file_is_refused(tmp_path: Path) -> None:
+    """A Parquet file that is cut anywhere, or has other bytes, is refused."""
     whole = write(tmp_path / "whole.parquet", "tape", "problems").read_bytes()
     file = tmp_path / "cut.parquet"
     for size in range(0, len(whole), 7):
@@ -65,8 +65,8 @@ def test_every_cut(tmp_path: Path) -> None:
             check_parquet("tape", "problems", [file])
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
-    """A link, a pipe, a folder and nothing at all are refused at once."""
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """A link, a pipe, a folder and a missing file are refused."""
     whole = write(tmp_path / "whole.parquet", "tape", "problems")
     (tmp_path / "link").symlink_to(whole)
     os.mkfifo(tmp_path / "pipe")
@@ -85,8 +85,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         (2**31, "missing"),
     ],
 )
-def test_a_footer_that_is_longer_than_its_file(tmp_path: Path, footer: int, sentence: str) -> None:
-    """A footer fits between the first letters and its own length, or the file was cut."""
+def test_footer_longer_than_its_file_is_refused(tmp_path: Path, footer: int, sentence: str) -> None:
+    """The footer must fit between the first magic bytes and its own length. Otherwise, the file was cut."""
     file = tmp_path / "x.parquet"
     file.write_bytes(b"PAR1" + b"\0" * 20 + footer.to_bytes(4, "little") + b"PAR1")
     with pytest.raises(FolderError, match=rf"x\.parquet: the file is damaged: .*{sentence}"):
@@ -96,8 +96,8 @@ def test_a_footer_that_is_longer_than_its_file(tmp_path: Path, footer: int, sent
         check_parquet("tape", "problems", [file])
 
 
-def test_a_column_without_statistics_is_read(tmp_path: Path) -> None:
-    """Where a footer does not say, the values themselves are looked at; one that cannot be read is named."""
+def test_column_without_statistics_is_read(tmp_path: Path) -> None:
+    """If the footer has no statistics, the column's values are checked. An unreadable column is reported."""
     column = next(each for each in declared("tape", "events") if each.name == "session")
     footers = parquet_check._Footers()
     with database() as con:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of tapes and runs, as the SQL defines them."""
+"""Columns of tapes and runs, as defined by the SQL."""
 
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
@@ -9,8 +9,8 @@ from tests.helpers.duck import database
 
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
-def test_columns_are_what_duckdb_makes_of_the_sql(kind: str) -> None:
-    """Names, types and order are those of the tables that the SQL creates; no table is missing in TABLES."""
+def test_columns_match_the_sql(kind: str) -> None:
+    """Names, types and order equal those of the tables that the SQL creates. TABLES has all tables."""
     with database() as con:
         con.execute(ddl(kind))
         rows = con.execute(
@@ -20,14 +20,13 @@ def test_columns_are_what_duckdb_makes_of_the_sql(kind: str) -> None:
     assert by_table == {table: columns(kind, table) for table in TABLES[kind]}
 
 
-def test_unknown_table() -> None:
-    """A table that is not defined is a mistake in the program, and is named."""
+def test_unknown_table_is_an_error() -> None:
     with pytest.raises(KeyError, match=r"tape\.sql defines no table 'outcomes'"):
         columns("tape", "outcomes")
 
 
-def test_select_list() -> None:
-    """Every column is there, in order: cast where the input has it, NULL where not."""
+def test_select_list_has_every_column() -> None:
+    """Columns are in order. A column is cast if the input has it. Otherwise, the column is NULL."""
     listed = select_list("tape", "problems", {"line", "kind"})
     with database() as con:
         cursor = con.execute(f"SELECT {listed} FROM (SELECT 7::INTEGER AS line, 'bad_time' AS kind, 1 AS more)")
@@ -54,7 +53,7 @@ def test_select_list() -> None:
         ("run", "outcomes", "error", None),
     ],
 )
-def test_limits(kind: str, table: str, column: str, limits: tuple[int, int] | None) -> None:
-    """Numbers that others are computed from have limits: sums of two times fit 64 bits, sessions leave room for copies."""
+def test_numeric_columns_have_limits(kind: str, table: str, column: str, limits: tuple[int, int] | None) -> None:
+    """Times are limited so that a sum of two fits into 64 bits. Session numbers leave room for copies."""
     (found,) = [one for one in declared(kind, table) if one.name == column]
     assert found.limits == limits

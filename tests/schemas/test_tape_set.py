@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes that is read as one tape; what it says of its tapes is checked."""
+"""A set of tapes is read as one tape. The contents of set.json are checked."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ ROWS = {"events": "session, seq", "sessions": "session", "digests": "digest", "p
 
 
 def rows(path: Path, table: str, read: str | None = None) -> list[Any]:
-    """Return all rows of a table, in one order."""
+    """Return all rows of a table in a fixed order."""
     tape = open_folder("tape", path)
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", table))
     with small_database() as con:
@@ -32,15 +32,15 @@ def rows(path: Path, table: str, read: str | None = None) -> list[Any]:
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:
-    """A tape of many sessions."""
+    """Fixture: a tape of many sessions."""
     return mixed_tape(tmp_path / "a.tape", 40, 900)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("table", TABLES["tape"])
 @pytest.mark.parametrize("count", [2, 7])
-def test_a_set_is_the_tape(table: str, count: int, tape: Path, tmp_path: Path) -> None:
-    """Every row of every table is the same, and so is what tells the tape from others."""
+def test_dealt_set_equals_the_tape(table: str, count: int, tape: Path, tmp_path: Path) -> None:
+    """Every row of every table in a dealt set equals the tape's row. The tape id is equal as well."""
     deal(tape, count, tmp_path / "a.set")
     assert rows(tmp_path / "a.set", table) == rows(tape, table)
     whole, dealt = open_folder("tape", tape), open_folder("tape", tmp_path / "a.set")
@@ -51,8 +51,8 @@ def test_a_set_is_the_tape(table: str, count: int, tape: Path, tmp_path: Path) -
     }
 
 
-def test_captures_are_numbered_on(tmp_path: Path) -> None:
-    """Sessions and files of each tape come behind those of the one before, by `source` and by `events_of`."""
+def test_gathered_captures_are_numbered_consecutively(tmp_path: Path) -> None:
+    """Sessions and files of each tape follow those of the previous one, in `source` and in `events_of`."""
     folder = tmp_path / "all.set"
     folder.mkdir()
     for name, sessions in (("b.tape", 3), ("a.tape", 5)):
@@ -76,7 +76,7 @@ def test_captures_are_numbered_on(tmp_path: Path) -> None:
 
 
 def double(folder: Path) -> None:
-    """A tape comes twice."""
+    """List one tape twice in the set."""
     shutil.rmtree(folder / "02.tape")
     shutil.copytree(folder / "01.tape", folder / "02.tape")
     change(folder, lambda info: info["tapes"][1].update(id=info["tapes"][0]["id"]))
@@ -84,7 +84,7 @@ def double(folder: Path) -> None:
 
 
 def spoil(file: Path) -> None:
-    """Turn the bytes of a file's rows over; its size and footer stay."""
+    """Invert the bytes of a file's rows. Its size and footer stay the same."""
     written = bytearray(file.read_bytes())
     for place in range(4, len(written) // 3):
         written[place] ^= 0xFF
@@ -92,7 +92,7 @@ def spoil(file: Path) -> None:
 
 
 def counts_of(folder: Path) -> dict[str, int]:
-    """Return the sums of what the tapes say."""
+    """Return the sums of the tapes' counts."""
     infos = [json.loads((folder / name / "tape.json").read_text()) for name in ("01.tape", "02.tape")]
     return {what: sum(info["counts"][what] for info in infos) for what in ("events", "sessions")}
 
@@ -140,8 +140,8 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: (folder / "01.tape" / "set.json").write_text("{}"), "a set inside a set"),
     ],
 )
-def test_what_a_set_says_is_checked(damage: Callable[[Path], Any], said: str, tape: Path, tmp_path: Path) -> None:
-    """A damaged or forged set is refused in one sentence that names its place."""
+def test_damaged_set_is_refused(damage: Callable[[Path], Any], said: str, tape: Path, tmp_path: Path) -> None:
+    """A damaged or forged set is refused. The message names the damaged place."""
     folder = tmp_path / "a.set"
     deal(tape, 2, folder)
     damage(folder)
@@ -151,8 +151,8 @@ def test_what_a_set_says_is_checked(damage: Callable[[Path], Any], said: str, ta
     assert str(folder) in str(refused.value)
 
 
-def test_a_set_can_be_dealt(tmp_path: Path) -> None:
-    """Captures of two servers, dealt into three tapes: their rows, numbered as in the set."""
+def test_gathered_set_can_be_dealt(tmp_path: Path) -> None:
+    """Captures of two servers are dealt into three tapes. Rows are numbered as in the set."""
     folder = tmp_path / "all.set"
     folder.mkdir()
     for name in ("a.tape", "b.tape"):
@@ -164,8 +164,8 @@ def test_a_set_can_be_dealt(tmp_path: Path) -> None:
     assert tape_id(open_folder("tape", tmp_path / "dealt.set").info) == tape_id(open_folder("tape", folder).info)
 
 
-def test_a_set_is_no_run(tape: Path, tmp_path: Path) -> None:
-    """Where a run is expected the sentence says what it is."""
+def test_set_is_refused_as_a_run(tape: Path, tmp_path: Path) -> None:
+    """A set in place of a run is refused. The message explains that the folder is a set."""
     deal(tape, 2, tmp_path / "a.set")
     with pytest.raises(FolderError, match="is not a run: the folder is a set"):
         open_folder("run", tmp_path / "a.set")

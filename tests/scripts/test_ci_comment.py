@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One comment for a request, written again each time: on servers of our own that answer as GitHub and GitLab do."""
+"""One comment per pull or merge request, updated each time. Local servers simulate GitHub and GitLab."""
 
 import json
 import re
@@ -27,7 +27,7 @@ CHANGES = {"github": "PATCH", "gitlab": "PUT"}
 
 
 class Forge:
-    """Comments of one request behind HTTP."""
+    """The comments of one request, served over HTTP."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.comments, self.asked = kind, list[dict[str, Any]](), list[str]()
@@ -52,7 +52,7 @@ class Forge:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, Any]:
-        """Return the code and the JSON of an answer."""
+        """Return the status code and JSON of an answer."""
         path, _, query = request.path.partition("?")
         self.asked.append(request.command)
         place = re.fullmatch(PATHS[self.kind], path)
@@ -75,7 +75,7 @@ class Forge:
         return 405, {}
 
     def environment(self) -> dict[str, str]:
-        """Return what a job of this forge has in its environment."""
+        """Return the environment variables of a CI job on this forge."""
         url = f"http://127.0.0.1:{self.server.server_port}"
         if self.kind == "gitlab":
             return {
@@ -95,7 +95,7 @@ class Forge:
 
 @pytest.fixture(params=sorted(PATHS))
 def forge(request: pytest.FixtureRequest) -> Iterator[Forge]:
-    """Each kind in turn, with comments of others on two pages."""
+    """Start each kind of forge in turn, with other users' comments on two pages."""
     made = Forge(request.param)
     made.comments = [{"id": number, "body": f"looks good {number}"} for number in range(130)]
     yield made
@@ -114,8 +114,10 @@ def write(forge: Forge, text: str, folder: Path, *name: str, **changed: str) -> 
     )
 
 
-def test_the_comment_is_written_once_and_then_again(forge: Forge, tmp_path: Path) -> None:
-    """The first run makes it, the next ones change it, also behind the first page; others' comments stay."""
+def test_comment_is_created_once_and_then_updated(forge: Forge, tmp_path: Path) -> None:
+    """The script finds its comment even if the comment is not on the first page. Comments of other users stay
+    unchanged.
+    """
     for text in ("# first", "# second", "# third µs"):
         done = write(forge, text, tmp_path)
         assert done.returncode == 0, done.stderr
@@ -125,16 +127,16 @@ def test_the_comment_is_written_once_and_then_again(forge: Forge, tmp_path: Path
     assert [word for word in forge.asked if word != "GET"] == ["POST", CHANGES[forge.kind], CHANGES[forge.kind]]
 
 
-def test_each_name_has_its_own(forge: Forge, tmp_path: Path) -> None:
-    """Two reports of one request do not overwrite each other; a name cannot end the marker."""
+def test_each_name_has_its_own_comment(forge: Forge, tmp_path: Path) -> None:
+    """Two reports of one request do not overwrite each other's comments. A name cannot close the marker in the comment."""
     for name in ("mysql-9", "mariadb", "mysql-9", "--> @all"):
         assert write(forge, f"# {name}", tmp_path, name).returncode == 0
     marks = [each["body"].splitlines()[0] for each in forge.comments[130:]]
     assert marks == ["<!-- querytape: mysql-9 -->", "<!-- querytape: mariadb -->", "<!-- querytape: -----all -->"]
 
 
-def test_a_long_report_is_shortened(forge: Forge, tmp_path: Path) -> None:
-    """Whole lines are left out and counted: nobody's comment may have more than 65,536 characters."""
+def test_long_report_is_shortened(forge: Forge, tmp_path: Path) -> None:
+    """Complete lines are removed and counted, because a comment is limited to 65,536 characters."""
     lines = [f"| {number} | {'x' * 100} |" for number in range(1000)]
     assert write(forge, "\n".join(lines) + "\n", tmp_path).returncode == 0
     body = forge.comments[-1]["body"]
@@ -144,8 +146,8 @@ def test_a_long_report_is_shortened(forge: Forge, tmp_path: Path) -> None:
     assert f"**{1000 - len(kept)} more lines are in report.md" in body
 
 
-def test_a_refusal_is_an_error(forge: Forge, tmp_path: Path) -> None:
-    """A token that only reads, a number that is none, and a report that is not there: exit code 1 and a sentence."""
+def test_refused_comment_is_an_error(forge: Forge, tmp_path: Path) -> None:
+    """A read-only token, an invalid number and a missing report lead to exit code 1 and a one-line message."""
     forge.refuses = True
     done = write(forge, "# x", tmp_path)
     assert (done.returncode, "may not write comments" in done.stderr) == (1, True), done.stderr

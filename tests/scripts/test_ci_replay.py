@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of the GitHub Action as the shell script that they are, on two real servers, one of which lacks an index."""
+"""The shell script of the GitHub Action on two real servers, one of which lacks an index."""
 
 import json
 import os
@@ -23,14 +23,14 @@ pytestmark = pytest.mark.server
 
 SCRIPT = CHECKOUT / "scripts" / "ci-replay"
 PROGRAM = Path(sys.executable).parent / "querytape"
-QUICK = "\n  --pause\n  0s\n\n"  # words, one a line, with blanks around them and empty lines between
-GATE = "slower > 0 or p99_ratio > 4"  # on a machine that others fill nothing may be called slower
+QUICK = "\n  --pause\n  0s\n\n"  # one word per line, with blanks and empty lines
+GATE = "slower > 0 or p99_ratio > 4"  # on a busy machine no digest may be called slower
 FILES = {"report.html", "report.md", "report.json", "junit.xml", "log.txt"}
 
 
 @pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
-    """Production, and a candidate whose migration forgot an index."""
+    """Start a production server and a candidate whose migration lost an index."""
     if find_program("mariadb") is None:
         skip_loudly(request, missing_sentence("mariadb"))
     with ExitStack() as stack:
@@ -47,7 +47,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(scope="module")
 def tape(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What production's clients asked, from its slow log."""
+    """Convert production's slow log into a tape."""
     production, folder = servers[0], tmp_path_factory.mktemp("tape")
     production.execute("SET GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0")
     threads = [threading.Thread(target=ask, args=(production, number)) for number in range(3)]
@@ -63,7 +63,7 @@ def tape(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactor
 
 
 def ask(server: Server, session: int) -> None:
-    """Be a client for some seconds, one statement after the other with a pause between them."""
+    """Act as a client for some seconds, with a pause after each statement."""
     with closing(server.connect("shop")) as connection, connection.cursor() as cursor:
         for number in range(150):
             cursor.execute(f"SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {session * 100 + number}")
@@ -72,18 +72,18 @@ def ask(server: Server, session: int) -> None:
 
 
 class Job:
-    """A job of a CI system: its folder, and what the script is given."""
+    """A job of a CI system: its folder and the inputs of the script."""
 
     def __init__(self, folder: Path, tape: Path) -> None:
         self.folder, self.tape = folder, tape
         self.output = folder / "querytape-report"
 
     def url(self, server: Server) -> str:
-        """Return how the job reaches a server: with an account that has a password, through its socket."""
+        """Return the URL of a server for the job: an account with a password, through the socket."""
         return f"mysql://app@localhost/shop?socket={server.socket}"
 
     def run(self, **given: str) -> "subprocess.CompletedProcess[str]":
-        """Run the script as a step of a job on GitHub."""
+        """Run the script as a step of a GitHub job."""
         (self.folder / "runner").mkdir(exist_ok=True)
         environment = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
@@ -106,13 +106,15 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path: Path, tape: Path) -> Job:
-    """A job whose folder is empty but for the tape."""
+    """Create a job whose folder contains only the tape."""
     return Job(tmp_path, tape)
 
 
 @pytest.mark.long
-def test_a_lost_index_shuts_the_gate(job: Job, servers: tuple[Server, Server]) -> None:
-    """Exit code 3; the Markdown names the statement as slower, and all files are there; runs are not left behind."""
+def test_lost_index_fails_the_gate(job: Job, servers: tuple[Server, Server]) -> None:
+    """The script exits with code 3. The Markdown report names the slower statement, and all output files exist. Runs
+    are removed.
+    """
     a, b = map(job.url, servers)
     done = job.run(QT_BASELINE=a, QT_CANDIDATE=b, QT_ROUNDS="2", QT_COMPARE_OPTIONS=QUICK, QT_FAIL_ON=GATE)
     assert done.returncode == 3, done.stdout + done.stderr
@@ -131,8 +133,10 @@ def test_a_lost_index_shuts_the_gate(job: Job, servers: tuple[Server, Server]) -
 
 
 @pytest.mark.long
-def test_what_is_printed_is_no_command_of_the_job(job: Job, servers: tuple[Server, Server]) -> None:
-    """GitHub reads no commands in what querytape prints: they are stopped, and begin again with a token of their own."""
+def test_output_cannot_contain_workflow_commands(job: Job, servers: tuple[Server, Server]) -> None:
+    """GitHub must not execute commands in the output of querytape. The script disables workflow commands and enables
+    them again with a random token.
+    """
     gone = f"mysql://app@localhost/shop?socket={job.folder}/nothing"
     done = job.run(QT_BASELINE=gone, QT_CANDIDATE=job.url(servers[0]))
     tokens = re.findall(r"^::stop-commands::(querytape-[0-9a-f]{32})$", done.stdout, re.M)
@@ -143,8 +147,8 @@ def test_what_is_printed_is_no_command_of_the_job(job: Job, servers: tuple[Serve
 
 
 @pytest.mark.long
-def test_equal_servers_open_it(job: Job, servers: tuple[Server, Server]) -> None:
-    """Exit code 0 where the gate does not hold."""
+def test_equal_servers_pass_the_gate(job: Job, servers: tuple[Server, Server]) -> None:
+    """The script exits with code 0 if the gate does not trigger."""
     url = job.url(servers[0])
     done = job.run(
         QT_BASELINE=url, QT_CANDIDATE=url, QT_ROUNDS="1", QT_COMPARE_OPTIONS=QUICK, QT_FAIL_ON="new_errors > 0"
@@ -155,8 +159,8 @@ def test_equal_servers_open_it(job: Job, servers: tuple[Server, Server]) -> None
 
 
 @pytest.mark.long
-def test_a_server_that_is_away_is_an_error(job: Job, servers: tuple[Server, Server]) -> None:
-    """Exit code 1, never 0; report.md says what happened, so that there is something to show."""
+def test_unreachable_server_is_an_error(job: Job, servers: tuple[Server, Server]) -> None:
+    """The script exits with code 1, never 0. It writes the error to report.md, so that the job has something to show."""
     gone = f"mysql://app@localhost/shop?socket={job.folder}/nothing"
     done = job.run(QT_BASELINE=job.url(servers[0]), QT_CANDIDATE=gone)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -185,8 +189,8 @@ def test_a_server_that_is_away_is_an_error(job: Job, servers: tuple[Server, Serv
         ("QT_TAPE", "--help"),
     ],
 )
-def test_no_input_is_a_command(job: Job, servers: tuple[Server, Server], name: str, value: str) -> None:
-    """Nothing that is given is read by the shell, as an option, or as another output of the step."""
+def test_inputs_are_never_executed(job: Job, servers: tuple[Server, Server], name: str, value: str) -> None:
+    """The shell never interprets an input of the action. No input becomes an option or another output of the step."""
     a = job.url(servers[0])
     given = {"QT_BASELINE": a, "QT_CANDIDATE": a, "QT_ROUNDS": "1", "QT_COMPARE_OPTIONS": QUICK, name: value}
     if name == "QT_OUTPUT":
@@ -209,8 +213,8 @@ def test_no_input_is_a_command(job: Job, servers: tuple[Server, Server], name: s
         ({"QT_OUTPUT": "."}, ". is there already"),
     ],
 )
-def test_what_is_missing_is_said(job: Job, missing: dict[str, str], sentence: str) -> None:
-    """Wrong usage is exit code 2 and one sentence; nothing was run."""
+def test_missing_input_is_reported(job: Job, missing: dict[str, str], sentence: str) -> None:
+    """Wrong usage leads to exit code 2 and a one-line message. Nothing is run."""
     done = job.run(**{"QT_BASELINE": "mysql://app@a.invalid", "QT_CANDIDATE": "mysql://app@b.invalid", **missing})
     assert done.returncode == 2
     assert sentence in done.stderr

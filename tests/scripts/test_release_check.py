@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make release-check` on a small checkout of its own with real archives: it is silent where all fits, and names each fault."""
+"""`make release-check` on a small checkout with real archives: it is silent if everything matches and names each fault."""
 
 import io
 import platform
@@ -34,7 +34,7 @@ FILES = {
 def write_wheel(
     dist: Path, tag: str, version: str = VERSION, without: str = "", library: bytes = b"", junk: str = ""
 ) -> Path:
-    """Write a wheel with what a release's has, but for one file."""
+    """Write a wheel with the contents of a release, except one file."""
     info = f"querytape-{version}.dist-info"
     files = {
         "querytape/__init__.py": b"x = 1\n",
@@ -56,7 +56,7 @@ def write_wheel(
 
 
 def write_sdist(dist: Path, without: str = "") -> None:
-    """Write a source archive with what a release's has, but for one file."""
+    """Write a source archive with the contents of a release, except one file."""
     with tarfile.open(dist / f"querytape-{VERSION}.tar.gz", "w:gz") as archive:
         for name in ("PKG-INFO", "LICENSE", "CHANGELOG.md", "setup.py", "native/querytape.h", "common/version.py"):
             if name != without:
@@ -67,13 +67,13 @@ def write_sdist(dist: Path, without: str = "") -> None:
 
 @pytest.fixture(scope="module")
 def library() -> bytes:
-    """The extension of this checkout: a real library for the auditors."""
+    """Return the extension module of this checkout, because the audit tools need a real library."""
     return next((CHECKOUT / "native").glob("_querytape.abi3.so")).read_bytes()
 
 
 @pytest.fixture
 def root(tmp_path: Path, library: bytes, request: pytest.FixtureRequest) -> Path:
-    """A checkout that is ready, with the tag on its last commit."""
+    """Create a checkout that is ready for release, with the tag on its last commit."""
     if platform.machine() not in ("x86_64", "aarch64"):
         skip_loudly(request, "no machine that a release has a wheel for: release-check is not tested")
     root = tmp_path / "ready"
@@ -87,7 +87,7 @@ def root(tmp_path: Path, library: bytes, request: pytest.FixtureRequest) -> Path
     dist = root / "dist"
     dist.mkdir()
     other = {"x86_64": "aarch64", "aarch64": "x86_64"}[platform.machine()]
-    # Its library is linked with this machine's: auditwheel calls that linux, which the name does not hide.
+    # The library is linked with this machine's libraries, so auditwheel reports it as linux despite its name.
     write_wheel(dist, f"manylinux_2_28_{other}", library=library)
     write_wheel(dist, f"manylinux_2_28_{platform.machine()}", library=library)
     write_sdist(dist)
@@ -95,14 +95,14 @@ def root(tmp_path: Path, library: bytes, request: pytest.FixtureRequest) -> Path
 
 
 def git(root: Path, *words: str) -> None:
-    """Run git as somebody."""
+    """Run git with a test identity."""
     settings = ("user.name=x", "user.email=x@example.com", "commit.gpgsign=false", "tag.gpgsign=false")
     who = [word for setting in settings for word in ("-c", setting)]
     subprocess.run(["git", "-C", str(root), *who, *words], check=True, capture_output=True)
 
 
 def check(root: Path, *words: str) -> tuple[int, list[str]]:
-    """Run it; return the exit code and the findings."""
+    """Run the check and return the exit code and the findings."""
     done = subprocess.run(
         [sys.executable, SCRIPT, "--root", root, *words], capture_output=True, text=True, timeout=300, check=False
     )
@@ -111,8 +111,8 @@ def check(root: Path, *words: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.long
-def test_what_is_ready_has_no_finding_but_the_real_one(root: Path) -> None:
-    """All fits but what auditwheel says: a library that is linked with this system's is no manylinux wheel."""
+def test_ready_release_has_only_the_auditwheel_finding(root: Path) -> None:
+    """The library is linked with this system's libraries, so auditwheel never accepts it as manylinux."""
     code, found = check(root)
     (text,) = found
     assert text.endswith(f"_{platform.machine()}.whl: auditwheel: this is linux_{platform.machine()}")
@@ -122,7 +122,7 @@ def test_what_is_ready_has_no_finding_but_the_real_one(root: Path) -> None:
 
 
 def changed(name: str, old: str, new: str) -> Callable[[Path], None]:
-    """Return what changes a file of the checkout and commits that under the tag."""
+    """Return a function that changes a file of the checkout and commits the change under the tag."""
 
     def change(root: Path) -> None:
         text = (root / name).read_text()
@@ -135,7 +135,7 @@ def changed(name: str, old: str, new: str) -> Callable[[Path], None]:
 
 
 def removed(name: str) -> Callable[[Path], None]:
-    """Return what removes a file of the checkout and commits that under the tag."""
+    """Return a function that removes a file of the checkout and commits the change under the tag."""
 
     def change(root: Path) -> None:
         git(root, "rm", "--quiet", name)
@@ -168,21 +168,20 @@ def removed(name: str) -> Callable[[Path], None]:
     ],
 )
 def test_each_fault_of_the_checkout_is_named(root: Path, change: Callable[[Path], None], sentence: str) -> None:
-    """One fault, and its sentence."""
     change(root)
     code, found = check(root, "--before-building")
     assert code == 1
     assert sentence in "\n".join(found)
 
 
-def test_another_tag_is_no_release(root: Path) -> None:
-    """The tag that a workflow was started by counts, not what else is on the commit."""
+def test_other_tag_is_no_release(root: Path) -> None:
+    """Only the tag that started the release workflow counts, not other tags on the commit."""
     assert check(root, "--before-building", "--tag", "v1.2.4")[0] == 1
 
 
 @pytest.mark.long
 def test_each_fault_of_the_archives_is_named(root: Path, library: bytes) -> None:
-    """A file too many, a source archive and wheels that lack something, are of another version, or broken."""
+    """Tested faults are an unexpected file, archives with missing files or another version, and broken archives."""
     dist = root / "dist"
     shutil.rmtree(dist)
     assert f"{dist} is missing: nothing is built" in check(root)[1]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder with one of everything, damaged ones and one under way; and a server of it, which the tests here share."""
+"""A folder with one entry of each kind, damaged entries and a run in progress. The tests share one server for that
+folder.
+"""
 
 import json
 import shutil
@@ -24,14 +26,14 @@ LEVEL = {"sessions": 4, "statements": 9, "errors": 0, "elapsed_ns": 10**9, "p50_
 
 @dataclass(frozen=True)
 class Everything:
-    """The folder, and the server of it."""
+    """The folder and its server."""
 
     root: Path
     server: Served
 
 
 def write_ticks(run: Path, number: int, first_s: int, n: int, **values: int) -> None:
-    """Write a part of the ticks of a run: `n` seconds from `first_s` on."""
+    """Write a part of a run's ticks: `n` seconds, starting at `first_s`."""
     (run / "ticks").mkdir(exist_ok=True)
     names = [name for name, _ in columns("run", "ticks")]
     row = dict.fromkeys(names, 0) | {
@@ -50,7 +52,7 @@ def write_ticks(run: Path, number: int, first_s: int, n: int, **values: int) -> 
 
 
 def under_way(run: Path, tape: Path) -> Path:
-    """Make a run as it is while it goes on."""
+    """Write a run that is still in progress."""
     make_run(run, tape, [], finished=False, plan={"planned": 1000}, parameters={"pace": "schedule", "speed": "2"})
     shutil.rmtree(run / "outcomes")
     write_ticks(run, 0, 0, 3)
@@ -58,7 +60,7 @@ def under_way(run: Path, tape: Path) -> Path:
 
 
 def write_night(folder: Path, ratio: float, **more: object) -> None:
-    """Write a night whose one digest takes `ratio` of A's time in B."""
+    """Write a nightly comparison of one digest, in which B takes `ratio` times as long as A."""
     folder.mkdir(parents=True)
     (folder / "plan.toml").write_text('tape = "/t.tape"\n[target]\na = "mysql://u:secret@old/shop"\nb = "y"\n')
     digest = {"digest": "ab", "text": f"select {MARKUP}", "pair": {"ratio": ratio}, "a": {"total_ns": 10**9}}
@@ -93,7 +95,7 @@ def build(root: Path) -> None:
 
 @pytest.fixture(scope="session")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]:
-    """The folder, whose live.run this process holds, and a server of it."""
+    """Create the folder and start its server. This process holds the lock of live.run."""
     root = tmp_path_factory.mktemp("everything")
     build(root)
     with hold(root / "live.run"), served(root, "--memory", "500MB") as server:

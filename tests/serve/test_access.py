@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may read, and who may change something."""
+"""Permission to read and to change data."""
 
 import itertools
 import time
@@ -14,7 +14,7 @@ TOKEN = "0123456789abcdefghij"
 
 
 def request(scheme: str = "http", **headers: str) -> Request:
-    """Return a request with these headers; `_` is `-` in their names."""
+    """Return a request with these headers. An underscore in a header name stands for a hyphen."""
     sent = {"host": "127.0.0.1:8741", **{name.replace("_", "-"): value for name, value in headers.items()}}
     raw = [(name.encode(), value.encode("latin-1")) for name, value in sent.items()]
     return Request(
@@ -22,13 +22,13 @@ def request(scheme: str = "http", **headers: str) -> Request:
     )
 
 
-def test_two_tokens_are_long_and_never_the_same() -> None:
+def test_tokens_are_long_and_unique() -> None:
     assert len(new_token()) >= 43
     assert new_token() != new_token()
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o660, 0o601])
-def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+def test_token_file_readable_by_others_is_refused(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(mode)
@@ -41,8 +41,8 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path, mode: int)
 @pytest.mark.parametrize(
     "text", ["", "short", "x" * 19, "x" * 1025, "a b" * 10, f"{TOKEN}\n{TOKEN}", "\xe4" * 30, "x" * 30 + "\0"]
 )
-def test_a_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
-    """Short, long, several lines, other characters; and what is no file."""
+def test_invalid_token_file_is_refused(tmp_path: Path, text: str) -> None:
+    """The token is too short, too long, has several lines or invalid characters, or is not in a regular file."""
     file = tmp_path / "token"
     file.write_text(text)
     file.chmod(0o600)
@@ -73,13 +73,13 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
         ({"sec_fetch_site": "cross-site", "origin": "http://127.0.0.1:8741"}, False),
     ],
 )
-def test_a_request_is_from_a_page_of_this_server_or_from_none(headers: dict[str, str], good: bool) -> None:
+def test_request_must_come_from_this_server_or_no_page(headers: dict[str, str], good: bool) -> None:
     assert is_same_origin(request(**headers)) is good
     assert Access(TOKEN, False).may_change(request(authorization=f"Bearer {TOKEN}", **headers)) is good
 
 
-def test_what_may_be_changed() -> None:
-    """With the token in its header, or a session's cookie and its word: never with one of them, or another's word."""
+def test_changes_need_token_or_session_with_its_word() -> None:
+    """A session's cookie is accepted only with the secret word of the same session."""
     access = Access(TOKEN, reads_need_token=False)
     (name, session), (other, others) = access.begin(), access.begin()
     names, words = (None, name, other, "x"), (None, session.word, others.word, "", "x")
@@ -96,7 +96,7 @@ def test_what_may_be_changed() -> None:
         assert not access.may_change(request(authorization=given)), given
 
 
-def test_everything_may_be_read_or_only_with_the_token_or_a_session() -> None:
+def test_reading_is_open_or_needs_token_or_session() -> None:
     access, closed = Access(TOKEN, reads_need_token=False), Access(TOKEN, reads_need_token=True)
     name, _ = closed.begin()
     assert access.may_read(request())
@@ -107,7 +107,7 @@ def test_everything_may_be_read_or_only_with_the_token_or_a_session() -> None:
     assert not closed.may_read(request(cookie=f"querytape-session={name}"))
 
 
-def test_sessions_end_after_their_time_and_the_oldest_of_many_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_expire_and_the_oldest_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     access = Access(TOKEN, reads_need_token=True)
     first, _ = access.begin()
     for _ in range(MAX_SESSIONS - 1):

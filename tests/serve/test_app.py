@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes, and what stands before them: hosts, headers, methods, sizes, errors."""
+"""The routes and the checks before them: hosts, headers, methods, sizes and errors."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -34,8 +34,10 @@ NO_PAGES = (
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("path", [*PAGES, *NO_PAGES, "/pair", "/static/style.css", "/session"])
-def test_every_answer_has_the_headers(site: Served, path: str) -> None:
-    """A strict policy, no sniffing, nothing kept, no frame; whether there is a page or not."""
+def test_every_answer_has_the_security_headers(site: Served, path: str) -> None:
+    """The headers of each answer set a strict policy and forbid sniffing, caching and frames. Error pages have the same
+    headers.
+    """
     answer = site.made(path)
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src ")
@@ -50,15 +52,15 @@ def test_every_answer_has_the_headers(site: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_each_kind_has_its_html_page_without_paths_of_the_machine(site: Served, path: str) -> None:
+def test_each_kind_has_an_html_page_without_local_paths(site: Served, path: str) -> None:
     answer = site.made(path)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<!doctype html>" in answer.text
 
 
 @pytest.mark.parametrize("path", NO_PAGES)
-def test_there_are_none(site: Served, everything: Everything, path: str) -> None:
-    """A sentence with a fitting status, and not where the folder is."""
+def test_missing_page_returns_an_error_without_local_paths(site: Served, everything: Everything, path: str) -> None:
+    """The answer to an invalid address has an error status and does not contain the path of the folder."""
     answer = site.ask(path)
     assert answer.status in (404, 405, 422)
     assert str(everything.root) not in answer.text
@@ -79,8 +81,10 @@ def test_there_are_none(site: Served, everything: Everything, path: str) -> None
         "x" * 300,
     ],
 )
-def test_another_host_is_refused(site: Served, host: str) -> None:
-    """A name that leads here (DNS rebinding) shows nothing: neither pages nor scripts, nor is a token taken."""
+def test_unknown_host_name_is_refused(site: Served, host: str) -> None:
+    """A foreign host name that resolves to this server (DNS rebinding) gets no pages or scripts, and tokens are
+    rejected.
+    """
     host = host.format(port=site.port)
     for path, method in (
         ("/", "GET"),
@@ -93,14 +97,14 @@ def test_another_host_is_refused(site: Served, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}", "127.0.0.1:1"])
-def test_loopback_names_are_served_at_any_port(site: Served, host: str) -> None:
+def test_loopback_names_are_accepted_with_any_port(site: Served, host: str) -> None:
     assert site.ask("/", {"Host": host.format(port=site.port)}).status == 200
 
 
-def test_too_large_a_body_or_head_is_not_read_to_its_end(site: Served) -> None:
+def test_oversized_body_or_header_is_not_read_completely(site: Served) -> None:
     token = {"Authorization": f"Bearer {site.token}", "Content-Type": "application/json"}
     assert site.ask("/live/live.run/control", token, "POST", b"x" * 5000).status == 413
-    with suppress(ConnectionError):  # it closed before it had read all of that
+    with suppress(ConnectionError):  # the server closed the connection early
         assert site.ask("/", {"X-Large": "x" * 1_000_000}).status == 400
     assert site.ask("/").status == 200
 
@@ -112,8 +116,8 @@ def test_pages_refuse_other_methods(site: Served, method: str) -> None:
 
 
 @pytest.mark.parametrize("options", [("--token-to-read",), ("--token-file",)])
-def test_reading_needs_the_token_where_it_is_asked_for(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Without it every page asks for it, and shows nothing of the folder; scripts and style sheets are open."""
+def test_reading_needs_the_token_if_required(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Without a token, each page shows only the login form. Scripts and style sheets remain public."""
     (tmp_path / "folder" / "secret-name").mkdir(parents=True)
     (tmp_path / "folder" / "secret-name" / "tape.json").write_text("{}")
     file = tmp_path / "token"

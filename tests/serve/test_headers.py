@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages may load: of those that the maker makes the scripts of their templates, by hash."""
+"""The content security policy of pages. Generated pages allow the scripts of their templates by hash."""
 
 import base64
 import hashlib
@@ -9,12 +9,12 @@ from querytape.analyze import SweepLevel, sweep_page
 from querytape.serve.headers import hashes, made_policy
 
 
-def test_a_script_hash_is_written_as_the_content_security_policy_does() -> None:
+def test_script_hash_has_content_security_policy_format() -> None:
     assert hashes(["alert('Hello, world.');"]) == ["'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"]
 
 
 def test_scripts_of_a_page_are_in_the_policy() -> None:
-    """Each as it stands in the page, and with one character more it would not run."""
+    """A script with one additional character does not match its hash and would not run."""
     page = sweep_page("x", [SweepLevel(1, 9, 0, 10**9, 5, 6, 7)])
     scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
     assert len(scripts) == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many nights: what became slower since which, and what else came with that night."""
+"""History over many nights: the night of each slowdown and other changes in that night."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ RUNS = [{"target": {"version": version, "variables": {"sort_buffer_size": "1"}}}
 
 
 def runs(version: str, size: str, port: str = "1") -> list[dict[str, Any]]:
-    """Return what a report says of its runs: B has this version and settings."""
+    """Return the runs of a report in which B has this version and these settings."""
     return [RUNS[0], {"target": {"version": version, "variables": {"sort_buffer_size": size, "port": port}}}]
 
 
@@ -26,8 +26,8 @@ def nights(folder: Path, ratios: list[float], **more: Any) -> Path:
 
 
 @pytest.mark.parametrize("factor", [1.5, 0.5])
-def test_the_night_is_named(tmp_path: Path, factor: float) -> None:
-    """Of a digest and of the whole; what else is other in that night stands beside it, but no port."""
+def test_night_of_a_slowdown_is_named(tmp_path: Path, factor: float) -> None:
+    """A single digest and the total are checked. Other changes of the same night are listed, except the port."""
     for number in range(14):
         late = number >= 9
         write_night(
@@ -46,7 +46,7 @@ def test_the_night_is_named(tmp_path: Path, factor: float) -> None:
     assert (told["digests"][0]["stake"] > 0) is (factor > 1)
 
 
-def test_a_level_that_is_over_names_the_first_night_of_the_next(tmp_path: Path) -> None:
+def test_end_of_a_level_names_the_next_night(tmp_path: Path) -> None:
     ratios = [1 + number % 4 / 200 + (1.0 if 8 <= number < 16 else 0) for number in range(24)]
     told = history(nights(tmp_path, ratios))
     assert [(change["at"], change["until"]) for change in sorted(told["digests"], key=lambda each: each["at"])] == [
@@ -56,12 +56,12 @@ def test_a_level_that_is_over_names_the_first_night_of_the_next(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("ratios", [[1.0] * 20, [1 + n % 5 / 100 for n in range(20)], [1.0] * 10 + [1.08] * 10])
-def test_equal_nights_noise_and_differences_below_10_percent_are_no_change(tmp_path: Path, ratios: list[float]) -> None:
+def test_noise_and_differences_below_10_percent_are_no_change(tmp_path: Path, ratios: list[float]) -> None:
     told = history(nights(tmp_path, ratios))
     assert (told["whole"], told["digests"]) == ([], [])
 
 
-def test_few_nights_have_no_change_however_large_the_difference(tmp_path: Path) -> None:
+def test_few_nights_have_no_change(tmp_path: Path) -> None:
     told = history(nights(tmp_path, [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 6)))
     assert (told["whole"], told["digests"], told["known"]) == ([], [], LEAST_NIGHTS - 1)
     told = history(nights(tmp_path / "more", [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 5)))
@@ -86,8 +86,8 @@ def test_few_nights_have_no_change_however_large_the_difference(tmp_path: Path) 
         '{"digests": [{"pair": {"ratio": -1}, "a": {"total_ns": 1}, "b": {"total_ns": 1}}]}',
     ],
 )
-def test_a_report_may_say_anything(tmp_path: Path, said: str) -> None:
-    """A night without figures, or a sentence; the others are told."""
+def test_invalid_report_of_a_night_is_tolerated(tmp_path: Path, said: str) -> None:
+    """A night with an invalid report has no values or an error message. The other nights are shown."""
     nights(tmp_path, [1.0] * 3)
     (tmp_path / "2026-11-02T0200" / "report.json").write_text(said)
     (tmp_path / "2026-11-02T0200" / "night.json").write_text(said)
@@ -96,8 +96,8 @@ def test_a_report_may_say_anything(tmp_path: Path, said: str) -> None:
     json.dumps(told, allow_nan=False)
 
 
-def test_what_is_known_of_a_night(tmp_path: Path) -> None:
-    """Its gate, its verdicts, its sentence; one that did not come to its end; a link is not followed."""
+def test_properties_of_a_night(tmp_path: Path) -> None:
+    """A night has a gate, verdicts and an answer. An incomplete night is marked. Symbolic links are not followed."""
     nights(tmp_path, [1.5, 1.0, 1.0])
     night = read_night(tmp_path / "2026-11-01T0200")
     assert (night.complete, night.exit_code, night.slower, night.whole) == (True, 3, 1, 1.5)

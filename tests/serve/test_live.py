@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is read while it is written."""
+"""Reading a run while it is written."""
 
 import json
 from pathlib import Path
@@ -17,19 +17,19 @@ from .conftest import SECOND, write_ticks
 
 
 def ticks_of(n: int, **columns: object) -> np.ndarray:
-    """Return a tick a second: 100 statements each."""
+    """Return one tick per second with 100 statements each."""
     values = {"at_ns": np.arange(1, n + 1) * SECOND, "done": 100, "reads": 60, "writes": 30, "others": 10, **columns}
     return np.column_stack([np.broadcast_to(np.asarray(values.get(name, 0), float), n) for name in COLUMNS])
 
 
-def test_parts_are_read_as_they_come(tmp_path: Path) -> None:
-    """Each once; the one file that is made of them at the end is the same."""
+def test_parts_are_read_as_they_appear(tmp_path: Path) -> None:
+    """Each part of the ticks is read once. The final merged file gives the same ticks."""
     reader = TickReader(tmp_path)
     assert reader.read().shape == (0, len(COLUMNS))
     for number in range(4):
         write_ticks(tmp_path, number, 3 * number, 3)
         assert list(reader.read()[:, AT] / SECOND) == list(range(1, 3 * number + 4))
-    (tmp_path / "ticks" / "part-00000.parquet").unlink()  # it is not read again
+    (tmp_path / "ticks" / "part-00000.parquet").unlink()  # the part is not read again
     whole = reader.read()
     for number in range(1, 4):
         write_ticks(tmp_path, number, 3 * number, 3)
@@ -40,7 +40,7 @@ def test_parts_are_read_as_they_come(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["link", "folder", "bytes", "columns"])
-def test_links_damaged_files_and_missing_columns_are_sentences(tmp_path: Path, how: str) -> None:
+def test_links_damaged_files_and_missing_columns_are_errors(tmp_path: Path, how: str) -> None:
     write_ticks(tmp_path, 0, 0, 3)
     part = tmp_path / "ticks" / "part-00000.parquet"
     if how == "link":
@@ -57,8 +57,8 @@ def test_links_damaged_files_and_missing_columns_are_sentences(tmp_path: Path, h
         TickReader(tmp_path).read()
 
 
-def test_a_run_has_a_state(tmp_path: Path) -> None:
-    """By its run.json, whether somebody writes it, and what was asked of it."""
+def test_state_of_a_run(tmp_path: Path) -> None:
+    """The state of a run depends on run.json, on a running writer, and on requests to the run."""
     info = {
         "format_version": 1,
         "finished": False,
@@ -85,11 +85,13 @@ def test_a_run_has_a_state(tmp_path: Path) -> None:
         assert state_of(tmp_path, {"parameters": value, "plan": value}, some).planned == 0
 
 
-def test_figures_are_of_the_last_seconds() -> None:
-    """Rates by the clock, the highest times, what is left at this rate; nothing before the first second."""
+def test_figures_cover_the_last_seconds() -> None:
+    """The figures of a run in progress are rates, maximum times and the remaining time. Before the first second there
+    are none.
+    """
     assert figures(ticks_of(0), 10) == {}
     ticks = ticks_of(30, errors=2, p95_ns=np.r_[np.full(25, 9e9), 1e6, 3e6, np.nan, 2e6, 1e6], sessions_open=7)
-    ticks[:20, COLUMNS.index("reads")] = 1e6  # longer ago
+    ticks[:20, COLUMNS.index("reads")] = 1e6  # outside the covered seconds
     ticks[20:25, COLUMNS.index("p95_ns")] = np.nan
     found = figures(ticks, 6000)
     assert (found["per_second"], found["errors_per_second"], found["errors"]) == (100, 2, 60)
@@ -100,8 +102,10 @@ def test_figures_are_of_the_last_seconds() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, MAX_POINTS, MAX_POINTS + 1, 86_400])
-def test_lines_are_bounded_and_lose_nothing(n: int) -> None:
-    """At most so many points; rates of them add up, and the highest time is there."""
+def test_chart_points_are_limited_without_loss(n: int) -> None:
+    """A chart has a limited number of points. The rates of its points add up to the total, and the maximum time is
+    kept.
+    """
     p95 = np.full(n, 1e6)
     p95[n // 2] = 5e6
     width_s, found = lines(ticks_of(n, p95_ns=p95, errors=1))
@@ -118,7 +122,7 @@ def test_lines_are_bounded_and_lose_nothing(n: int) -> None:
 
 
 def test_unknown_times_are_no_points(tmp_path: Path) -> None:
-    """A second without answers has no p95; a run without ticks no points; what is read has every column."""
+    """A second without answers has no p95. A run without ticks has no points, but all columns."""
     _, found = lines(ticks_of(3, p95_ns=[1e6, np.nan, 2e6]))
     assert [point["y"] for point in found["p95"]] == [1, 2]
     assert all(points == [] for points in lines(ticks_of(0))[1].values())

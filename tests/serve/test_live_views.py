@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run under way, what it asks for, and that nothing is changed without the token."""
+"""The page of a run in progress, its requests, and protection against changes without the token."""
 
 import json
 import re
@@ -12,8 +12,10 @@ RUN = "live.run"
 
 
 @pytest.mark.slow
-def test_the_page_names_what_it_asks(everything: Everything) -> None:
-    """Charts, addresses and the run's tape and target; without a session the token is asked for, with one there are buttons."""
+def test_page_names_its_data_addresses(everything: Everything) -> None:
+    """The live page has charts, addresses, tape and target. Without a session it asks for the token, and with one it
+    shows buttons.
+    """
     site = everything.server
     text = site.ask(f"/live/{RUN}").text
     data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.S)[0])
@@ -28,8 +30,8 @@ def test_the_page_names_what_it_asks(everything: Everything) -> None:
     assert 'id="token-form"' not in text
 
 
-def test_ticks_come_as_they_are_written(everything: Everything) -> None:
-    """State and figures each time, points where there are more than were seen."""
+def test_ticks_are_returned_as_they_are_written(everything: Everything) -> None:
+    """Each answer has the state and figures of the run. It has chart points only if there are new ones."""
     site = everything.server
     first = site.ask(f"/live/{RUN}/ticks").json
     assert first["state"]["word"] == "running"
@@ -47,12 +49,14 @@ def test_ticks_come_as_they_are_written(everything: Everything) -> None:
 
 
 def writes(everything: Everything) -> list[str]:
-    """Return the requests that are in the run's folder."""
+    """Return the requests in the run's folder."""
     return [name for name in ("speed", "stop") if (everything.root / RUN / name).exists()]
 
 
 def test_nothing_is_changed_without_the_token(everything: Everything) -> None:
-    """No token, a wrong one, a cookie alone, another session's word, another origin: 403 and no file is written."""
+    """A missing or wrong token, a cookie without its word, another session's word and another origin lead to 403. No
+    file is written.
+    """
     site = everything.server
     begun = site.ask("/session", {"Authorization": f"Bearer {site.token}"}, "POST")
     cookie, word = begun.headers["set-cookie"].partition(";")[0], begun.json["word"]
@@ -94,8 +98,8 @@ def test_nothing_is_changed_without_the_token(everything: Everything) -> None:
         (b"\xff", "application/json", 400),
     ],
 )
-def test_what_is_no_request_changes_nothing(everything: Everything, body: bytes, kind: str, status: int) -> None:
-    """With the token: a form of another page could send some of these."""
+def test_invalid_request_changes_nothing(everything: Everything, body: bytes, kind: str, status: int) -> None:
+    """These invalid requests have a valid token. A form on a foreign page could send some of them."""
     site = everything.server
     headers = {"Authorization": f"Bearer {site.token}", "Content-Type": kind}
     answer = site.ask(f"/live/{RUN}/control", headers, "POST", body)
@@ -104,8 +108,8 @@ def test_what_is_no_request_changes_nothing(everything: Everything, body: bytes,
     assert writes(everything) == []
 
 
-def test_whoever_has_the_token_asks(everything: Everything) -> None:
-    """By the token, or a page of a session; what has ended is not asked."""
+def test_token_or_session_allows_changes(everything: Everything) -> None:
+    """A run that has ended accepts no requests."""
     site = everything.server
     token = {"Authorization": f"Bearer {site.token}"}
     begun = site.ask("/session", token, "POST")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page in a process of its own."""
+"""One page, made in a separate process."""
 
 import json
 import os
@@ -35,8 +35,8 @@ def orders(root: Path) -> dict[str, Order]:
     }
 
 
-def test_each_kind_is_made(tmp_path: Path) -> None:
-    """Whole pages, and the history as JSON; what is damaged or missing is a sentence."""
+def test_each_kind_of_page_is_made(tmp_path: Path) -> None:
+    """Reports are complete pages, and the history is JSON. Damaged or missing input leads to an error message."""
     made = {kind: answer(order, "500MB") for kind, order in orders(tmp_path).items()}
     assert [problem for problem, _ in made.values()] == [None] * 4
     for kind in ("tape", "report", "sweep"):
@@ -62,14 +62,14 @@ def test_each_kind_is_made(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_sweep_json_of_any_other_shape_is_a_sentence(tmp_path: Path, said: object) -> None:
+def test_invalid_sweep_json_is_an_error_message(tmp_path: Path, said: object) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(said))
     with pytest.raises(FolderError, match="not a valid file of a sweep"):
         sweep(tmp_path)
 
 
-def test_the_process_answers_and_leaves(tmp_path: Path) -> None:
-    """One line of JSON, then the page; nothing is left in the temporary folder."""
+def test_maker_process_answers_and_ends(tmp_path: Path) -> None:
+    """The maker process writes one line of JSON, then the page. The temporary folder is empty afterwards."""
     order = orders(tmp_path / "d")["tape"]
     (tmp_path / "tmp").mkdir()
     line = json.dumps({"order": order.as_json(), "memory": "500MB"}).encode() + b"\n"
@@ -86,8 +86,8 @@ def test_the_process_answers_and_leaves(tmp_path: Path) -> None:
     assert (process.returncode, list((tmp_path / "tmp").iterdir())) == (0, [])
 
 
-def test_it_goes_with_its_server(tmp_path: Path) -> None:
-    """When standard input ends while the page is made, the process ends and what it began is gone."""
+def test_maker_process_ends_with_its_server(tmp_path: Path) -> None:
+    """The maker process ends when its standard input closes while the page is made. Its temporary files are removed."""
     tape = make_tape(tmp_path / "a.tape", "SELECT 1 AS session, n + 1 AS seq, 'query' AS command, n * 1000 AS start_ns,"
                      " 1000 AS precision_ns, 0 AS file, n AS \"offset\", 0 AS flags, 'SELECT 1'::BLOB AS statement,"
                      " 'read' AS class, 0 AS actions, printf('%016x', n % 50000) AS digest, 5 AS duration_ns"
@@ -103,7 +103,7 @@ def test_it_goes_with_its_server(tmp_path: Path) -> None:
     while not any((tmp_path / "tmp").iterdir()):
         assert process.poll() is None
         time.sleep(0.01)
-    process.terminate()  # it hears no signal
+    process.terminate()  # the process ignores the signal
     time.sleep(0.05)
     assert process.poll() is None
     process.stdin.close()

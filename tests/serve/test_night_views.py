@@ -16,8 +16,10 @@ from .conftest import MARKUP
 pytestmark = pytest.mark.slow
 
 
-def test_the_page_names_the_night(site: Served) -> None:
-    """Since when, by how much, with links to the night's report; every night; texts are escaped."""
+def test_page_names_the_night_of_a_change(site: Served) -> None:
+    """The page shows the date and size of the change with a link to the night's report. All nights are listed, and
+    texts are escaped.
+    """
     text = site.made("/nights/nights").text
     assert "All statements together became slower" in re.sub(r"\s+", " ", text)
     assert 'since <a href="/comparison/nights/2026-11-09T0200">2026-11-09T0200</a>' in text
@@ -31,8 +33,8 @@ def test_the_page_names_the_night(site: Served) -> None:
 
 
 @pytest.mark.parametrize("changed", [[], [3], [2, 4]])
-def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
-    """Points of all nights, a rule at each change, medians between; Vega-Lite takes it."""
+def test_chart_has_a_level_for_each_part(changed: list[int]) -> None:
+    """The chart has a point per night, a line at each change, and the medians between changes. Vega-Lite accepts it."""
     names = [f"2026-11-{day:02d}T0200" for day in range(1, 7)]
     changes: Any = [{"at": names[at], "slower": True} for at in changed]
     spec = ratio_chart([(name, 1.0 + number) for number, name in enumerate(names)], changes)
@@ -45,15 +47,15 @@ def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
     assert "<svg" in vl_convert.vegalite_to_svg(json.dumps(Chart("x", "x", spec).spec))
 
 
-def test_small_things() -> None:
-    """The time in a night's name; nights without a ratio are no points."""
+def test_time_and_ratio_of_a_night() -> None:
+    """The name of a night contains its time. A night without a ratio has no point in the chart."""
     assert moment("2026-11-22T0215-2") == "2026-11-22T02:15:00Z"
     told: Any = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
     assert whole_series(told) == [("a", 1.5)]
 
 
-def test_each_answer_of_a_history() -> None:
-    """Too few nights, everything changed, a digest is slower, one is faster, nothing: one answer and its tone."""
+def test_each_history_has_one_answer_and_tone() -> None:
+    """The cases are: too few nights, everything changed, a digest is slower, a digest is faster, no change."""
     change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
     slower = {**change, "stake": 5e6, "with_it": ["a different tape"], "slower": True}
     faster = {**change, "stake": -5e6, "with_it": [], "slower": False}

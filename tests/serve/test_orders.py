@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page is made of, and why there is none."""
+"""Page orders: the input of a page, or the reason why there is no page."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.helpers.tapes import make_tape
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    """A folder with a tape, two runs, and a comparison of one round."""
+    """Create a folder with a tape, two runs and a comparison of one round."""
     tape = make_tape(tmp_path / "a.tape", [{"statement": "SELECT 1"}])
     for name in ("x.run", "y.run", "u.compare/a1.run", "u.compare/b1.run"):
         make_run(tmp_path / name, tape, [{}])
@@ -26,8 +26,8 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf(tmp_path)
 
 
-def test_orders_name_what_is_read(shelf: Shelf) -> None:
-    """Of a tape, a run, a comparison, two runs; each survives the way to the maker."""
+def test_orders_name_their_input(shelf: Shelf) -> None:
+    """An order is for a tape, a run, a comparison or two runs. Each order survives the transfer to the maker process."""
     root = shelf.root
     tape = str(root / "a.tape")
     tape_order = order_of(shelf, shelf.entry("a.tape"))
@@ -46,8 +46,8 @@ def test_orders_name_what_is_read(shelf: Shelf) -> None:
         assert Order.from_json(order.as_json()) == order
 
 
-def test_a_stamp_is_of_all_that_is_read(shelf: Shelf) -> None:
-    """Another run.json, tape.json or plans.json makes another order, so that the page is made again."""
+def test_order_changes_with_its_input_files(shelf: Shelf) -> None:
+    """A changed run.json, tape.json or plans.json changes the order, so that the page is made again."""
     root = shelf.root
     (root / "u.compare" / "plans").mkdir()
     seen = set()
@@ -60,7 +60,7 @@ def test_a_stamp_is_of_all_that_is_read(shelf: Shelf) -> None:
     assert len(seen) == 5
 
 
-def test_runs_under_way_killed_or_without_a_round_have_a_sentence_instead_of_a_report(shelf: Shelf) -> None:
+def test_unfinished_run_has_an_explanation_instead_of_a_report(shelf: Shelf) -> None:
     root = shelf.root
     for name, sentence in (("a.tape", "the capture is running"), ("x.run", "the replay is running")):
         with hold(root / name), pytest.raises(QuerytapeError, match=sentence):
@@ -82,8 +82,8 @@ def test_runs_under_way_killed_or_without_a_round_have_a_sentence_instead_of_a_r
         pair_of(shelf, shelf.entry("y.run"), shelf.entry("y.run"))
 
 
-def test_nothing_outside_is_read(shelf: Shelf, tmp_path: Path) -> None:
-    """A run that names a tape elsewhere, a run or tape with links in it, a plan that is one."""
+def test_files_outside_the_folder_are_not_read(shelf: Shelf, tmp_path: Path) -> None:
+    """The run names a tape elsewhere, the run or tape contains links, or the plan is a link."""
     root = shelf.root
     outside = make_tape(tmp_path.parent / "outside.tape", [{"statement": "SELECT 1"}])
     info = json.loads((root / "x.run" / "run.json").read_text())
@@ -104,6 +104,6 @@ def test_nothing_outside_is_read(shelf: Shelf, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [None, 1, "x", [], {"path": 1, "id": []}])
-def test_only_text_is_taken_as_the_tape_of_a_run(tmp_path: Path, said: object) -> None:
+def test_tape_of_a_run_must_be_a_text(tmp_path: Path, said: object) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "tape": said}))
     assert tape_said(tmp_path) == {}

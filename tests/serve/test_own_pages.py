@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages from this part's own templates, and their scripts."""
+"""Pages from the server's own templates, and their scripts."""
 
 import re
 import time
@@ -18,8 +18,10 @@ INJECTED = "(() => { const s = document.createElement('script'); s.textContent =
 INJECTED += " document.body.append(s); return window.injected === 1; })()"
 
 
-def test_every_script_that_a_page_names_is_there() -> None:
-    """And no template has a script or a handler in it: the policy lets only files of this server run."""
+def test_every_script_named_by_a_page_exists() -> None:
+    """Templates contain no inline scripts or event handlers, because the policy allows only script files of this
+    server.
+    """
     named = set()
     for file in (files("querytape.serve") / "templates").iterdir():
         text = file.read_text(encoding="utf-8")
@@ -32,7 +34,7 @@ def test_every_script_that_a_page_names_is_there() -> None:
     assert named == ASSETS.keys()
 
 
-def test_a_changed_script_has_another_address() -> None:
+def test_changed_script_has_another_address() -> None:
     urls = {static_url(name) for name in ASSETS}
     assert len(urls) == len(ASSETS)
     for url in urls:
@@ -43,8 +45,8 @@ def test_a_changed_script_has_another_address() -> None:
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_pages_in_a_browser(site: Served, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Charts are drawn, nothing is wider than a phone, and a script that got into a page would not run."""
+def test_pages_work_in_a_browser(site: Served, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Charts are drawn, and the page fits a phone screen. The policy blocks an injected script."""
     for path in PAGES:
         site.made(path)
     with browser(tmp_path, request, "127.0.0.1") as page:

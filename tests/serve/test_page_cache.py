@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that were made are kept, within bounds; a process that makes none is a sentence."""
+"""Cache of pages within limits, and error messages for a maker process without a page."""
 
 import asyncio
 import sys
@@ -18,12 +18,12 @@ Make = Callable[[Order, Limits], Awaitable[Made]]
 
 
 def with_maker(monkeypatch: pytest.MonkeyPatch, make: Make) -> None:
-    """Let pages be made by this."""
+    """Use this function to make pages."""
     monkeypatch.setattr(page_cache, "run_maker", make)
 
 
-def test_a_page_is_made_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks meanwhile waits for the same; another stamp is another page; one is made at a time."""
+def test_page_is_made_once_and_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Concurrent requests wait for the same page. A new stamp makes a new page. Pages are made one at a time."""
     asked: list[Order] = []
     at_once = 0
 
@@ -48,8 +48,8 @@ def test_a_page_is_made_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(ask())
 
 
-def test_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was asked for longest ago goes first; a page that is larger than all is not kept."""
+def test_size_of_the_cache_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least recently requested page is removed first. A page larger than the limit is not cached."""
     asked: list[str] = []
 
     async def make(order: Order, limits: Limits) -> Made:
@@ -66,8 +66,8 @@ def test_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(ask())
 
 
-def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that takes long is asked for again; too many at once are refused; the end ends what is made."""
+def test_waiting_requests_get_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow page asks the browser to try again. Excess requests are refused. Shutdown cancels pages in progress."""
     ended: list[str] = []
 
     async def make(order: Order, limits: Limits) -> Made:
@@ -103,8 +103,8 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ("print('{\"problem\": null}'); print('x' * 3_000_000)", "larger than 0 MiB"),
     ],
 )
-def test_a_process_that_makes_no_page(monkeypatch: pytest.MonkeyPatch, program: str, sentence: str) -> None:
-    """One that crashes, says something else, takes too long, with half a page, or says too much."""
+def test_maker_process_without_a_page_is_an_error(monkeypatch: pytest.MonkeyPatch, program: str, sentence: str) -> None:
+    """The maker process crashes, prints invalid output, takes too long, sends half a page, or sends too much."""
     monkeypatch.setattr(page_cache, "PROGRAM", (sys.executable, "-c", program))
     monkeypatch.setattr(page_cache, "END_S", 0.5)
     if "MiB" in sentence:
@@ -116,5 +116,5 @@ def test_a_process_that_makes_no_page(monkeypatch: pytest.MonkeyPatch, program: 
 
 
 def children() -> list[str]:
-    """Return the processes that this one has."""
+    """Return the child processes of this process."""
     return Path(f"/proc/self/task/{Path('/proc/self').resolve().name}/children").read_text().split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the list of all."""
+"""The rows of the list of all entries."""
 
 import json
 from pathlib import Path
@@ -23,12 +23,14 @@ from .conftest import Everything
         ("x?password=secret", "x"),
     ],
 )
-def test_a_target_is_shown_without_user_and_password(target: str, shown: str) -> None:
+def test_target_is_shown_without_user_and_password(target: str, shown: str) -> None:
     assert host_of(target) == shown
 
 
-def test_each_kind_is_under_its_title(everything: Everything) -> None:
-    """What is under way first, what is inside of others last and folded, nights nowhere; two whole runs can be paired."""
+def test_each_kind_is_listed_under_its_title(everything: Everything) -> None:
+    """Runs in progress come first. Nested entries come last and are collapsed. Nights are not listed. Two complete runs
+    can be paired.
+    """
     shelf = Shelf(everything.root)
     found = {group.title: group for group in groups(shelf, shelf.find())}
     assert next(iter(found)) == "Under way"
@@ -44,8 +46,10 @@ def test_each_kind_is_under_its_title(everything: Everything) -> None:
     assert len(list(sentences(Found(more=True, unreadable=2)))) == 2
 
 
-def test_a_row_says_what_it_is(everything: Everything, tmp_path: Path) -> None:
-    """Size and source of a tape, targets, state; what can't be read says why, without where it lies."""
+def test_row_describes_its_entry(everything: Everything, tmp_path: Path) -> None:
+    """A row has size and source of a tape, targets and state. An unreadable entry shows the reason without a local
+    path.
+    """
     shelf = Shelf(everything.root)
     assert line_of(shelf, shelf.entry("shop.tape")).what.startswith("60 events, 1 session, ")
     assert line_of(shelf, shelf.entry("x.run")).what.startswith("shop.tape on x (10.11.6-MariaDB), 60 executed, ")
@@ -62,7 +66,7 @@ def test_a_row_says_what_it_is(everything: Everything, tmp_path: Path) -> None:
     assert url_of("run", "a b/<c>?#%") == "/run/a%20b/%3Cc%3E%3F%23%25"
 
 
-def test_a_tape_is_under_capture_cut_off_or_whole(tmp_path: Path) -> None:
+def test_tape_state_is_captured_cut_off_or_complete(tmp_path: Path) -> None:
     folder = tmp_path / "a.tape"
     folder.mkdir()
     (folder / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False}))
@@ -73,7 +77,7 @@ def test_a_tape_is_under_capture_cut_off_or_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, [{"a": 1}], {"counts": 1, "name": ["<b>"]}])
-def test_a_row_is_made_of_whatever_the_json_has(tmp_path: Path, value: object) -> None:
+def test_row_tolerates_any_json_value(tmp_path: Path, value: object) -> None:
     for kind in ("tape", "run"):
         folder = tmp_path / f"a.{kind}"
         folder.mkdir()

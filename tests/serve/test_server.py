@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where it listens, what it says at the beginning, and how it ends."""
+"""The server process: its addresses, its start messages and its end."""
 
 import http.client
 import signal
@@ -40,8 +40,8 @@ LARGE = (
         ("fe80::1%eth0", Options(("fe80::1", 1), names=("t",)), ["[fe80::1%eth0]", "[fe80::1]", "t"]),
     ],
 )
-def test_by_which_names_it_is_called(host: str, options: Options, names: list[str]) -> None:
-    """The loopback's own, the address, what was given; never every name."""
+def test_accepted_host_names(host: str, options: Options, names: list[str]) -> None:
+    """The server accepts the loopback names, its address, and the names given as options. It never accepts every name."""
     assert names_of(host, options) == names
 
 
@@ -51,8 +51,8 @@ def test_listening_on_every_address_needs_a_name(host: str) -> None:
         names_of(host, Options((host, 1)))
 
 
-def test_what_is_said_at_the_beginning(tmp_path: Path) -> None:
-    """The token once where it was made here; who can read; that nothing is encrypted beyond this machine."""
+def test_start_messages(tmp_path: Path) -> None:
+    """A generated token is shown once. The messages state who can read, and that remote traffic is not encrypted."""
     shelf = Shelf(tmp_path)
     here = greeting(shelf, Access("T" * 20, False), "127.0.0.1", 1, Options(("127.0.0.1", 1)))
     assert here[:2] == [f"{tmp_path}: http://127.0.0.1:1/", "token: TTTTTTTTTTTTTTTTTTTT"]
@@ -68,7 +68,7 @@ def test_what_is_said_at_the_beginning(tmp_path: Path) -> None:
     assert not any("WARNING" in line for line in secure)
 
 
-def test_an_unusable_address_is_a_sentence(tmp_path: Path) -> None:
+def test_unusable_address_is_an_error_message(tmp_path: Path) -> None:
     with bound("127.0.0.1", 0) as taken:
         for host, port in (
             ("127.0.0.1", taken.getsockname()[1]),
@@ -80,8 +80,8 @@ def test_an_unusable_address_is_a_sentence(tmp_path: Path) -> None:
                 bound(host, port)
 
 
-def test_a_certificate_is_used(tmp_path: Path) -> None:
-    """HTTPS alone, and a cookie that goes over nothing else."""
+def test_certificate_is_used(tmp_path: Path) -> None:
+    """With a certificate, only HTTPS is served, and the cookie is sent only over HTTPS."""
     files = ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "cert")]
     subject = ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, *files]
@@ -100,8 +100,8 @@ def test_a_certificate_is_used(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
-    """In order, with exit code 130 as every command; a connection that is open does not hold it."""
+def test_signal_ends_the_server(tmp_path: Path, number: signal.Signals) -> None:
+    """The server exits cleanly with code 130, like all commands. An open connection does not delay the exit."""
     with served(tmp_path) as server, socket.create_connection(("127.0.0.1", server.port)) as idle:
         idle.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert server.ask("/").status == 200
@@ -111,8 +111,8 @@ def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_its_end_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """A page is being made: its process and its temporary files go with the server, however that ends."""
+def test_end_of_the_server_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """A page is being made. Its process and temporary files disappear with the server, even after kill -9."""
     make_tape(tmp_path / "folder" / "large.tape", LARGE)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "folder").rglob("*")}
     (tmp_path / "tmp").mkdir()

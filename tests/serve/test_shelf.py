@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a folder, and that nothing outside of it is reached."""
+"""The entries of a folder, and protection against access to files outside."""
 
 import json
 import os
@@ -19,14 +19,16 @@ PLAN = 'tape = "/t.tape"\n[target]\na = "x"\nb = "y"\n'
 
 
 def comparison(folder: Path) -> Path:
-    """Make a folder that is a comparison's."""
+    """Create the folder of a comparison."""
     folder.mkdir(parents=True)
     (folder / "plan.toml").write_text(PLAN)
     return folder
 
 
 def test_every_kind_is_found(tmp_path: Path) -> None:
-    """Tapes and runs anywhere, comparisons and sweeps with what is in them, nightly folders; nothing else."""
+    """Tapes and runs are found anywhere, comparisons and sweeps with their contents, and nightly folders. Nothing else
+    is found.
+    """
     tape = make_tape(tmp_path / "a" / "shop.tape", [{"statement": "SELECT 1"}])
     make_run(comparison(tmp_path / "u.compare") / "a1.run", tape)
     (tmp_path / "s.sweep").mkdir()
@@ -57,7 +59,7 @@ def test_every_kind_is_found(tmp_path: Path) -> None:
         *("a\0b", "a\\..\\b", "\udcff", "x" * 5000, "a/" * 3000, "file", "missing"),
     ],
 )
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+def test_names_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     root = tmp_path / "root"
     for folder in (root / "a", root / ".hidden", root / "a" / ".x", tmp_path / "x"):
         folder.mkdir(parents=True)
@@ -68,7 +70,9 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_links_are_neither_found_nor_followed(tmp_path: Path) -> None:
-    """A link to a tape outside, as a folder, on the way, as a marker: no entry, and a sentence for who asks."""
+    """Links to an outside tape, folder, path component or marker give no entry. A direct request returns an error
+    message.
+    """
     outside = make_tape(tmp_path / "outside" / "a.tape", [{"statement": "SELECT 1"}])
     root = tmp_path / "root"
     (root / "b.tape").mkdir(parents=True)
@@ -85,7 +89,7 @@ def test_links_are_neither_found_nor_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["events/part-9.parquet", "events", "deep/er/x"])
-def test_a_link_anywhere_in_a_tape_is_refused(tmp_path: Path, place: str) -> None:
+def test_link_anywhere_in_a_tape_is_refused(tmp_path: Path, place: str) -> None:
     tape = make_tape(tmp_path / "a.tape", [{"statement": "SELECT 1"}])
     refuse_links(tape)
     link = tape / place
@@ -97,8 +101,10 @@ def test_a_link_anywhere_in_a_tape_is_refused(tmp_path: Path, place: str) -> Non
         refuse_links(tape)
 
 
-def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Depth, number of folders and of entries are bounded, and it is said; files in a tape and bytes of JSON as well."""
+def test_search_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Depth, number of folders and number of entries are limited, and a reached limit is reported. Files in a tape and
+    JSON sizes are also limited.
+    """
     deep = tmp_path / "1" / "2" / "3"
     for folder in (tmp_path / "a.tape", tmp_path / "b.tape", deep / "c.tape"):
         make_tape(folder, [{"statement": "SELECT 1"}])
@@ -119,8 +125,8 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shelf.info(shelf.entry("a.tape"))
 
 
-def test_json_is_read_again_when_it_changed(tmp_path: Path) -> None:
-    """What was read is kept until the file is another."""
+def test_json_is_read_again_after_a_change(tmp_path: Path) -> None:
+    """The contents of a JSON file are cached until the file changes."""
     tape = make_tape(tmp_path / "a.tape", [{"statement": "SELECT 1"}])
     shelf = Shelf(tmp_path)
     entry = shelf.entry("a.tape")
@@ -133,8 +139,10 @@ def test_json_is_read_again_when_it_changed(tmp_path: Path) -> None:
     assert not entry.under_way
 
 
-def test_a_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
-    """Where a run says, where it lies inside; else the one of the same id; a tape outside is not read."""
+def test_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
+    """The tape's path in the run is used if it lies inside the folder. Otherwise a tape with the same id is used. An
+    outside tape is not read.
+    """
     root = tmp_path / "root"
     tape = make_tape(root / "a.tape", [{"statement": "SELECT 1"}])
     other = make_tape(tmp_path / "b.tape", [{"statement": "SELECT 2"}])
@@ -148,7 +156,7 @@ def test_a_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "file"])
-def test_a_missing_folder_or_a_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_missing_folder_or_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / kind
     if kind == "file":
         path.write_text("")
@@ -156,8 +164,10 @@ def test_a_missing_folder_or_a_file_is_refused(tmp_path: Path, kind: str) -> Non
         Shelf(path)
 
 
-def test_small_things(tmp_path: Path) -> None:
-    """A text is read whole, as UTF-8, from a file; a stamp changes with its file; an object of a JSON."""
+def test_texts_stamps_and_json_objects_are_read(tmp_path: Path) -> None:
+    """A text file is read completely, as UTF-8, from a regular file. A stamp changes with its file. A JSON file
+    contains an object.
+    """
     file = tmp_path / "x"
     before = stamp_of(file)
     file.write_bytes(b"abc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of a run under way."""
+"""Requests to a run in progress."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,10 @@ def make(run: Path, **more: Any) -> dict[str, Any]:
     return info
 
 
-def test_a_pause_ends_at_the_speed_before(tmp_path: Path) -> None:
-    """That it was given last, or its own; a second pause changes nothing about that."""
+def test_resume_restores_the_previous_speed(tmp_path: Path) -> None:
+    """The previous speed is the last one that was set, or else the run's initial speed. A second pause does not change
+    it.
+    """
     info, watched = make(tmp_path), Watched()
     with hold(tmp_path):
         for acts, speed in (
@@ -36,12 +38,12 @@ def test_a_pause_ends_at_the_speed_before(tmp_path: Path) -> None:
                 ask_of(watched, tmp_path, info, *(f"{act} ".split(" ")[:2]))
             assert requested_speed(tmp_path) == speed
         ask_of(watched, tmp_path, info, "pause", "")
-        ask_of(Watched(), tmp_path, info, "resume", "")  # a server that began meanwhile knows none
+        ask_of(Watched(), tmp_path, info, "resume", "")  # a server started later knows no speed
         assert requested_speed(tmp_path) == 2
 
 
-def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
-    """As Ctrl-C: first waiting for the last answers, then connections are cut."""
+def test_stop_is_requested_at_most_twice(tmp_path: Path) -> None:
+    """As with Ctrl-C, the first stop waits for the last answers, and the second closes the connections."""
     info = make(tmp_path)
     with hold(tmp_path):
         assert "waiting for the last replies" in ask_of(Watched(), tmp_path, info, "stop", "")
@@ -65,7 +67,7 @@ def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
         ("pause", "", {}, False, "has ended"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_a_sentence_and_writes_nothing(
+def test_invalid_request_is_an_error_message_and_writes_nothing(
     tmp_path: Path, act: str, factor: str, more: dict[str, Any], held: bool, sentence: str
 ) -> None:
     info = make(tmp_path, **more)
@@ -79,7 +81,7 @@ def test_a_request_that_makes_no_sense_is_a_sentence_and_writes_nothing(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_run_asked_for_longest_ago_is_forgotten() -> None:
+def test_least_recently_requested_run_is_forgotten() -> None:
     watched = Watched()
     first = watched.reader(Path("0"))
     watched.before[Path("0")] = "1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of all, pages that are made, sessions, scripts."""
+"""The list of all entries, generated pages, sessions and scripts."""
 
 import json
 import re
@@ -18,8 +18,8 @@ from .conftest import MARKUP, Everything
 pytestmark = pytest.mark.slow
 
 
-def test_the_list_has_everything(site: Served) -> None:
-    """Names, addresses, states; texts are escaped; a night of a nightly folder is on its page."""
+def test_list_has_every_entry(site: Served) -> None:
+    """The list has names, addresses and states, with escaped texts. The nights of a nightly folder are on its own page."""
     text = site.ask("/").text
     for path in (
         "/tape/shop.tape",
@@ -39,8 +39,8 @@ def test_the_list_has_everything(site: Served) -> None:
     assert text.count("be read") >= 2
 
 
-def test_pages_run_their_own_scripts_alone(site: Served) -> None:
-    """Each script of a page that is made has its hash in the policy; texts of the tape are no script."""
+def test_pages_run_only_their_own_scripts(site: Served) -> None:
+    """The policy contains the hash of each script of a generated page. Texts of the tape never run."""
     for path in ("/tape/shop.tape", "/run/x.run", "/pair?a=x.run&b=y.run", "/sweep/s.sweep"):
         answer = site.made(path)
         assert answer.status == 200, answer.text[:2000]
@@ -60,7 +60,7 @@ def test_pages_run_their_own_scripts_alone(site: Served) -> None:
         ("/run/nights", "/nights/nights"),
     ],
 )
-def test_a_page_asked_for_by_a_wrong_kind_redirects(site: Served, path: str, to: str) -> None:
+def test_page_requested_with_a_wrong_kind_redirects(site: Served, path: str, to: str) -> None:
     answer = site.ask(path)
     assert (answer.status, answer.headers["location"]) == (307, to)
 
@@ -80,7 +80,7 @@ def test_a_page_asked_for_by_a_wrong_kind_redirects(site: Served, path: str, to:
         *("/pair?a=x.run&b=x.run", "/pair?a=x.run&b=shop.tape", "/pair?a=x.run&b=live.run", "/tape/" + "a/" * 3000),
     ],
 )
-def test_no_path_leads_out_of_the_folder(site: Served, path: str) -> None:
+def test_paths_cannot_leave_the_folder(site: Served, path: str) -> None:
     answer = site.made(path)
     assert answer.status in (400, 404, 422), answer.text[:500]
     assert "root:" not in answer.text
@@ -88,8 +88,8 @@ def test_no_path_leads_out_of_the_folder(site: Served, path: str) -> None:
 
 
 @pytest.mark.long
-def test_damaged_ones_are_sentences(tmp_path: Path) -> None:
-    """Tapes and runs that a disk, a person or a forger damaged: each page is there or a sentence; the list as well."""
+def test_damaged_entries_have_a_page_or_an_error_message(tmp_path: Path) -> None:
+    """The tapes and runs were damaged by a disk, a person or an attacker. The list still works."""
     tape = make_tape(tmp_path / "good.tape", [{"statement": "SELECT 1"} for _ in range(30)])
     pages = []
     for number in range(9):
@@ -118,14 +118,16 @@ def test_damaged_ones_are_sentences(tmp_path: Path) -> None:
 
 
 def cookie_of(headers: dict[str, str]) -> tuple[str, str]:
-    """Return the cookie that was set, as a request has it, and all of its attributes."""
+    """Return the cookie that was set, in the form of a request header, and all its attributes."""
     text = headers["set-cookie"]
     cookie = SimpleCookie(text)
     return f"querytape-session={cookie['querytape-session'].value}", text
 
 
-def test_a_session_is_begun_with_the_token_and_ended(site: Served) -> None:
-    """Its cookie is for this server alone and no script reads it; pages of the session know its word."""
+def test_session_starts_with_the_token_and_ends(site: Served) -> None:
+    """The session cookie is valid only for this server and hidden from scripts. Pages of the session contain its secret
+    word.
+    """
     begun = site.ask("/session", {"Authorization": f"Bearer {site.token}"}, "POST")
     assert begun.status == 200
     cookie, attributes = cookie_of(begun.headers)
@@ -156,15 +158,17 @@ def test_a_session_is_begun_with_the_token_and_ended(site: Served) -> None:
         {"Authorization": "Bearer {token}", "Sec-Fetch-Site": "cross-site"},
     ],
 )
-def test_no_session_begins_without_the_token_or_from_another_server(site: Served, headers: dict[str, str]) -> None:
+def test_session_needs_the_token_and_the_same_origin(site: Served, headers: dict[str, str]) -> None:
     answer = site.ask("/session", {name: value.format(token=site.token) for name, value in headers.items()}, "POST")
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
     assert json.loads(answer.body) == {"error": "wrong token"}
 
 
-def test_scripts_and_styles_are_kept_by_their_text(site: Served, everything: Everything) -> None:
-    """Pages name them with their hash, so browsers keep them; by their bare name they are asked for again."""
+def test_scripts_and_styles_are_cached_by_content(site: Served, everything: Everything) -> None:
+    """Pages name scripts and styles with their hash, so that browsers cache them. Without the hash, browsers must ask
+    the server again.
+    """
     found = re.findall(r'(?:src|href)="(/static/[^"]+)"', site.ask("/live/live.run").text)
     assert len(found) == 5
     for url in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers show of sessions that are open: each kind of server, and answers that are odd."""
+"""Tests of the open sessions that servers show: each kind of server, and unusual answers."""
 
 import random
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ LONG = "SELECT " + "1 + " * 300 + "?"
 
 @pytest.fixture(name="asked")
 def _asked(request: pytest.FixtureRequest, server_factory: ServerFactory) -> Iterator[tuple[Server, "Connection[Any]"]]:
-    """A server of the kind that the test names, and a session of it that asks."""
+    """A server of the kind that the test names, and a connection to it for the queries."""
     name, schema = request.param
     server = server_factory(name, {"performance-schema": schema})
     server.execute("CREATE DATABASE shop")
@@ -41,7 +41,7 @@ def _asked(request: pytest.FixtureRequest, server_factory: ServerFactory) -> Ite
 
 
 def pooled(server: Server) -> Any:
-    """Return a connection with a state of its own."""
+    """Return a connection with its own session state."""
     con = server.connect("shop", autocommit=None)
     with con.cursor() as cursor:
         cursor.execute("SET sql_mode = 'ANSI_QUOTES', autocommit = 0, @a = 'it''s', @b = NULL")
@@ -56,8 +56,8 @@ def pooled(server: Server) -> Any:
 @pytest.mark.parametrize(
     "asked", [("mysql80", "ON"), ("mysql-5.7", "ON"), ("mariadb", "ON"), ("mariadb", "OFF")], indirect=True
 )
-def test_what_each_server_shows(asked: tuple[Server, "Connection[Any]"]) -> None:
-    """As the table of docs/sources/open-sessions.md has it; what is cut or hidden has no text."""
+def test_each_server_shows_the_documented_session_state(asked: tuple[Server, "Connection[Any]"]) -> None:
+    """The table is in docs/sources/open-sessions.md. A shortened or hidden statement has no text."""
     server, con = asked
     with pooled(server) as client:
         port, facts = client_port(client), gather(con)
@@ -65,7 +65,7 @@ def test_what_each_server_shows(asked: tuple[Server, "Connection[Any]"]) -> None
         (one,) = [each for each in known.sessions if each.thread_id == client.thread_id()]
     is_mariadb, shows = "MariaDB" in facts.version, facts.variables["performance_schema"] == "ON"
     assert (one.user, one.db, one.port) == ("root", "shop", port)
-    assert one.address in (("127.0.0.1",) if shows else ("127.0.0.1", None))  # a process list may have a name
+    assert one.address in (("127.0.0.1",) if shows else ("127.0.0.1", None))  # may be a host name
     assert (PREPARED_STATEMENTS in known.not_shown) == (not shows)
     assert (one.variables is None) == is_mariadb
     if one.variables is not None:
@@ -79,12 +79,12 @@ def test_what_each_server_shows(asked: tuple[Server, "Connection[Any]"]) -> None
 
 
 def client_port(client: Any) -> int:
-    """Return the port that a connection comes from."""
+    """Return the client port of a connection."""
     return int(client._sock.getsockname()[1])
 
 
-def test_clients_alone() -> None:
-    """The server's own threads, replicas, and who asks are left out; nonsense is skipped."""
+def test_only_client_sessions_are_listed() -> None:
+    """The server's own threads, replicas and the querying session are left out. Invalid rows are skipped."""
     rows: list[list[Any]] = [
         [1, "system user", "", None, "Connect"],
         [2, "event_scheduler", "localhost", None, "Daemon"],
@@ -105,8 +105,8 @@ def test_clients_alone() -> None:
     assert sessions_of(None, None) == {}
 
 
-def test_addresses() -> None:
-    """A socket's address completes a name; two clients of one port and no address are not told apart."""
+def test_address_of_the_socket_replaces_a_host_name() -> None:
+    """Two clients with equal ports and no address cannot be distinguished."""
     named = {1: OpenSession(1, "a", "", None, 5000), 2: OpenSession(2, "a", "", None, 5000)}
     assert [one.port for one in with_addresses(named, None).values()] == [None, None]
     both = with_addresses(named, [[1, "10.0.0.1", 5000], [2, "::ffff:10.0.0.2", 5000], [9, "1.2.3.4", 1]])
@@ -115,8 +115,8 @@ def test_addresses() -> None:
     assert [port_of(value) for value in (0, 65536, "77", None, "x")] == [None, None, 77, None, None]
 
 
-def test_texts_that_are_not_whole() -> None:
-    """performance_schema keeps 1,024 bytes, and MySQL 5.7 and 8.0 hide what PREPARE as a statement prepared."""
+def test_incomplete_statement_texts_are_dropped() -> None:
+    """performance_schema keeps 1,024 bytes. MySQL 5.7 and 8.0 hide the text of a PREPARE statement."""
     assert shown_text(None, "SELECT 1") == "SELECT 1"
     assert shown_text(None, "x" * 1024) is None
     assert shown_text(None, "é" * 511) is None
@@ -127,8 +127,8 @@ def test_texts_that_are_not_whole() -> None:
     assert list(odd[1].prepared or ()) == []
 
 
-def test_a_server_was_not_started_before() -> None:
-    """Wherever the moments are in their seconds, however far the server's clock is ahead, however long the answer takes."""
+def test_earliest_start_is_not_after_the_real_start() -> None:
+    """The calculated start time is never after the real start, for any clock offset and any delay of the answer."""
     chance = random.Random(1)
     for _ in range(10_000):
         started, ran, answered = chance.uniform(0, 10), chance.uniform(0, 10), chance.uniform(0, 0.5)

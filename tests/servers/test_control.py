@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control connections to servers that say nothing, too much, or ask for the password."""
+"""Tests of control connections to hostile servers: no answer, endless answers, and requests for the password."""
 
 import random
 import time
@@ -21,7 +21,7 @@ from tests.helpers.logins import one_session
 pytestmark = pytest.mark.slow
 
 SECRET = "hunter2"
-SOON_S = 40  # a hostile server holds on for longer, a busy machine does not need so much
+SOON_S = 40  # a hostile server blocks longer, and a busy machine needs less
 
 
 def target(port: int, **more: Any) -> Target:
@@ -30,13 +30,13 @@ def target(port: int, **more: Any) -> Target:
 
 
 def connect(port: int, **more: Any) -> Any:
-    """Open a control connection with little patience."""
+    """Open a control connection with short time-outs."""
     options = {"timeout_s": 20, "answer_s": 20, "charset": "utf8mb4", "autocommit": None, **more}
     return control.connect(host="127.0.0.1", port=port, user="app", password=SECRET, **options)
 
 
-def test_a_server_that_says_nothing() -> None:
-    """A connect ends after its time-out, whether nothing comes or the greeting drips."""
+def test_connect_to_a_silent_server_times_out() -> None:
+    """The server sends nothing, or sends its greeting byte by byte."""
     for script in (Client.hold, lambda client: drip(client, greeting() * 9, 0.05)):
         began = time.monotonic()
         with hostile(script) as server, pytest.raises(TargetError, match="no reply in time"):
@@ -44,8 +44,8 @@ def test_a_server_that_says_nothing() -> None:
         assert time.monotonic() - began < SOON_S
 
 
-def test_a_query_without_an_answer() -> None:
-    """An answer that never comes, or never ends, ends the connection after its time-out."""
+def test_query_without_an_answer_times_out() -> None:
+    """The answer never comes or never ends. The connection is closed after the time-out."""
 
     def silent(client: Client) -> None:
         client.log_in()
@@ -67,8 +67,7 @@ def test_a_query_without_an_answer() -> None:
             assert time.monotonic() - began < SOON_S
 
 
-def test_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer is not read beyond its bound."""
+def test_endless_answer_is_cut_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "MAX_ANSWER_BYTES", 1 << 20)
 
     def script(client: Client) -> None:
@@ -85,7 +84,7 @@ def test_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def column(name: bytes) -> bytes:
-    """Return a column's definition: a VARCHAR."""
+    """Return the definition of a VARCHAR column."""
     texts = b"".join(bytes([len(part)]) + part for part in (b"def", b"", b"", b"", name, name))
     return texts + b"\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0"
 
@@ -115,14 +114,14 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_answers_that_are_none(answer: bytes) -> None:
-    """Whatever a server answers, what is not an answer is a TargetError or not known: never a traceback."""
+def test_invalid_answer_is_an_error_or_unknown(answer: bytes) -> None:
+    """An invalid answer gives a TargetError or an unknown value, but never a traceback."""
     _ask_all(answer)
 
 
 @pytest.mark.long
-def test_answers_of_any_bytes() -> None:
-    """The same with 60 random answers (fixed seed), whole packets or not."""
+def test_random_answer_is_an_error_or_unknown() -> None:
+    """The test sends 60 random answers (fixed seed), some without a valid packet header."""
     chance = random.Random(7)
     for _ in range(60):
         noise = chance.randbytes(chance.randrange(1, 60))
@@ -140,8 +139,10 @@ def _ask_all(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
-def test_a_password_is_not_sent_in_clear(plugin: bytes) -> None:
-    """Neither client sends the password to a server that asks for it, nor without TLS where it is allowed."""
+def test_password_is_never_sent_in_clear(plugin: bytes) -> None:
+    """The server requests the password in clear. Both clients refuse, even if `cleartext` is allowed, because TLS is
+    missing.
+    """
 
     def script(client: Client) -> None:
         client.say(greeting())

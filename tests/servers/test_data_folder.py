@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody else's data folder: what will do, what a copy leaves alone, and a private server that runs on it."""
+"""Tests of foreign data folders: unsuitable folders, safe copies, and a private server on a copy."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, f
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return the checksum, owner and mode of every file of a folder."""
+    """Return the checksum, owner and mode of each file in a folder."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {
         str(
@@ -46,8 +46,10 @@ def contents(folder: Path) -> dict[str, str]:
         ("ts.isl", "/data2/ts.ibd", "the table of ts.isl is outside the folder"),
     ],
 )
-def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: str) -> None:
-    """A running server's, a backup as it was taken, a table that is elsewhere: each is a sentence, before any copy."""
+def test_unsuitable_data_folder_is_refused(tmp_path: Path, file: str, text: str, message: str) -> None:
+    """The check refuses the folder of a running server, an unprepared backup and a table outside the folder. No copy is
+    made.
+    """
     with pytest.raises(InputError, match="expected the data folder of a stopped server"):
         check_data(tmp_path)
     (tmp_path / "ibdata1").write_bytes(b"")
@@ -59,8 +61,8 @@ def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: st
 
 
 @pytest.mark.parametrize("prefix", ["xtrabackup", "mariadb_backup"])
-def test_a_prepared_backup_of_mariadb(tmp_path: Path, prefix: str) -> None:
-    """mariadb-backup calls what it has prepared `log-applied`; what it has not prepared is refused with its own name."""
+def test_prepared_mariadb_backup_is_accepted(tmp_path: Path, prefix: str) -> None:
+    """mariadb-backup marks a prepared backup as `log-applied`. The error for an unprepared backup names mariadb-backup."""
     (tmp_path / "ibdata1").write_bytes(b"")
     (tmp_path / f"{prefix}_info").write_text("tool_name = mariadb-backup\nserver_version = 10.11.19-MariaDB-log\n")
     checkpoints = tmp_path / f"{prefix}_checkpoints"
@@ -75,8 +77,8 @@ def test_a_prepared_backup_of_mariadb(tmp_path: Path, prefix: str) -> None:
 
 
 @pytest.mark.parametrize("before", [b"\0\0\0\1", b"\0h", b"\0&", b"\0.", b"\0'", b"\0tables in a/b.ibd "])
-def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
-    """MySQL's dictionary names files by their whole path: one that is on this machine would be written to."""
+def test_tablespace_outside_the_folder_is_refused(tmp_path: Path, before: bytes) -> None:
+    """The data dictionary of MySQL has absolute file names. A private server would write to such a file."""
     data, other = tmp_path / "data", tmp_path / "other folder" / "t.ibd"
     data.mkdir()
     (data / "ibdata1").write_bytes(b"")
@@ -84,7 +86,7 @@ def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
     manual = b"x_from_file_name('" + os.fsencode(tmp_path / "manual.ibd")
     (tmp_path / "manual.ibd").write_bytes(b"")
     (data / "mysql.ibd").write_bytes(bytes(16384) + b"\0\1./shop/t.ibd\0" + manual + bytes(99) + named + bytes(16384))
-    check_data(data)  # it is not on this machine
+    check_data(data)  # the file does not exist yet
     other.parent.mkdir()
     other.write_bytes(b"rows")
     with pytest.raises(InputError, match=f"the data dictionary names {other}, which exists on this machine"):
@@ -93,8 +95,10 @@ def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql-8.0", "mysql-9", "mysql-5.7", "mariadb"])
-def test_tables_elsewhere_are_refused(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """A table of DATA DIRECTORY, and a tablespace: no private server writes to the original's."""
+def test_tables_outside_the_folder_are_refused(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str
+) -> None:
+    """The table has a DATA DIRECTORY or a tablespace. A private server must not write to the original files."""
     places = [private_folder("qt-elsewhere-") for _ in range(2)]
     try:
         modern = kind in ("mysql-8.0", "mysql-9")
@@ -118,8 +122,10 @@ def test_tables_elsewhere_are_refused(server_factory: Callable[..., Server], tmp
             shutil.rmtree(place)
 
 
-def test_lists_of_logs_elsewhere_are_not_copied(tmp_path: Path) -> None:
-    """A binary log's list that names the original's logs would have them cut or removed; a list of its own stays."""
+def test_index_of_foreign_logs_is_not_copied(tmp_path: Path) -> None:
+    """A server would purge or truncate the original logs that the index file names. An index file of local logs is
+    copied.
+    """
     source = tmp_path / "source"
     source.mkdir()
     (source / "ibdata1").write_bytes(b"")
@@ -131,8 +137,8 @@ def test_lists_of_logs_elsewhere_are_not_copied(tmp_path: Path) -> None:
     assert len(list(source.glob("*.index"))) == 3
 
 
-def test_data_that_a_process_holds(tmp_path: Path) -> None:
-    """Servers lock ibdata1, wherever their pid file is: the process is named."""
+def test_locked_data_folder_is_refused(tmp_path: Path) -> None:
+    """Servers lock ibdata1, wherever their pid file is. The error names the process."""
     (tmp_path / "ibdata1").write_bytes(b"x")
     with subprocess.Popen([sys.executable, "-c", LOCKER, str(tmp_path / "ibdata1")], stdout=subprocess.PIPE) as locker:
         assert locker.stdout is not None
@@ -143,8 +149,10 @@ def test_data_that_a_process_holds(tmp_path: Path) -> None:
     check_data(tmp_path)
 
 
-def test_nothing_in_a_copy_leads_back(tmp_path: Path) -> None:
-    """Links are followed, that of the folder itself too; the copy is the servers' account's and has no UUID."""
+def test_copy_has_no_links_to_the_original(tmp_path: Path) -> None:
+    """Symbolic links are followed, including a link to the folder itself. The copy belongs to the server account and
+    has no UUID.
+    """
     real, other = tmp_path / "real", tmp_path / "other"
     for folder in (real, other):
         folder.mkdir()
@@ -164,8 +172,8 @@ def test_nothing_in_a_copy_leads_back(tmp_path: Path) -> None:
         assert {path.stat().st_uid for path in (tmp_path / "copy").rglob("*")} == {account.pw_uid}
 
 
-def test_what_cannot_be_copied_is_a_sentence(tmp_path: Path) -> None:
-    """The folder and the system's words, no traceback."""
+def test_failed_copy_is_reported(tmp_path: Path) -> None:
+    """The message has the folder and the error of the system."""
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "gone").symlink_to(tmp_path / "nothing")
     with pytest.raises(InputError, match="the data folder cannot be copied"):
@@ -174,10 +182,12 @@ def test_what_cannot_be_copied_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
-def test_a_server_on_data_of_somebody_else(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """Passwords that nobody tells, files that only their owner reads, a replica, read only, events: it runs all the same.
+def test_private_server_runs_on_a_foreign_data_folder(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str
+) -> None:
+    """The folder has unknown passwords, private files, replication settings, a read-only setting and events.
 
-    The copy follows no source, runs no events, takes writes, and the folder stays as it was.
+    The copy does not replicate, runs no events and accepts writes. The original folder stays unchanged.
     """
     config = {"event-scheduler": "ON", "server-id": "7", "loose-log-slave-updates": "OFF"}
     first = server_factory(kind, config)

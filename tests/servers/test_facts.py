@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers say of themselves, and what is made of it."""
+"""Tests of the facts about a server."""
 
 from contextlib import closing
 
@@ -25,8 +25,8 @@ ROWS = "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE 
 FILL = ROWS.replace("{}", "900") + " SELECT n.id + {} * 1000, REPEAT('x', 2000) FROM n"
 
 
-def test_variables() -> None:
-    """Variables are read as what they mean; one that is missing or no number is not known."""
+def test_variables_are_converted() -> None:
+    """A missing variable and an invalid number are unknown."""
     facts = Facts("8.0.31", variables={"max_connections": "151", "read_only": "ON", "lower_case_table_names": "1"})
     assert facts.number("max_connections") == 151
     assert facts.number("read_only") is None
@@ -36,8 +36,8 @@ def test_variables() -> None:
     assert not Facts("12.0", variables={"read_only": "NO_LOCK_NO_ADMIN"}).read_only
 
 
-def test_processes() -> None:
-    """Other users are counted by account, replicas by the threads that feed them."""
+def test_other_connections_and_replicas_are_counted() -> None:
+    """Other users are counted by account. Replicas are counted by the dump threads that feed them."""
     processes = [
         (5, "event_scheduler", "localhost", None, "Daemon", 1, "", None),
         (7, "app", "10.0.0.5:4000", "shop", "Sleep", 1, "", None),
@@ -51,8 +51,8 @@ def test_processes() -> None:
     assert count_replicas([None, None], None) is None
 
 
-def test_process_list_may_be_cut() -> None:
-    """Without PROCESS a server shows an account's own threads only: then the list is taken as not known."""
+def test_incomplete_process_list_is_unknown() -> None:
+    """Without the PROCESS privilege a server shows only the account's own threads."""
     mine = [(10, "me", "localhost", None, "Query", 0, "", "SHOW PROCESSLIST")]
     usage = [("GRANT USAGE ON *.* TO `me`@`%`",)]
     assert whole_process_list(mine, 3, usage) is None
@@ -63,8 +63,8 @@ def test_process_list_may_be_cut() -> None:
 
 
 @pytest.mark.server
-def test_account_without_rights(server: Server) -> None:
-    """An account that may see nothing learns neither who else is there nor of replicas, and is told so."""
+def test_account_without_rights_gets_unknown_facts(server: Server) -> None:
+    """An account without rights does not learn the other connections and the replicas."""
     server.execute("CREATE USER blind@'%' IDENTIFIED BY 'x'")
     try:
         with server.connect(), Target("blind", "127.0.0.1", "127.0.0.1", server.port, password="x").connect() as con:
@@ -75,16 +75,15 @@ def test_account_without_rights(server: Server) -> None:
     assert "mysql" not in facts.schemas
 
 
-def test_identity() -> None:
-    """MySQL is known by its UUID, MariaDB by uid, host, port and data folder."""
+def test_identity_of_a_server() -> None:
+    """The identity is the UUID of a MySQL server, and the uid, host, port and data folder of a MariaDB server."""
     assert identity_of({"server_uuid": "u"}) == "u"
     assert identity_of({"hostname": "h", "port": "1", "datadir": "/d"}) == "|h|1|/d"
     assert identity_of({}) is None
 
 
 @pytest.mark.server
-def test_real_servers(server: Server) -> None:
-    """Real servers answer every query; the same server has the same identity twice."""
+def test_real_server_answers_every_query(server: Server) -> None:
     with server.connect() as con:
         wait_until(lambda: gather(con).others == {}, "connections that other tests have closed end")
         facts = gather(con)
@@ -109,14 +108,16 @@ GRANTS = [
 
 
 @pytest.mark.parametrize(("grants", "may"), GRANTS)
-def test_what_an_account_may_do_besides_reading(grants: list[str], may: tuple[str, ...]) -> None:
-    """Privileges that can change anything are named; a role may hold any."""
+def test_writing_privileges_are_named(grants: list[str], may: tuple[str, ...]) -> None:
+    """The list has all privileges that can change anything. A role is also named, because it may contain such a
+    privilege.
+    """
     assert writing_privileges([(text,) for text in grants]) == may
     assert writing_privileges(None) is None
 
 
-def test_collations() -> None:
-    """By id, as SET NAMES takes them; what is no name is left out, and so is what has no id (MariaDB)."""
+def test_collations_have_names_by_id() -> None:
+    """The names have the form of SET NAMES. Invalid names and collations without an id (MariaDB) are left out."""
     rows = [
         (45, "utf8mb4", "utf8mb4_general_ci"),
         (None, None, "uca1400_ai_ci"),
@@ -127,12 +128,12 @@ def test_collations() -> None:
     assert names_of_collations(None) is None
 
 
-def test_a_restored_table_until_it_is_analyzed(server: Server) -> None:
-    """A table that was filled; not an empty one, nor one that was analyzed, nor one whose rows were deleted."""
+def test_restored_table_has_stale_statistics_until_analyzed(server: Server) -> None:
+    """Empty tables, analyzed tables and tables with deleted rows are not listed."""
     server.execute("DROP DATABASE IF EXISTS restored")
     server.execute("CREATE DATABASE restored")
     for table in ("loaded", "analyzed", "deleted", "empty"):
-        options = "ENGINE = InnoDB STATS_AUTO_RECALC = 0"  # the background would make them anew at any moment
+        options = "ENGINE = InnoDB STATS_AUTO_RECALC = 0"  # background updates would change the statistics
         server.execute(f"CREATE TABLE restored.{table} (id INT PRIMARY KEY, v TEXT) {options}")
         for part in range(3 if table != "empty" else 0):
             server.execute(f"INSERT INTO restored.{table} {FILL.format(part)}")
@@ -144,8 +145,7 @@ def test_a_restored_table_until_it_is_analyzed(server: Server) -> None:
     assert found == ["restored.loaded"]
 
 
-def test_an_account_that_may_not_see_it(server: Server) -> None:
-    """Nothing is known, and nothing is said."""
+def test_account_without_rights_sees_no_stale_statistics(server: Server) -> None:
     server.execute("CREATE USER blind")
     with closing(pymysql.connect(host="127.0.0.1", port=server.port, user="blind", ssl_disabled=True)) as con:
         assert stale_statistics(con) == ()

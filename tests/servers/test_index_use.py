@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indexes of real servers, and what counted their uses."""
+"""Tests of the indexes of real servers, and of the counters of their use."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ TABLE = (
 
 
 def asked(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object]]]:
-    """Make a table, use one of its indexes, and return what the server says of them."""
+    """Create a table, use one of its indexes, and return the index use that the server reports."""
     server.execute(f"CREATE DATABASE {db}")
     server.execute(TABLE.format(db=db))
     server.execute(f"INSERT INTO {db}.t VALUES (1, 1, 1, 1, NULL), (2, 2, 2, 2, 1)")
@@ -25,7 +25,7 @@ def asked(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object
 
 
 def check(indexes: dict[str, dict[str, object]]) -> None:
-    """Columns, uniqueness, foreign keys; primary keys are left out."""
+    """Check columns, uniqueness and foreign keys. Primary keys are left out."""
     assert set(indexes) == {"k_used", "k_unused", "k_unique", "k_parent"}
     assert indexes["k_unused"]["columns"] == ["unused", "used"]
     assert [name for name in sorted(indexes) if indexes[name]["unique"]] == ["k_unique"]
@@ -33,8 +33,8 @@ def check(indexes: dict[str, dict[str, object]]) -> None:
 
 
 @pytest.mark.server
-def test_mysql_counts_by_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
-    """It is on by default; not on the servers of our tests."""
+def test_mysql_counts_index_use_in_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
+    """The performance schema is on by default, but off on the usual servers of these tests."""
     use, indexes = asked(mysql80_factory({"performance_schema": "ON"}), "index_use")
     check(indexes)
     assert indexes["k_used"]["uses"]
@@ -44,8 +44,8 @@ def test_mysql_counts_by_the_performance_schema(mysql80_factory: Callable[..., S
 
 
 @pytest.mark.server
-def test_mariadb_counts_with_userstat(mariadb_factory: Callable[..., Server]) -> None:
-    """Where it was switched on; since when is not known. Without it nothing is known of uses."""
+def test_mariadb_counts_index_use_with_userstat(mariadb_factory: Callable[..., Server]) -> None:
+    """The start time of userstat is unknown. Without userstat the index use is unknown."""
     server = mariadb_factory({"userstat": "1"})
     use, indexes = asked(server, "index_use")
     check(indexes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of libraries, what calls one, and what a server does not say of them."""
+"""Tests of loadable functions, of views and routines that call them, and of servers that hide them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -12,7 +12,7 @@ Answers = Mapping[str, Sequence[Sequence[object]]]
 
 
 class FakeServer:
-    """Answers a query by a word of it, and refuses all others."""
+    """A server that answers a query if the query contains a known word. It refuses all other queries."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers, self.open, self.asked = answers, True, 0
@@ -39,12 +39,14 @@ class FakeServer:
 
 
 def asked(answers: Answers) -> LibraryFunctions:
-    """Return what a server with these answers is said to have."""
+    """Return the loadable functions of a server with these answers."""
     return library_functions(cast("Connection[Any]", FakeServer(answers)))
 
 
-def test_what_calls_one_is_found_through_others() -> None:
-    """Views and routines that name one, or one of those; a text that may not be seen may call one; own schemas do not count."""
+def test_indirect_callers_are_found() -> None:
+    """Views and routines may call a function through others. A hidden text counts as a caller. System schemas do not
+    count.
+    """
     found = asked(
         {
             "mysql.func": [(b"bell",), ("Gong",)],
@@ -66,8 +68,10 @@ def test_what_calls_one_is_found_through_others() -> None:
     assert found.refused() == "Gong\nbell\n ring\n secret\n v1\n v2"
 
 
-def test_who_may_not_see_them() -> None:
-    """The second place is asked where the first is refused; none of both is not "none"; without any, nothing else is asked."""
+def test_hidden_functions_are_unknown() -> None:
+    """If the first source is refused, the second source is queried. If both are refused, the functions are unknown.
+    Without any function there are no further queries.
+    """
     assert asked({"user_defined_functions": [("f",)]}) == LibraryFunctions(("f",))
     assert asked({}) == LibraryFunctions(None)
     assert asked({}).refused() is None
@@ -76,13 +80,13 @@ def test_who_may_not_see_them() -> None:
     assert none.asked == 1
 
 
-def test_hostile_names_are_left_out() -> None:
-    """A name of several lines would be several names for the engine."""
+def test_name_with_a_line_break_is_left_out() -> None:
+    """The engine would read a name with a line break as several names."""
     assert asked({"mysql.func": [("a\nb",), ("",), ("c",)]}).names == ("c",)
 
 
-def test_who_names_one() -> None:
-    """A function where it is called, a caller as a table too; letters of any size."""
+def test_statement_that_uses_a_function_is_found() -> None:
+    """A function matches only as a call. A caller also matches as a table. Upper and lower case are equal."""
     library = LibraryFunctions(("Bell",), ("V1", "ring"))
     assert library.named_by((), ("now", "BELL")) == "bell"
     assert library.named_by(("bell", "t"), ("now",)) is None
@@ -91,8 +95,8 @@ def test_who_names_one() -> None:
     assert LibraryFunctions(None).named_by(("bell",), ("bell",)) is None
 
 
-def test_of_two_servers() -> None:
-    """Each name once; what one says is kept where the other says nothing."""
+def test_functions_of_two_servers_are_merged() -> None:
+    """Each name appears once. If one server hides its functions, those of the other server stay."""
     both = LibraryFunctions(("a", "b"), ("v",)) | LibraryFunctions(("b", "c"), ("w",))
     assert both == LibraryFunctions(("a", "b", "c"), ("v", "w"))
     assert (LibraryFunctions(("a",)) | LibraryFunctions(None)).names == ("a",)

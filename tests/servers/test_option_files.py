@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Option files are read as MySQL's own programs read them."""
+"""Tests of option files, which are read as the programs of MySQL read them."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from querytape.common.errors import InputError
 from querytape.servers.option_files import Account, option_value, read_accounts, read_options
 
 
-def test_groups(tmp_path: Path) -> None:
-    """[client] is read, then the other group, which overrides it; names have underscores, switches no value."""
+def test_second_group_overrides_client_group(tmp_path: Path) -> None:
+    """Names are returned with underscores. An option without a value is an empty text."""
     file = tmp_path / "my.cnf"
     file.write_text(
         "!includedir /etc/x\n[mysqld]\nport = 1\n[client]\nuser=app\n  ssl-ca = /ca.pem\nskip-ssl\n[stage]\nuser='two'\n"
@@ -18,8 +18,8 @@ def test_groups(tmp_path: Path) -> None:
     assert read_options(file, "stage")["user"] == "two"
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """A missing file or group is an error, and so is a file of something else."""
+def test_missing_file_or_group_is_an_error(tmp_path: Path) -> None:
+    """A file of another format is also an error."""
     file = tmp_path / "my.cnf"
     with pytest.raises(InputError, match="cannot be read as an option file"):
         read_options(file)
@@ -35,21 +35,22 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     ("text", "value"),
     [("plain", "plain"), ("'a b'", "a b"), ('"q#1" # c', "q#1"), ("a#b", "a"), (r"a\sb\\c", r"a b\c"), (r"\q", r"\q")],
 )
-def test_option_value(text: str, value: str) -> None:
-    """Values are read as MySQL's own programs read them."""
+def test_option_value_is_unquoted(text: str, value: str) -> None:
     assert option_value(text) == value
 
 
 def write(tmp_path: Path, text: str, mode: int = 0o600) -> Path:
-    """Return a file of accounts."""
+    """Write and return a file of accounts."""
     path = tmp_path / "users.ini"
     path.write_text(text)
     path.chmod(mode)
     return path
 
 
-def test_accounts(tmp_path: Path) -> None:
-    """A section for each user of the tape; another name on the target where `user` says so; no password is shown."""
+def test_accounts_are_read_by_section(tmp_path: Path) -> None:
+    """Each user of the tape has a section. The `user` entry gives another name on the target. repr() hides the
+    password.
+    """
     path = write(tmp_path, "[app]\npassword = 'a # b'\n[batch]\nuser = batch2\npassword=%x\n[guest]\n")
     accounts = read_accounts(path)
     assert accounts == {
@@ -69,13 +70,12 @@ def test_accounts(tmp_path: Path) -> None:
         ("[app]\n[app]\n", 0o600, r"expected sections \[user\]"),
     ],
 )
-def test_refused(tmp_path: Path, text: str, mode: int, message: str) -> None:
-    """A file that others can read, or that is no such file, is refused in a sentence."""
+def test_invalid_account_file_is_refused(tmp_path: Path, text: str, mode: int, message: str) -> None:
+    """A file that other users can read is also refused."""
     with pytest.raises(InputError, match=message):
         read_accounts(write(tmp_path, text, mode))
 
 
-def test_missing_file(tmp_path: Path) -> None:
-    """A file that is not there is named."""
+def test_missing_account_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--users .*none.ini: cannot be read"):
         read_accounts(tmp_path / "none.ini")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared XA transactions: their names, whatever bytes are in them, and their end."""
+"""Tests of prepared XA transactions: their names, which may contain any bytes, and their rollback."""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from querytape.servers.sandbox import Server
 
 
 def xid_of(statement: str) -> Xid | None:
-    """Return the name that an XA PREPARE has, None for any other text."""
+    """Return the name in an XA PREPARE statement, or None for any other text."""
     verb, xid = verb_and_xid(statement)
     return xid if verb == "prepare" else None
 
@@ -32,7 +32,7 @@ NAMES = [
 
 @pytest.fixture
 def bank(server: Server) -> Iterator[Server]:
-    """A server with a table, and without prepared transactions."""
+    """A server with a table and without prepared transactions."""
     server.execute("CREATE DATABASE bank")
     server.execute("CREATE TABLE bank.account (id INT PRIMARY KEY, n INT)")
     yield server
@@ -42,8 +42,7 @@ def bank(server: Server) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("xid", NAMES, ids=str)
-def test_names_of_any_bytes(bank: Server, xid: Xid) -> None:
-    """What a session has left is found by its name, and rolled back by it."""
+def test_prepared_transaction_with_any_name_is_rolled_back(bank: Server, xid: Xid) -> None:
     with closing(bank.connect(db="bank")) as con, con.cursor() as cursor:
         for statement in ("XA START {}", "INSERT INTO account VALUES (1, 1)", "XA END {}", "XA PREPARE {}"):
             cursor.execute(statement.format(xid.literal))
@@ -55,14 +54,13 @@ def test_names_of_any_bytes(bank: Server, xid: Xid) -> None:
 
 
 @pytest.mark.sampled
-def test_what_the_server_does_not_let_go(bank: Server) -> None:
-    """A name that it does not know."""
+def test_unknown_transaction_stays_in_the_list(bank: Server) -> None:
     with closing(bank.connect()) as con:
         assert end_prepared(con, [Xid(b"unknown")]) == [Xid(b"unknown")]
 
 
-def test_an_account_that_may_not_see_them(bank: Server) -> None:
-    """Nothing is known where the server asks for a privilege, as MySQL 8 does."""
+def test_account_without_privilege_sees_no_prepared_transactions(bank: Server) -> None:
+    """MySQL 8 requires a privilege for the list, so the result is None."""
     bank.execute("CREATE USER blind")
     with closing(pymysql.connect(host="127.0.0.1", port=bank.port, user="blind", ssl_disabled=True)) as con:
         assert prepared_transactions(con) in ((), None)
@@ -70,8 +68,8 @@ def test_an_account_that_may_not_see_them(bank: Server) -> None:
 
 
 @pytest.mark.parametrize("xid", NAMES, ids=str)
-def test_the_name_of_a_statement(xid: Xid) -> None:
-    """In hexadecimal digits, as the parser of the server takes them."""
+def test_hexadecimal_name_is_read(xid: Xid) -> None:
+    """The server accepts names in hexadecimal digits."""
     assert xid_of(f"XA PREPARE {xid.literal}") == xid
     assert xid_of(f"  xa  prepare\t0x{xid.gtrid.hex()} , x'{xid.bqual.hex()}',{xid.format_id} ;\n") == xid
 
@@ -96,13 +94,13 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize(("statement", "xid"), STATEMENTS)
-def test_how_people_write_names(statement: str, xid: Xid | None) -> None:
-    """In either quotes, with one, two or three parts; anything else has no name."""
+def test_written_forms_of_names_are_read(statement: str, xid: Xid | None) -> None:
+    """A name has one, two or three parts in either kind of quotes. Any other text has no name."""
     assert xid_of(statement) == xid
 
 
-def test_statements_that_end_a_transaction() -> None:
-    """With the name; the end of what was not prepared has another form."""
+def test_verb_and_name_of_xa_statements() -> None:
+    """XA COMMIT ... ONE PHASE ends a transaction that was not prepared."""
     assert verb_and_xid("xa /* x */ COMMIT 'g', 'b';") == ("commit", Xid(b"g", b"b"))
     assert verb_and_xid("XA ROLLBACK X'67',X'',1") == ("rollback", Xid(b"g"))
     assert verb_and_xid("XA COMMIT 'g' ONE  PHASE") == ("commit", Xid(b"g"))
@@ -112,8 +110,8 @@ def test_statements_that_end_a_transaction() -> None:
     assert verb_and_xid("XA RECOVER") == verb_and_xid("XA COMMIT 'g' TWO PHASE") == ("", None)
 
 
-def test_no_text_takes_long() -> None:
-    """Random texts of the letters that matter."""
+def test_random_text_is_parsed_fast() -> None:
+    """The texts consist of quotes, digits, commas and backslashes."""
     chance = random.Random(3)
     assert xid_of("XA PREPARE 'a'" + " " * 200_000 + "x") is None
     for _ in range(2000):
@@ -122,8 +120,8 @@ def test_no_text_takes_long() -> None:
         assert found is None or len(found.gtrid) <= len(text)
 
 
-def test_a_text_of_several_statements() -> None:
-    """Each of its XA statements, in order; none in a literal, a name or a comment."""
+def test_xa_statements_of_a_multi_statement_text() -> None:
+    """The XA statements are listed in order. Literals, quoted names and comments are skipped."""
     text = (
         "XA START 'a;b'; UPDATE t SET x = '; XA PREPARE z; '; /* ; XA PREPARE 'y'; */ -- ; XA PREPARE 'x';\n"
         "XA END 'a;b'; SELECT `; XA PREPARE 'w';` FROM t; xa prepare 'a;b';"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a private server: none leads it to files or addresses of others, whatever they are called."""
+"""Tests of the options of a private server: no spelling may point to foreign files or addresses."""
 
 import subprocess
 
@@ -50,7 +50,7 @@ REAL = {
 
 
 def spellings(name: str) -> list[str]:
-    """Return ways in which servers take an option's name."""
+    """Return the spellings of an option name that servers accept."""
     short = name[:-1]
     given = [name, name.upper(), name.replace("-", "_"), f"loose-{name}", f"loose_{name}", f"skip-{name}"]
     given += [f"maximum-{name}", f"loose-skip_{name}", f"enable-{name}", f"disable_{name}", f"plugin-{name}"]
@@ -58,16 +58,16 @@ def spellings(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted({*FIXED, *ELSEWHERE, *RUNS, *(f"{family}any" for family in FAMILIES)}))
-def test_no_spelling_leads_elsewhere(name: str) -> None:
-    """Whole or shortened, with dashes or underscores, behind each prefix that servers take; with any value."""
+def test_options_with_foreign_files_are_refused(name: str) -> None:
+    """The check also covers short names, dashes or underscores, each prefix that servers accept, and any value."""
     for given in spellings(name):
         for value in ("/var/lib/mysql", "x", "ON", ""):
             with pytest.raises(InputError, match=f"^--target sandbox: {given}: "):
                 check_options({"innodb_buffer_pool_size": "1G", given: value})
 
 
-def test_what_isolates_a_server_is_not_undone() -> None:
-    """Each option that keeps a copy from others is its own."""
+def test_isolating_options_cannot_be_changed() -> None:
+    """These options isolate a copy from other servers."""
     for name in ALONE:
         with pytest.raises(
             InputError, match=r"sets its own|does not accept options that run programs or open connections"
@@ -79,39 +79,38 @@ def test_what_isolates_a_server_is_not_undone() -> None:
     "value",
     ["/data2", "../data2", "..", "a/../../b", "~", "~mysql", "C:\\data", "ibdata1:1G;/data2/ibdata2:1G", "a\nb"],
 )
-def test_a_path_is_no_value(value: str) -> None:
-    """Of any option, known or not: a private server stays in its folder."""
+def test_path_as_a_value_is_refused(value: str) -> None:
+    """A private server stays in its folder, so the check covers known and unknown options."""
     assert looks_like_a_path(value)
     for name in ("innodb_data_file_path", "log-bin", "relay_log", "log_tc", "an-option-of-tomorrow", "core-file"):
         with pytest.raises(InputError, match="a private server does not accept options with a path"):
             check_options({name: value})
 
 
-def test_real_options_pass() -> None:
-    """What replays need; a time zone and a table of stop words have a slash, and are no paths."""
+def test_usual_options_are_accepted() -> None:
+    """Replays need these options. A time zone and a stop word table contain a slash but are not paths."""
     check_options(REAL)
     for name, value in REAL.items():
         check_options({name.replace("_", "-"): value, name.replace("-", "_"): value})
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a=b", "--datadir", "-h", "data\ndir", "@x", "\x1b[31m"])
-def test_what_is_no_name(name: str) -> None:
-    """An option's name is letters, digits, dashes; nothing else reaches the server's command line or the terminal."""
+def test_invalid_option_name_is_refused(name: str) -> None:
+    """An option name has letters, digits and dashes. Other characters must not reach the command line or the terminal."""
     with pytest.raises(InputError, match="expected the name of a server option") as refused:
         check_options({name: "1"})
     assert "\x1b" not in str(refused.value)
 
 
-def test_meanings() -> None:
-    """A name is looked at with each of its prefixes, and without."""
+def test_option_name_is_checked_with_and_without_prefixes() -> None:
     assert meanings("loose-skip-slave-start") == ["loose-skip-slave-start", "skip-slave-start", "slave-start"]
     assert meanings("port") == ["port"]
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
-def test_every_path_that_a_server_knows(kind: str, request: pytest.FixtureRequest) -> None:
-    """Whatever a real server lists with a path as its value is refused with a path."""
+def test_every_path_option_of_a_real_server_is_refused(kind: str, request: pytest.FixtureRequest) -> None:
+    """The server's own help lists the options whose value is a path."""
     program = find_program(kind)
     if program is None:
         skip_loudly(request, missing_sentence(kind))

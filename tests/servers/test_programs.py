@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server programs: which one a kind means, and what is said where there is none."""
+"""Tests of server programs: the program for a kind, and the message if none exists."""
 
 from pathlib import Path
 
@@ -27,15 +27,15 @@ KNOWN = (
         ("postgres", None),
     ],
 )
-def test_kinds(monkeypatch: pytest.MonkeyPatch, kind: str, version: str | None) -> None:
-    """A kind is a family and the start of a version, by whole numbers; the newest that fits is taken."""
+def test_newest_matching_version_is_used(monkeypatch: pytest.MonkeyPatch, kind: str, version: str | None) -> None:
+    """A kind is a family and the beginning of a version, compared by whole numbers."""
     monkeypatch.setattr(programs, "known_programs", lambda: KNOWN)
     program = find_program(kind)
     assert (program and program.version) == version
 
 
-def test_commands_of_a_data_folder() -> None:
-    """MySQL makes its own data folder, MariaDB has a script for it; neither asks for a password."""
+def test_command_that_creates_a_data_folder() -> None:
+    """MySQL creates its data folder itself, and MariaDB has a script. Neither command asks for a password."""
     mysql = Program("mysql", "8.0.31", ("mysqld",), ("--basedir=/f",)).init_command(Path("/d"))
     assert mysql[:2] == ["mysqld", "--no-defaults"]
     assert {"--basedir=/f", "--datadir=/d", "--initialize-insecure"} <= set(mysql)
@@ -51,8 +51,7 @@ def test_commands_of_a_data_folder() -> None:
         ("mysql-5.7", "fetch-mysql"),
     ],
 )
-def test_missing(kind: str, way: str) -> None:
-    """A missing server is a sentence that says how to get it."""
+def test_missing_server_has_an_install_hint(kind: str, way: str) -> None:
     assert missing_sentence(kind).startswith(f"no {kind} server on this machine. ")
     assert way in missing_sentence(kind)
 
@@ -67,8 +66,10 @@ def test_missing(kind: str, way: str) -> None:
     ],
 )
 @pytest.mark.parametrize("root", [True, False])
-def test_one_line_installs_one(monkeypatch: pytest.MonkeyPatch, manager: str | None, line: str, root: bool) -> None:
-    """It is that of this machine's packages, and can be typed as it is by who is not root."""
+def test_install_hint_is_one_command(
+    monkeypatch: pytest.MonkeyPatch, manager: str | None, line: str, root: bool
+) -> None:
+    """The command uses the package manager of this machine, with sudo for ordinary users."""
     monkeypatch.setattr(
         "querytape.servers.programs.shutil.which", lambda name, path=None: name if name == manager else None
     )
@@ -79,8 +80,8 @@ def test_one_line_installs_one(monkeypatch: pytest.MonkeyPatch, manager: str | N
     )
 
 
-def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """QT_SERVERS says where fetched servers are; installed ones are looked for beyond an ordinary user's PATH."""
+def test_server_programs_are_searched_beyond_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """QT_SERVERS names the folder of fetched servers. Installed servers may be outside the PATH of an ordinary user."""
     monkeypatch.setenv("QT_SERVERS", "/srv/servers")
     monkeypatch.setenv("PATH", "/usr/bin")
     assert servers_folder() == Path("/srv/servers")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server refuses is not known; what it answers in another shape is believed by nobody."""
+"""Tests of server queries: a refused query has no result, and invalid answers are not trusted."""
 
 from typing import Any, cast
 
@@ -17,8 +17,8 @@ def server(answers: Any) -> "Connection[Any]":
     return cast("Connection[Any]", FakeServer(answers))
 
 
-def test_rows_and_refusals() -> None:
-    """Rows of enough columns, none of a refusal, no rows where there are none."""
+def test_rows_and_refused_queries() -> None:
+    """A refused query has no result (None), but an empty result stays empty. Rows with too few columns are an error."""
     assert query_or_none(server({"one": [(1, 2)]}), "SELECT one", 2) == [(1, 2)]
     assert query_or_none(server({"one": []}), "SELECT one", 2) == []
     assert query_or_none(server({}), "SELECT one") is None
@@ -26,8 +26,8 @@ def test_rows_and_refusals() -> None:
         query_or_none(server({"one": [(1, 2)]}), "SELECT one", 3)
 
 
-def test_a_lost_connection_is_no_refusal() -> None:
-    """It ends what asks, with the server's words made visible."""
+def test_lost_connection_is_an_error() -> None:
+    """The error contains the server's message in printable form."""
 
     class Lost(FakeServer):
         def execute(self, query: str) -> None:
@@ -38,6 +38,6 @@ def test_a_lost_connection_is_no_refusal() -> None:
         query_or_none(cast("Connection[Any]", Lost({})), "SELECT 1")
 
 
-def test_whole_numbers() -> None:
-    """Digits alone, of at most 64 bits."""
+def test_only_whole_numbers_are_accepted() -> None:
+    """A number has only digits and at most 64 bits."""
     assert [whole(each) for each in (7, "7", "007", "", "-1", "1.5", None, "٣", "9" * 21)] == [7, 7, 7, *[None] * 6]

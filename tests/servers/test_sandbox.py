@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers: unprivileged, stopped, restarted, copied, and never outliving their parent."""
+"""Tests of private servers: unprivileged, restartable, copyable, and ended together with their parent."""
 
 import atexit
 import os
@@ -34,22 +34,22 @@ time.sleep(60)
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie has, even where nobody waits for it."""
+    """Return whether a process has ended. A zombie has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
 
 
-def test_a_server_answers_and_is_not_root(server: Server) -> None:
-    """It answers on its own port and never runs as root."""
+def test_private_server_does_not_run_as_root(server: Server) -> None:
+    """The server answers on its own port."""
     assert server.execute("SELECT @@port") == ((server.port,),)
     assert Path(f"/proc/{server.pid}").stat().st_uid != 0
     assert server.execute("SELECT VERSION()")[0][0].startswith(server.version)
 
 
-def test_a_copy_has_the_data_and_its_own_identity(server_factory: Callable[..., Server]) -> None:
-    """A cold copy starts as another server with the same rows."""
+def test_copied_server_has_the_data_and_its_own_port(server_factory: Callable[..., Server]) -> None:
+    """The copy is made from a stopped server."""
     first = server_factory("mariadb")
     first.execute("CREATE DATABASE d")
     first.execute("CREATE TABLE d.t (a INT PRIMARY KEY)")
@@ -62,33 +62,30 @@ def test_a_copy_has_the_data_and_its_own_identity(server_factory: Callable[..., 
 
 
 def test_copies_of_mysql_have_different_uuids(server_factory: Callable[..., Server]) -> None:
-    """Two servers from one template are two servers."""
     one, two = server_factory("mysql80"), server_factory("mysql80")
     assert one.execute("SELECT @@server_uuid") != two.execute("SELECT @@server_uuid")
 
 
-def test_configuration_reaches_the_server(server_factory: Callable[..., Server]) -> None:
-    """Options may be spelt with underscores and win over the defaults; the slow log is where it says."""
+def test_options_reach_the_server(server_factory: Callable[..., Server]) -> None:
+    """Options may be written with underscores and override the defaults. The slow log is at the reported path."""
     server = server_factory("mariadb", {"slow_query_log": "ON", "long_query_time": "0"})
     server.execute("SELECT 'seen'")
-    server.stop()  # the log has a statement shortly after its client has the answer
+    server.stop()  # the server logs a statement after the answer to the client
     assert b"SELECT 'seen'" in server.slow_log.read_bytes()
 
 
-def test_a_bad_option_shows_the_error_log(server_factory: Callable[..., Server]) -> None:
-    """The exception holds the server's own words."""
+def test_invalid_option_shows_the_error_log(server_factory: Callable[..., Server]) -> None:
     with pytest.raises(TargetError, match="no-such-option"):
         server_factory("mariadb", {"no-such-option": "1"})
 
 
-def test_an_unknown_kind_says_what_to_do() -> None:
-    """A server that nobody has is a sentence, not a traceback."""
+def test_unknown_kind_has_an_install_hint() -> None:
     with pytest.raises(TargetError, match="fetch-mysql"):
         start_server("mysql-4.1")
 
 
-def test_a_killed_parent_leaves_no_server(mariadb: Server) -> None:
-    """kill -9 of the program that started a server ends the server."""
+def test_killed_parent_leaves_no_server(mariadb: Server) -> None:
+    """The program that started the server is ended by kill -9."""
     command = [sys.executable, "-c", CHILD, str(sandbox.template_data(mariadb.program))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -102,8 +99,7 @@ def test_a_killed_parent_leaves_no_server(mariadb: Server) -> None:
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
-def test_a_crash_is_survived(server_factory: Callable[..., Server]) -> None:
-    """A killed server starts again on its data."""
+def test_killed_server_starts_again_on_its_data(server_factory: Callable[..., Server]) -> None:
     server = server_factory("mariadb")
     server.execute("CREATE DATABASE kept")
     server.kill()
@@ -112,8 +108,8 @@ def test_a_crash_is_survived(server_factory: Callable[..., Server]) -> None:
     assert ("kept",) in server.execute("SHOW DATABASES")
 
 
-def test_copy_data_forgets_the_uuid(tmp_path: Path) -> None:
-    """auto.cnf, which holds MySQL's UUID, is not copied."""
+def test_copy_leaves_out_the_uuid(tmp_path: Path) -> None:
+    """The file auto.cnf contains the UUID of MySQL."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "auto.cnf").write_text("[auto]\nserver-uuid=1\n")
     (tmp_path / "a" / "ibdata1").write_text("x")
@@ -121,8 +117,8 @@ def test_copy_data_forgets_the_uuid(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["ibdata1"]
 
 
-def test_the_folder_belongs_to_the_servers_user(request: pytest.FixtureRequest) -> None:
-    """A folder for a server can be entered by the account that the server runs as."""
+def test_private_folder_belongs_to_the_server_account(request: pytest.FixtureRequest) -> None:
+    """The account of the server must be able to enter its folder."""
     if os.geteuid() != 0:
         skip_loudly(request, "not root: that a server's folder is given to another account is not tested")
     folder = sandbox.private_folder()
@@ -132,15 +128,15 @@ def test_the_folder_belongs_to_the_servers_user(request: pytest.FixtureRequest) 
         folder.rmdir()
 
 
-def test_temporary_files_are_its_own(server_factory: Callable[..., Server]) -> None:
-    """Two servers on one machine share no folder for temporary files: MariaDB's have names that repeat."""
+def test_each_server_has_its_own_temporary_folder(server_factory: Callable[..., Server]) -> None:
+    """MariaDB reuses the names of temporary files, so two servers must not share a folder."""
     for kind in ("mariadb", "mysql80"):
         server = server_factory(kind)
         assert server.execute("SELECT @@tmpdir") == ((str(server.folder / "tmp"),),)
 
 
-def test_a_signal_at_every_step_of_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever line it comes at, until somebody has the server: nothing is left in the folder of temporary files."""
+def test_signal_at_any_line_of_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal arrives at each line until the caller has the server. The folder of temporary files stays empty."""
     at_exit: list[tuple[Any, ...]] = []
     monkeypatch.setattr(sandbox, "TEMPORARY", tmp_path)
     monkeypatch.setattr(sandbox, "copy_data", lambda source, target: target.mkdir())

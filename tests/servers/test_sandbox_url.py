@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers as the target of a command."""
+"""Tests of private servers as the target of a command."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from querytape.servers.sandbox_url import Sandbox, parse_sandbox
 
 
 @pytest.mark.parametrize("text", ["mysql://app@sandbox/shop", "sandboxes", "", "?data=/", "mysql://a@h/?socket=/s"])
-def test_other_targets(text: str) -> None:
-    """They are left to parse_target."""
+def test_other_targets_are_not_private_servers(text: str) -> None:
+    """parse_target handles these targets."""
     assert parse_sandbox(text) is None
 
 
-def test_a_private_server(tmp_path: Path) -> None:
-    """The kind, the data folder and the options of the server; a value may have `=`, `:`, `?`, `+` and `;`."""
+def test_private_server_with_data_and_options(tmp_path: Path) -> None:
+    """A value may contain `=`, `:`, `?`, `+` and `;`."""
     assert parse_sandbox("sandbox") == Sandbox("mariadb") == parse_sandbox("sandbox:?")
     assert parse_sandbox(f"sandbox:mysql-8.4?data={tmp_path}") == Sandbox("mysql-8.4", tmp_path)
     options = {"innodb_data_file_path": "ibdata1:1G;ibdata2:1G", "optimizer_switch": "mrr=on", "x": "a?b+c"}
@@ -24,8 +24,8 @@ def test_a_private_server(tmp_path: Path) -> None:
     assert parse_sandbox(f"sandbox?{text}&data={tmp_path}") == Sandbox("mariadb", tmp_path, options)
 
 
-def test_percent_signs(tmp_path: Path) -> None:
-    """What would separate is written as in a URL; so is the percent sign."""
+def test_percent_encoding_of_values(tmp_path: Path) -> None:
+    """Separators and the percent sign are encoded as in a URL."""
     folder = tmp_path / "a & b+c 100%"
     folder.mkdir()
     text = str(folder).replace("%", "%25").replace("&", "%26")
@@ -33,7 +33,7 @@ def test_percent_signs(tmp_path: Path) -> None:
     assert parse_sandbox("sandbox?sql_mode=A%26B") == Sandbox(config={"sql_mode": "A&B"})
 
 
-def test_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A shell does not replace the tilde inside a word."""
     monkeypatch.setenv("HOME", str(tmp_path))
     assert parse_sandbox("sandbox?data=~") == Sandbox(data=tmp_path)
@@ -51,8 +51,7 @@ def test_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         ("sandbox?datadir=/srv", "--target sandbox: datadir: a private server sets its own datadir"),
     ],
 )
-def test_errors(text: str, expected: str) -> None:
-    """Each names the target and the part that is wrong."""
+def test_error_names_the_target_and_the_wrong_part(text: str, expected: str) -> None:
     with pytest.raises(InputError) as refused:
         parse_sandbox(text)
     assert str(refused.value).startswith(expected)
@@ -60,8 +59,8 @@ def test_errors(text: str, expected: str) -> None:
 
 
 @pytest.mark.server
-def test_it_starts_with_its_data_and_options() -> None:
-    """The server runs on a copy of the folder, which stays as it is."""
+def test_private_server_starts_with_data_and_options() -> None:
+    """The server runs on a copy of the folder, and the original stays unchanged."""
     folder = private_folder()
     with start_server("mariadb", folder) as stopped:
         stopped.execute("CREATE DATABASE shop")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server that a log came from, as the tape keeps it."""
+"""Tests of the description of the source server that a tape keeps."""
 
 import time
 from datetime import UTC, datetime
@@ -13,8 +13,8 @@ from querytape.servers.target import parse_target
 
 
 @pytest.mark.server
-def test_description(server: Server) -> None:
-    """Identity, version, variables, time zone and the time of asking; nothing needs the binary log to be on."""
+def test_source_description_of_a_real_server(server: Server) -> None:
+    """The description has the identity, version, variables, time zone and time of the query. The binary log may be off."""
     described = describe_target(parse_target(server.url()))
     with server.connect() as con:
         assert described["identity"] == gather(con).identity
@@ -26,15 +26,14 @@ def test_description(server: Server) -> None:
     assert abs(datetime.fromisoformat(described["at"]).timestamp() - time.time()) < 600
 
 
-def test_times_of_servers() -> None:
-    """The server's clock is taken, to the microsecond; what is no time is skipped."""
+def test_clock_of_the_server_is_used() -> None:
+    """The time has microseconds. Invalid times are skipped."""
     assert server_time([["1795331908.872836"]]).isoformat() == "2026-11-22T07:18:28.872836+00:00"
     for nonsense in (None, [], [["x"]], [[None]], [["1e99"]]):
         assert server_time(nonsense).tzinfo is UTC
 
 
-def test_no_server() -> None:
-    """A bad address and a server that is not there are errors of different kinds."""
+def test_bad_address_and_missing_server_are_different_errors() -> None:
     with pytest.raises(InputError):
         describe_target(parse_target("prod"))
     with pytest.raises(TargetError):
@@ -42,6 +41,6 @@ def test_no_server() -> None:
 
 
 @pytest.mark.server
-def test_another_server(mariadb: Server) -> None:
-    """A MySQL server has no such tables: it is none."""
+def test_mariadb_is_not_proxysql(mariadb: Server) -> None:
+    """MariaDB does not have the tables of ProxySQL."""
     assert describe_proxysql(parse_target(mariadb.url())) is None

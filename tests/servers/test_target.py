@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets: URLs, option files, passwords."""
+"""Tests of targets: URLs, option files and passwords."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("url", "target"), GOOD, ids=[row[0] for row in GOOD])
-def test_url(url: str, target: Target) -> None:
-    """A URL gives user, address, port, schema and socket; a socket wins over a host."""
+def test_url_is_parsed(url: str, target: Target) -> None:
+    """A URL has a user, address, port, schema and socket. A socket overrides a host."""
     assert parse_target(url, environ={}) == target
 
 
@@ -39,21 +39,20 @@ BAD = [
 
 
 @pytest.mark.parametrize(("url", "message"), BAD, ids=[row[0] for row in BAD])
-def test_bad_url(url: str, message: str) -> None:
-    """A URL that cannot be a target says what was expected, and never repeats a password."""
+def test_invalid_url_is_refused(url: str, message: str) -> None:
+    """The message contains the expected form but never a password."""
     with pytest.raises(InputError, match=message) as error:
         parse_target(url, environ={})
     assert "secret" not in str(error.value)
 
 
-def test_unknown_host() -> None:
-    """A host without an address is named."""
+def test_unknown_host_is_named() -> None:
     with pytest.raises(TargetError, match=r"cannot resolve the host 'nowhere\.invalid'"):
         parse_target("mysql://app@nowhere.invalid", environ={})
 
 
-def test_option_file(tmp_path: Path) -> None:
-    """[client] is read, then the group asked for; the URL wins over both."""
+def test_url_overrides_the_option_file(tmp_path: Path) -> None:
+    """The group [client] is read first, then the requested group."""
     file = tmp_path / "my.cnf"
     file.write_text(
         "!includedir /etc/x\n[client]\nuser = fromfile\npassword='a # b'\nhost=127.0.0.1 # here\nskip-ssl\n"
@@ -67,14 +66,13 @@ def test_option_file(tmp_path: Path) -> None:
         parse_target("mysql:///shop", Login(file, "live"), environ={})
 
 
-def test_option_file_is_missing(tmp_path: Path) -> None:
-    """A missing option file is an error, not an empty one."""
+def test_missing_option_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read as an option file"):
         parse_target("mysql://app@127.0.0.1", Login(tmp_path / "none.cnf"), environ={})
 
 
-def test_password_from_environment() -> None:
-    """QUERYTAPE_PASSWORD goes before MYSQL_PWD, and no password is ever shown."""
+def test_querytape_password_overrides_mysql_pwd() -> None:
+    """repr() and the name of the target never contain the password."""
     both = {"MYSQL_PWD": "one", "QUERYTAPE_PASSWORD": "two"}
     target = parse_target("mysql://app@127.0.0.1", environ=both)
     assert target.password == "two"
@@ -82,27 +80,24 @@ def test_password_from_environment() -> None:
     assert "two" not in repr(target) + target.name
 
 
-def test_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """--ask-password asks, and what was typed wins."""
+def test_typed_password_overrides_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed for {prompt}")
     target = parse_target("mysql://app@127.0.0.1", Login(ask_password=True), environ={"MYSQL_PWD": "one"})
     assert target.password == "typed for Password of app on 127.0.0.1: "
 
 
-def test_no_server_there() -> None:
-    """A target that refuses connections is told in one line with a hint."""
+def test_refused_connection_has_a_hint() -> None:
     with pytest.raises(TargetError, match=r"cannot connect to app@127\.0\.0\.1:1: .*Check that the server is running"):
         Target("app", "127.0.0.1", "127.0.0.1", 1).connect(2)
 
 
-def test_error_of_a_closed_connection() -> None:
-    """What the driver says of a connection that an earlier error closed is `0` and nothing."""
+def test_error_text_of_a_closed_connection() -> None:
+    """The driver reports `0` and an empty text after an earlier error closed the connection."""
     assert fault_text(pymysql.err.InterfaceError(0, "")) == "the connection is closed"
     assert fault_text(pymysql.err.OperationalError(1045, "Access denied")) == "1045 Access denied"
 
 
-def test_a_local_target() -> None:
-    """A socket and addresses of the loopback are this machine; others are not."""
+def test_socket_and_loopback_are_local_targets() -> None:
     assert Target("u", socket="/s").is_local
     assert Target("u", "localhost", "127.0.1.1").is_local
     assert Target("u", "localhost", "::1").is_local

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS settings by the mysql client's names."""
+"""Tests of TLS settings, which have the names of the mysql client."""
 
 import ssl
 from dataclasses import replace
@@ -24,28 +24,28 @@ pytestmark = pytest.mark.slow
 
 SECRET = "hunter2"
 PLUGINS = (b"caching_sha2_password", b"sha256_password")
-# Not a loopback address for is_this_machine, and one that reaches this machine: what leads elsewhere, in a test.
+# For is_this_machine this address is not a loopback address, but it reaches this machine. It stands for a remote host.
 ELSEWHERE = "0.0.0.0"
 
 
-def test_option_file() -> None:
-    """Files alone mean PREFERRED, as the client takes them; nothing means no TLS; the mode may be in small letters."""
+def test_tls_mode_follows_from_the_option_file() -> None:
+    """Only files mean PREFERRED, as in the mysql client. No option means no TLS. The mode may be in lower case."""
     assert Tls.of({}) == Tls("DISABLED")
     assert Tls.of({"ssl_cert": "c", "ssl_key": "k"}) == Tls("PREFERRED", None, "c", "k")
     assert Tls.of({"ssl_mode": "required"}) == Tls("REQUIRED")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_modes(mode: str) -> None:
-    """PREFERRED becomes what the connection came to; every other mode stays."""
+def test_preferred_mode_becomes_the_actual_mode(mode: str) -> None:
+    """All other modes stay unchanged."""
     tls = Tls(mode, ca="ca.pem")
     assert tls.required == (mode not in ("DISABLED", "PREFERRED"))
     expected = ("REQUIRED", "DISABLED") if mode == "PREFERRED" else (mode, mode)
     assert (tls.settled(True).mode, tls.settled(False).mode) == expected
 
 
-def test_refused(tmp_path: Path) -> None:
-    """An unknown mode, a mode that verifies without an authority, and files that are none."""
+def test_invalid_tls_options_are_refused(tmp_path: Path) -> None:
+    """The check refuses an unknown mode, a verifying mode without a certificate authority, and missing files."""
     with pytest.raises(InputError, match="--ssl-mode: expected one of DISABLED"):
         Tls("ON")
     with pytest.raises(InputError, match="--ssl-mode VERIFY_CA requires --ssl-ca"):
@@ -54,8 +54,7 @@ def test_refused(tmp_path: Path) -> None:
         Tls("VERIFY_CA", ca=str(tmp_path / "none.pem")).context()
 
 
-def test_context() -> None:
-    """Only the modes that verify look at the server's certificate, and only one at its name."""
+def test_required_mode_does_not_verify_the_certificate() -> None:
     assert Tls().context() is None
     required = Tls("REQUIRED").context()
     assert required is not None
@@ -63,17 +62,16 @@ def test_context() -> None:
 
 
 @pytest.mark.server
-def test_plain_connection(mariadb: Server) -> None:
-    """A connection without TLS is seen as such."""
+def test_connection_without_tls_is_recognized(mariadb: Server) -> None:
     with mariadb.connect() as con:
         assert not is_encrypted(con)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb-11.8", "mysql80"])
-def test_a_server_that_asks_for_tls(kind: str, server_factory: ServerFactory) -> None:
-    """A login without it is refused, and the option is named; so is that of an account that asks for it."""
-    server = server_factory(kind)  # both make certificates of their own
+def test_login_without_required_tls_names_the_option(kind: str, server_factory: ServerFactory) -> None:
+    """The server or the account requires TLS."""
+    server = server_factory(kind)  # both create their own certificates
     server.execute("CREATE USER careful REQUIRE SSL")
     without = Target("careful", "127.0.0.1", "127.0.0.1", server.port)
     with pytest.raises(TargetError, match=r"1045.*REQUIRE SSL.* needs --ssl-mode REQUIRED"):
@@ -89,7 +87,7 @@ def test_a_server_that_asks_for_tls(kind: str, server_factory: ServerFactory) ->
 
 @pytest.fixture(scope="module")
 def key() -> Key:
-    """Return the false server's key."""
+    """Return the key of the false server."""
     return Key()
 
 
@@ -106,13 +104,13 @@ def key() -> Key:
         *((each, False) for each in ("169.254.1.1", "192.168.0.1", "255.255.255.255", "::127.0.0.1", "fd00::1")),
     ],
 )
-def test_addresses(address: str | None, local: bool) -> None:
-    """Only loopback addresses and unix sockets are this machine's: no name, no private or link-local address."""
+def test_only_loopback_addresses_are_local(address: str | None, local: bool) -> None:
+    """A unix socket (None) is local. Host names, private addresses and link-local addresses are not."""
     assert is_this_machine(address) == local
 
 
-def test_key_files(key: Key, tmp_path: Path) -> None:
-    """A key is read when the options are, and what is none is refused with the file's name."""
+def test_key_file_is_read_with_the_options(key: Key, tmp_path: Path) -> None:
+    """An invalid key is refused with the name of the file."""
     good = tmp_path / "public_key.pem"
     good.write_bytes(key.pem)
     assert read_public_key(good) == key.pem
@@ -127,8 +125,10 @@ def test_key_files(key: Key, tmp_path: Path) -> None:
         read_public_key(tmp_path / "none.pem")
 
 
-def test_option_files(key: Key, tmp_path: Path) -> None:
-    """The client's names in an option file mean the same as the options, which win, and hold beside options of TLS."""
+def test_key_options_of_an_option_file(key: Key, tmp_path: Path) -> None:
+    """The option file has the names of the mysql client. Key options on the command line override the file. TLS options
+    on the command line do not.
+    """
     assert keys_of({}) == (False, None)
     assert [keys_of({"get_server_public_key": text})[0] for text in ("", "1", "ON", "0", "off", "FALSE")] == (
         [True] * 3 + [False] * 3
@@ -145,11 +145,11 @@ def test_option_files(key: Key, tmp_path: Path) -> None:
     assert parse_target("mysql://app@127.0.0.1/", environ={}).asks_for_key
     assert parse_target("mysql://app@/?socket=/s", environ={}).asks_for_key
     local = parse_target("mysql://app@127.0.0.1/", Login(server_public_key=pem), environ={})
-    assert not local.asks_for_key  # a key that is given is the only one
+    assert not local.asks_for_key  # a given key is the only valid key
 
 
 def both(port: int, tls: Tls, address: str = ELSEWHERE) -> tuple[str, str | None]:
-    """Log in with both clients; return what the control connection and the engine's session failed with."""
+    """Log in with both clients. Return the errors of the control connection and of the engine."""
     target = Target("app", address, address, port, password=SECRET, tls=tls)
     with pytest.raises(TargetError) as failed:
         target.connect(2)
@@ -166,7 +166,7 @@ def both(port: int, tls: Tls, address: str = ELSEWHERE) -> tuple[str, str | None
 
 
 def read(key: Key, heard: list[bytes]) -> set[bytes]:
-    """Return what a false server can read of a login."""
+    """Return the secrets of a login that a false server can read."""
     assert not any(SECRET.encode() in data for data in heard)
     return key.reads(heard)
 
@@ -174,8 +174,10 @@ def read(key: Key, heard: list[bytes]) -> set[bytes]:
 @pytest.mark.parametrize("unasked", [False, True])
 @pytest.mark.parametrize("switches", [False, True])
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_false_server_reads_nothing(plugin: bytes, switches: bool, unasked: bool, key: Key) -> None:
-    """Neither client asks a server elsewhere for its key, nor takes one that came unasked; both say the ways out."""
+def test_false_server_reads_no_password(plugin: bytes, switches: bool, unasked: bool, key: Key) -> None:
+    """Neither client requests the key of a remote server or accepts an unrequested key. Both errors name the options
+    that help.
+    """
     with hostile(asks_for_rsa(plugin, key, switches, unasked)) as server:
         said = both(server.port, Tls())
     assert read(key, server.heard) == set()
@@ -188,8 +190,10 @@ def test_a_false_server_reads_nothing(plugin: bytes, switches: bool, unasked: bo
 @pytest.mark.long
 @pytest.mark.parametrize("switches", mostly_long([False, True], True))
 @pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
-def test_what_is_asked_for_can_be_read(plugin: bytes, switches: bool, key: Key) -> None:
-    """The tests' own eyes: on loopback and with --get-server-public-key each client tells such a server its password."""
+def test_password_is_readable_if_the_key_is_requested(plugin: bytes, switches: bool, key: Key) -> None:
+    """This test checks the test tools. On loopback and with `--get-server-public-key`, each client sends its password
+    to the false server.
+    """
     for tls, address in ((Tls(), "127.0.0.1"), (Tls(get_server_public_key=True), ELSEWHERE)):
         with hostile(asks_for_rsa(plugin, key, switches, unasked=False)) as server:
             both(server.port, tls, address)
@@ -201,10 +205,10 @@ def test_what_is_asked_for_can_be_read(plugin: bytes, switches: bool, key: Key) 
 @pytest.mark.parametrize("unasked", [False, True])
 @pytest.mark.parametrize("switches", mostly_long([False, True], True))
 @pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
-def test_a_key_that_is_given_is_the_only_one(
+def test_given_key_is_the_only_valid_key(
     plugin: bytes, switches: bool, unasked: bool, key: Key, tmp_path: Path
 ) -> None:
-    """With the key's file the password is for that key alone, whatever the server names, on loopback too."""
+    """The password is encrypted with the key of the file, whatever key the server sends. This also applies on loopback."""
     real = Key()
     file = tmp_path / "public_key.pem"
     file.write_bytes(real.pem)
@@ -216,8 +220,8 @@ def test_a_key_that_is_given_is_the_only_one(
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_file_that_is_gone(plugin: bytes, key: Key, tmp_path: Path) -> None:
-    """The library asks the server where the key's file cannot be read: the engine refuses all the same."""
+def test_unreadable_key_file_refuses_the_login(plugin: bytes, key: Key, tmp_path: Path) -> None:
+    """The client library would request the key of the server, so the engine must refuse."""
     with hostile(asks_for_rsa(plugin, key, True, False)) as server:
         failed = one_session(
             EngineOptions(
@@ -231,10 +235,10 @@ def test_a_file_that_is_gone(plugin: bytes, key: Key, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("plugin", [*PLUGINS, b"mysql_clear_password", b"dialog"])
-def test_tls_that_is_taken_away(plugin: bytes, key: Key) -> None:
-    """A server, or who is in between, that has no TLS gets no password of a client that is to use it.
+def test_required_tls_cannot_be_taken_away(plugin: bytes, key: Key) -> None:
+    """A server or interceptor without TLS gets no password.
 
-    Connector/C goes on without, and takes the connection for encrypted.
+    Connector/C continues without TLS and treats the connection as encrypted.
     """
     with hostile(asks_for_rsa(plugin, key, True, False)) as server:
         failed = one_session(
@@ -249,8 +253,8 @@ def test_tls_that_is_taken_away(plugin: bytes, key: Key) -> None:
     assert read(key, server.heard) == set()
 
 
-def test_a_session_without_the_tls_that_was_asked_for() -> None:
-    """A login that sends a hash alone ends, too, where the connection is not encrypted."""
+def test_unencrypted_session_with_required_tls_is_refused() -> None:
+    """The engine also refuses a login that sends only a hash."""
 
     def script(client: Client) -> None:
         client.say(greeting())
@@ -268,8 +272,8 @@ def test_a_session_without_the_tls_that_was_asked_for() -> None:
     assert "not encrypted" in failed
 
 
-def test_a_refusal_of_any_bytes() -> None:
-    """A server's refusal that is not UTF-8 is kept, readable: the run's sessions are written all the same."""
+def test_refusal_with_invalid_utf8_is_kept() -> None:
+    """The text of the refusal becomes valid UTF-8, so the sessions of the run can be written."""
 
     def script(client: Client) -> None:
         client.say(greeting())
@@ -282,8 +286,8 @@ def test_a_refusal_of_any_bytes() -> None:
     assert failed == "[('No?? entry',)]"
 
 
-def test_disabled_means_without() -> None:
-    """--ssl-mode DISABLED does not take the TLS that a server offers: any certificate would do."""
+def test_disabled_mode_ignores_offered_tls() -> None:
+    """Without verification any certificate would be accepted."""
 
     def script(client: Client) -> None:
         client.say(greeting(more=0x800))
@@ -295,7 +299,7 @@ def test_disabled_means_without() -> None:
     assert not int.from_bytes(server.heard[0][4:8], "little") & 0x800
 
 
-def test_the_same_salt() -> None:
-    """The greeting's salt is that which the tests read passwords with."""
+def test_greeting_has_the_salt_of_the_tests() -> None:
+    """The tests decrypt passwords with the salt of the greeting."""
     assert SALT[:8] in greeting()
     assert SALT[8:] in greeting()

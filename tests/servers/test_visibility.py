@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an account may not see of schemas, by what is granted to it."""
+"""Tests of the schema objects that an account cannot see because of its grants."""
 
 from contextlib import closing
 
@@ -28,13 +28,13 @@ GRANTS = [
 
 
 @pytest.mark.parametrize(("lines", "granted"), GRANTS)
-def test_is_granted(lines: list[str], granted: bool) -> None:
-    """On the whole schema: by name, by pattern, everywhere; what is revoked of it does not count."""
+def test_privilege_on_the_whole_schema_is_recognized(lines: list[str], granted: bool) -> None:
+    """A grant may name the schema, match it by a pattern or apply everywhere. A revoked privilege does not count."""
     assert is_granted([(line,) for line in lines], "TRIGGER", "shop") is granted
 
 
-def test_the_grant_that_shows_it() -> None:
-    """A sentence with the statement to run; of several schemas the first ones are named."""
+def test_message_has_the_missing_grant() -> None:
+    """If there are many schemas, only the first schemas are named."""
     usage = [("GRANT TRIGGER ON `shop`.* TO `o'x`@`%`",)]
     one = unseen_by("o'x@%", usage, ["shop"])
     assert one
@@ -50,8 +50,8 @@ def test_the_grant_that_shows_it() -> None:
     assert unseen_by("", usage, ["shop"]) is None
 
 
-def test_a_granted_statement_shows_it(any_shop: Server) -> None:
-    """The statement that is named does what it promises, on each kind of server; a role's privileges count."""
+def test_missing_grant_makes_the_objects_visible(any_shop: Server) -> None:
+    """The test runs the statement of the message on each kind of server. Privileges of a role count."""
     account = Target("blind", "127.0.0.1", "127.0.0.1", any_shop.port, password="x")
     for statement in (
         "CREATE USER blind@'%' IDENTIFIED BY 'x'",

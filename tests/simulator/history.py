@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories that a real server could have had: sessions, locks, answers, with the clock of a simulation."""
+"""Random histories that a real server could have produced: sessions, locks and answers, with simulated times."""
 
 import heapq
 import random
@@ -9,61 +9,61 @@ from functools import partial
 
 from .server import BEGINNINGS, CHANGED, COMMITS, ENDING, ENDS, LOCKS, Server, Statement
 
-Unit = list[Statement]  # a transaction, or a statement outside of one
+Unit = list[Statement]  # a transaction, or a single statement outside a transaction
 TABLES = 2
 KEYS = 8
-AT_ONCE = (*BEGINNINGS, "savepoint", "back", "off", "unlock_tables", "xa_end", "xa_prepare")  # waits for nobody
-AFTER_AN_ERROR = ("release", "unlock_tables", "xa_end", "xa_commit", "xa_rollback")  # still comes
+AT_ONCE = (*BEGINNINGS, "savepoint", "back", "off", "unlock_tables", "xa_end", "xa_prepare")  # kinds that never wait
+AFTER_AN_ERROR = ("release", "unlock_tables", "xa_end", "xa_commit", "xa_rollback")  # sent even after an error
 
 
 @dataclass
 class Event:
-    """One statement as it went on the source. Times are nanoseconds of the simulation."""
+    """One statement of the simulated source. Times are simulated nanoseconds."""
 
     session: int
     number: int  # unique in its history
     statement: Statement
-    transaction: int  # one number for all statements of a transaction; a write of its own has one of its own
-    inside: bool  # a transaction is open before it
-    sent: int = 0  # the client sent it
-    arrived: int = 0  # the server took it up
-    granted: int = 0  # it had all locks
-    released: int = 0  # its locks went: of a write of its own, a COMMIT, a ROLLBACK, a deadlock's victim
-    logged: int = 0  # the server wrote its log; it answers first, and takes up the session's next after it
-    answered: int = 0  # the client had the answer
+    transaction: int  # shared by the statements of a transaction. A single statement has its own
+    inside: bool  # a transaction is open before the statement
+    sent: int = 0  # time of sending by the client
+    arrived: int = 0  # time of arrival at the server
+    granted: int = 0  # time at which it had all locks
+    released: int = 0  # time of the lock release by a single write, COMMIT, ROLLBACK or deadlock victim
+    logged: int = 0  # time of the log entry, before the next statement of the session
+    answered: int = 0  # time at which the client had the answer
     answer: tuple[object, ...] = ()
     victim: bool = False
-    ended: int = 0  # the transaction that was open before it, and ended by it
-    failed: bool = False  # it waited too long, or was killed
-    silent: bool = False  # it was killed with its session: its client never had an answer
+    ended: int = 0  # the earlier transaction that the statement ended
+    failed: bool = False  # timed out or killed
+    silent: bool = False  # killed with its session, so the client got no answer
 
 
 @dataclass
 class History:
-    """What happened, in the order in which statements were sent, and the rows before and after it."""
+    """The statements in the order of sending, and the rows before and after them."""
 
     events: list[Event]
     before: dict[tuple[int, int], int | None]
     after: dict[tuple[int, int], int | None]
     beyond: bool
     isolated: bool
-    moments_ns: int  # what its times are rounded to, where it is seen
+    moments_ns: int  # unit to which visible times are rounded down
 
 
 @dataclass
 class _Client:
     script: Iterator[Unit]
-    left: Unit = field(default_factory=list)  # of its transaction
+    left: Unit = field(default_factory=list)  # rest of the transaction
     transaction: int = 0
     inside: bool = False
     waiting: Event | None = None
-    off: bool = False  # autocommit
+    off: bool = False  # autocommit is off
     locked: bool = False  # under LOCK TABLES
 
 
 @dataclass
 class _Source:
-    """The simulation: a heap of (time, tie, what to do)."""
+    """The simulation. Its agenda is a heap of (time, tie, action)."""
 
     rng: random.Random
     server: Server
@@ -71,7 +71,7 @@ class _Source:
     delay: Callable[[random.Random, str], int]
     agenda: list[tuple[int, int, Callable[[int], None]]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: those that it waits for
+    waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: the transactions that it waits for
     impatient: float = 0.0
     killed: float = 0.0
     killed_running: float = 0.0
@@ -119,7 +119,7 @@ class _Source:
             self.attempt(now, event)
 
     def open_or_end(self, now: int, client: _Client, event: Event) -> None:
-        """Do what a statement does to the transaction around it."""
+        """Open or end a transaction as the statement requires."""
         kind = event.statement.kind
         if client.inside and kind in ENDING:
             self.server.commit(client.transaction)
@@ -131,7 +131,7 @@ class _Source:
         event.inside |= client.inside and client.off and kind in (*LOCKS, "read")
 
     def at_once(self, now: int, client: _Client, event: Event) -> None:
-        """Execute what waits for nobody."""
+        """Execute a statement that never waits."""
         kind = event.statement.kind
         client.off |= kind == "off"
         if kind == "snapshot":
@@ -178,7 +178,7 @@ class _Source:
             self.later(now, "patience", lambda at: self.give_up(at, event))
 
     def give_up(self, now: int, event: Event) -> None:
-        """A statement still waits: it fails, alone or with its session. What it had locked stays to the end."""
+        """Let a waiting statement fail, alone or with its session. Locks that it already has stay until the end."""
         client = self.clients[event.session]
         if client.waiting is not event:
             return
@@ -196,7 +196,7 @@ class _Source:
         self.let_go(now)
 
     def kill(self, now: int, event: Event) -> None:
-        """End a session while its statement waits or runs: the server undoes its transaction, the client has no answer."""
+        """End a session while its statement waits or runs. The server rolls back, and the client gets no answer."""
         client = self.clients[event.session]
         event.failed, event.silent, event.answer, event.released = True, True, ("failed",), now
         client.left, client.script = [], iter(())
@@ -213,7 +213,7 @@ class _Source:
             self.later(now, "execute", lambda at: self.answer(at, event))
 
     def end(self, now: int, event: Event) -> None:
-        """Give its locks away, and let others go on in any order."""
+        """Release the locks of the transaction, and let waiting statements continue in random order."""
         client = self.clients[event.session]
         if event.victim or (event.statement.kind in ENDS and event.statement.kind not in COMMITS):
             self.server.rollback(event.transaction)
@@ -237,7 +237,7 @@ class _Source:
                 self.attempt(now, event)
 
     def answer(self, now: int, event: Event) -> None:
-        """The server has answered; the client gets that, and the log its entry."""
+        """Send the answer to the client and write the log entry."""
         event.answered = now + self.delay(self.rng, "network")
         event.logged = now + self.delay(self.rng, "log") + self.ties % 499 + 1
         self.later(max(event.answered, event.logged), "think", partial(self.send, event.session))
@@ -257,31 +257,31 @@ class _Source:
 
 @dataclass(frozen=True)
 class Mix:
-    """What sessions do: how often they open a transaction, and the weights of the kinds of statements."""
+    """The behaviour of the sessions: probabilities, and the weights of the kinds of statements."""
 
     transactions: float = 0.7
     kinds: tuple[tuple[str, int], ...] = (("update", 5), ("read", 2), ("lock", 1), ("insert", 1), ("delete", 1))
     ranges: float = 0.2
     rollbacks: float = 0.1
-    hot: float = 0.5  # how often the first key
+    hot: float = 0.5  # probability of the first key
     slow_answers: float = 0.1
-    unit_ns: int = 1000  # what one step of the simulation takes
+    unit_ns: int = 1000  # duration of one step of the simulation
     isolated: bool = False  # innodb_snapshot_isolation
-    moments_ns: int = 1  # times are whole multiples: many things happen at one moment
-    user_locks: float = 0.0  # how often a transaction or statement runs under GET_LOCK
-    whole: float = 0.0  # how often a statement outside of a transaction is DDL or runs under LOCK TABLES
-    ddl_ends: float = 0.0  # how often a transaction ends by DDL
-    savepoints: float = 0.0  # how often a transaction goes back to one
-    snapshots: float = 0.0  # how often a transaction begins with a consistent one
-    off: float = 0.0  # how often a session has no autocommit
-    xa: float = 0.0  # how often a transaction is an XA transaction
-    impatient: float = 0.0  # how often a wait ends by a time-out or KILL
-    killed: float = 0.0  # how often it ends the session as well
-    killed_running: float = 0.0  # how often KILL ends a session whose statement has its locks
+    moments_ns: int = 1  # times are multiples of this unit, so many are equal
+    user_locks: float = 0.0  # probability of a transaction or statement under GET_LOCK
+    whole: float = 0.0  # probability that a single statement is DDL or LOCK TABLES
+    ddl_ends: float = 0.0  # probability that a transaction ends by DDL
+    savepoints: float = 0.0  # probability that a transaction returns to a savepoint
+    snapshots: float = 0.0  # probability that a transaction begins with a consistent snapshot
+    off: float = 0.0  # probability that a session has autocommit off
+    xa: float = 0.0  # probability of an XA transaction
+    impatient: float = 0.0  # probability that a wait ends by a time-out or KILL
+    killed: float = 0.0  # probability that such an end also ends the session
+    killed_running: float = 0.0  # probability that KILL ends a session whose statement has its locks
 
 
 def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:
-    """Return what sessions did in one run of a server."""
+    """Return the history of random sessions on one server."""
     rng = random.Random(seed)
     before: dict[tuple[int, int], int | None] = {
         (table, key): 1 for table in range(TABLES) for key in range(KEYS) if rng.random() < 0.6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of docs/order.md once more, each by looking at all pairs: slow, and without a thought for how it is found."""
+"""The rules of docs/order.md as a slow and simple reference that compares all pairs of events."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from .views import times
 
 Key = tuple[int, int]  # (table, kind)
 COMMITS, LOCKS, ADDS = range(3)
-USER_LOCKS = -1  # as a table
-AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # of what happens at one moment, the first comes first
+USER_LOCKS = -1  # stored like a table
+AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # order of events at the same time
 NEVER = 1 << 62
-LAST_NS = 1_000_000_000  # so long after its arrival the last event of a session may have ended
-PRECISION_NS = 1  # of the tapes that views.py makes
+LAST_NS = 1_000_000_000  # maximum time from the last arrival of a session to its end
+PRECISION_NS = 1  # precision of the tapes of views.py
 
 
 @dataclass
 class Seen:
-    """An event as the tape knows it: it began after `low` and had ended by `high`."""
+    """An event as the tape shows it. It began after `low` and had ended by `high`."""
 
     event: Event
     seq: int
@@ -31,12 +31,12 @@ class Seen:
     high: int
     long: bool
     transaction: int | None
-    alone: bool  # it takes locks, and is its own commit
-    exclusive: bool  # it takes its table whole
-    inside: bool  # it takes locks in a transaction
-    ends: bool  # it ends its transaction
-    last: bool  # of its session, on a log of arrivals: its end is not known
-    part: int = 0  # 1: what is left of an event behind the COMMIT in front of it
+    alone: bool  # takes locks and is its own commit
+    exclusive: bool  # locks its whole table
+    inside: bool  # takes locks in a transaction
+    ends: bool  # ends its transaction
+    last: bool  # last event of its session in a log of arrivals, with an unknown end
+    part: int = 0  # 1: the event itself, after the implicit COMMIT (part 0)
     moment: int = 0
     granted: int = 0
 
@@ -50,35 +50,35 @@ class Seen:
 
     @property
     def adds(self) -> bool:
-        """Whether it adds rows; what takes locks and does not asks for some."""
+        """Return whether the event adds rows. Other locking events read existing rows."""
         return self.kind == "insert"
 
 
 class Reference:
-    """The plan of one history."""
+    """The reference plan of one history."""
 
     def __init__(self, history: History, source: str, overlap_ns: int) -> None:
-        """See all events, and find what each is and waits for."""
+        """Convert all events and compute their waits and marks."""
         self.arrivals = source == "general log"
         self.seconds = source == "slow log of whole seconds"
         self.events = _see(history, source, overlap_ns)
         self.ended = {seen.transaction: seen for seen in self.events if seen.ends}
         self.whole = {seen.table for seen in self.events if seen.exclusive}
         self.held: dict[int, list[Seen]] = defaultdict(list)  # by table
-        self.tables: dict[int | None, set[int]] = defaultdict(set)  # of what each transaction locked
+        self.tables: dict[int | None, set[int]] = defaultdict(set)  # tables that each transaction locked
         for seen in self.events:
             if seen.inside or (self._shares(seen) and seen.transaction is not None):
                 self.held[seen.table].append(seen)
                 self.tables[seen.transaction].add(seen.table)
         self._find_moments()
         self.marks = self._find_marks()
-        self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by the event's number and part
+        self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by number and part of an event
         for key, marked in self.marks.items():
             for number, (*_, seen) in enumerate(marked, 1):
                 self.numbers[seen.event.number, seen.part][key] = number
 
     def plan(self) -> list[Planned]:
-        """Return what each event waits for and is, in the order of the history."""
+        """Return the waits and marks of each event, in the order of the history."""
         front: dict[int, Planned] = {}
         found = []
         for seen in self.events:
@@ -120,7 +120,9 @@ class Reference:
             self._keep_behind_whole([seen for seen in self.events if seen.alone and seen.table == table])
 
     def _first_of_holders(self, seen: Seen) -> list[int]:
-        """Return when each transaction that is open at the end of DDL had its first lock while DDL wanted the table."""
+        """Return the first lock time of each transaction that locked the table during a DDL statement and is open at
+        its end.
+        """
         others = [other for other in self.events if other.alone and other.exclusive and other.table == seen.table]
         since = seen.low
         while before := [other.low for other in others if other.low < since < other.high]:
@@ -141,7 +143,7 @@ class Reference:
                 whole = seen.moment
 
     def _decided(self, seen: Seen) -> tuple[int, ...]:
-        """Return when the moment of an arrival is known."""
+        """Return the time at which the commit time of an arrival is known."""
         place = (seen.low, seen.event.session, seen.seq)
         if seen.high <= seen.low and not seen.last:
             return (seen.low, AT_ONCE, *place)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of a server's locks: rows and gaps of InnoDB's REPEATABLE READ, tables, snapshots, rollbacks.
+"""A model of the locks of a server: rows and gaps of InnoDB's REPEATABLE READ, tables, snapshots and rollbacks.
 
-It knows no time.
-
-Rows have whole numbers for keys. What a row contains says which writes came to it, and in which order.
+The model has no clock. Rows have integer keys. The content of a row shows its writes and their order.
 """
 
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ COMMITS = ("commit", "xa_commit")
 ENDS = (*COMMITS, "rollback", "xa_rollback")
 MODULUS = 2**61 - 1
 CHANGED = ("error 1020",)
-# Locks of a table: a reader's, a writer's, that of LOCK TABLES READ, and of what takes it whole.
+# Locks of a table: by readers, by writers, by LOCK TABLES READ, and by statements that need the whole table.
 READS, WRITES, SHARED, WHOLE = "reads", "writes", "shared", "whole"
 TABLE_LOCKS = {
     **dict.fromkeys(LOCKS, WRITES),
@@ -29,19 +27,24 @@ TABLE_LOCKS = {
 }
 # Locks of a row.
 WITH_OTHERS, ALONE = "with others", "alone"
-TOGETHER = ({READS}, {WRITES}, {SHARED}, {READS, WRITES}, {READS, SHARED})  # two transactions can have these
-ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # ends the transaction that is open
+TOGETHER = ({READS}, {WRITES}, {SHARED}, {READS, WRITES}, {READS, SHARED})  # allowed for two transactions at once
+ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # implicitly end an open transaction
 
 
 @dataclass(frozen=True)
 class Statement:
     """One statement.
 
-    begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), share (LOCK IN SHARE MODE), update, insert, delete: of
-    the keys low to high of its table, both included; an insert is of low. xa_start, xa_end, xa_prepare, xa_commit,
-    xa_rollback: of a transaction of that kind. get, release: GET_LOCK and RELEASE_LOCK of the user-level lock low.
-    snapshot: START TRANSACTION WITH CONSISTENT SNAPSHOT. savepoint, back: to the savepoint. off: SET autocommit = 0.
-    alter, lock_tables, share_tables (READ), unlock_tables: of the table whole; alter changes each row.
+    - begin, commit, rollback: of a transaction.
+    - read, lock (SELECT ... FOR UPDATE), share (LOCK IN SHARE MODE), update, delete: the keys low to high of the table,
+      both
+      included. insert: the key low.
+    - xa_start, xa_end, xa_prepare, xa_commit, xa_rollback: of an XA transaction.
+    - get, release: GET_LOCK and RELEASE_LOCK of the user-level lock `low`.
+    - snapshot: START TRANSACTION WITH CONSISTENT SNAPSHOT.
+    - savepoint, back: set a savepoint, and return to it.
+    - off: SET autocommit = 0.
+    - alter, lock_tables, share_tables (READ), unlock_tables: the whole table. alter changes each row.
     """
 
     kind: str
@@ -51,44 +54,44 @@ class Statement:
 
     @property
     def locks(self) -> bool:
-        """Whether it takes locks."""
+        """Return whether the statement takes row locks."""
         return self.kind in LOCKS
 
 
 @dataclass
 class Server:
-    """The rows and who holds which locks. A transaction is a number of the caller's.
+    """The rows and the holders of locks. The caller chooses the number of a transaction.
 
-    `beyond`: a range also locks the next row after it, as servers before MySQL 8.0.18 do.
-    `isolated`: a row that changed after the transaction's snapshot cannot be locked: error 1020, MariaDB 11.8's default.
+    `beyond`: a range also locks the next row after it, as in servers before MySQL 8.0.18. `isolated`: a row that
+    changed after the snapshot cannot be locked (error 1020). This is the default of MariaDB 11.8.
     """
 
-    rows: dict[Place, int | None]  # None: deleted, and not yet committed
+    rows: dict[Place, int | None]  # None: deleted, but not yet committed
     beyond: bool = False
     isolated: bool = False
     commits: int = 0
-    changed: dict[Place, int] = field(default_factory=dict)  # the commit that changed a row last
-    opened: dict[int, int] = field(default_factory=dict)  # how many commits a transaction's snapshot has
+    changed: dict[Place, int] = field(default_factory=dict)  # number of the last commit that changed a row
+    opened: dict[int, int] = field(default_factory=dict)  # number of commits in the snapshot of a transaction
     committed: dict[Place, int | None] = field(default_factory=dict)
-    holders: dict[Place, dict[int, str]] = field(default_factory=dict)  # who has which lock of a row
-    queues: dict[Place, list[tuple[int, str]]] = field(default_factory=dict)  # who wants which, the first first
+    holders: dict[Place, dict[int, str]] = field(default_factory=dict)  # per row: transactions and their locks
+    queues: dict[Place, list[tuple[int, str]]] = field(default_factory=dict)  # waiting transactions in order
     gaps: set[tuple[int, float, float, int]] = field(default_factory=set)  # (table, above, below, transaction)
     undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
     snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
-    user_locks: dict[int, int] = field(default_factory=dict)  # the session that has one
-    tables: dict[int, dict[int, str]] = field(default_factory=dict)  # who has which lock of a table
-    wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # who waits for a table whole, the first first
-    kept: set[int] = field(default_factory=set)  # their locks of tables stay until UNLOCK TABLES
-    savepoints: dict[int, int] = field(default_factory=dict)  # how much a transaction had written
+    user_locks: dict[int, int] = field(default_factory=dict)  # name: the session that holds the lock
+    tables: dict[int, dict[int, str]] = field(default_factory=dict)  # per table: transactions and their locks
+    wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # transactions waiting for a whole table, in order
+    kept: set[int] = field(default_factory=set)  # transactions whose table locks stay until UNLOCK TABLES
+    savepoints: dict[int, int] = field(default_factory=dict)  # number of writes before the savepoint
 
     def __post_init__(self) -> None:
-        """Everything at the beginning is committed."""
+        """Mark all initial rows as committed."""
         self.committed = dict(self.rows)
 
     def attempt(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
-        """Execute a statement, or return the set of transactions that it waits for. What it got until then it keeps.
+        """Execute a statement, or return the set of transactions that it waits for. Locks taken before a wait stay.
 
-        `number` marks what it writes. The answer is a tuple: rows, or what happened.
+        `number` marks the written rows. The answer is a tuple of rows, or of a text that describes the result.
         """
         found = self._attempt(transaction, statement, number)
         if isinstance(found, tuple):
@@ -125,35 +128,35 @@ class Server:
         return tuple(found) if statement.kind in ("lock", "share") else (len(found),)
 
     def get_lock(self, session: int, name: int) -> bool:
-        """Give a session a user-level lock, unless another one has it."""
+        """Give a user-level lock to a session unless another session holds it. Return whether the session has the lock."""
         return self.user_locks.setdefault(name, session) == session
 
     def release_lock(self, session: int, name: int) -> None:
-        """Free a session's user-level lock."""
+        """Release the user-level lock of a session."""
         if self.user_locks.get(name) == session:
             del self.user_locks[name]
 
     def open_snapshot(self, transaction: int) -> None:
-        """Let a transaction see what is committed now."""
+        """Open a snapshot of the committed rows for a transaction."""
         self.opened.setdefault(transaction, self.commits)
         self.snapshots.setdefault(transaction, dict(self.committed))
 
     def set_savepoint(self, transaction: int) -> None:
-        """Note how far a transaction has come."""
+        """Record how much a transaction has written."""
         self.savepoints[transaction] = len(self.undo.get(transaction, []))
 
     def go_back(self, transaction: int) -> None:
-        """Undo what a transaction wrote since its savepoint; its locks stay."""
+        """Undo the writes of a transaction since its savepoint. Its locks stay."""
         self._undo(transaction, self.savepoints.get(transaction, 0))
 
     def give_up(self, transaction: int) -> None:
-        """A statement waits no more."""
+        """Stop waiting for locks."""
         self._leave_queues(transaction)
         for waiting in self.wanted.values():
             waiting.pop(transaction, None)
 
     def unlock_tables(self, transaction: int) -> None:
-        """Free what LOCK TABLES took."""
+        """Release the locks of LOCK TABLES."""
         self.kept.discard(transaction)
         self._release(transaction)
 
@@ -163,7 +166,7 @@ class Server:
         return any(self.changed.get(place, 0) > self.opened[transaction] for place in self._in_range(statement))
 
     def commit(self, transaction: int) -> None:
-        """End a transaction; what it wrote stays."""
+        """End a transaction and keep its writes."""
         self.commits += 1
         for place, _, _ in self.undo.get(transaction, []):
             self.changed[place] = self.commits
@@ -175,7 +178,7 @@ class Server:
         self._release(transaction)
 
     def rollback(self, transaction: int) -> None:
-        """End a transaction; what it wrote goes."""
+        """End a transaction and undo its writes."""
         self._undo(transaction, 0)
         self._release(transaction)
 
@@ -208,7 +211,7 @@ class Server:
         return tuple(self.rows.get(place) if place in own else seen.get(place) for place in places)
 
     def _take_table(self, transaction: int, statement: Statement) -> set[int]:
-        """Take the table's lock, or return who has one that does not go with it, or waits for the table whole."""
+        """Take the lock of the table. Otherwise return the transactions with an incompatible lock or an earlier wait."""
         held, waiting = self.tables.setdefault(statement.table, {}), self.wanted.setdefault(statement.table, {})
         mine, lock = held.get(transaction), TABLE_LOCKS[statement.kind]
         if mine in (lock, WHOLE) or (mine and lock == READS):
@@ -258,7 +261,7 @@ class Server:
                 yield statement.table, key
 
     def _lock(self, transaction: int, statement: Statement) -> set[int]:
-        """Lock row after row; return who holds the first that is not free."""
+        """Lock one row after another. Return the holders of the first row that is not free."""
         lock = WITH_OTHERS if statement.kind == "share" else ALONE
         keys = self._keys(statement.table)
         point = statement.low == statement.high
@@ -278,7 +281,7 @@ class Server:
         return set()
 
     def _lock_row(self, transaction: int, place: Place, lock: str) -> set[int]:
-        """Lock a row, or return who has a lock that does not go with it, or wants one and came first."""
+        """Lock a row. Otherwise return the transactions with an incompatible lock or an earlier wait."""
         held, queue, mine = self.holders.setdefault(place, {}), self.queues.setdefault(place, []), (transaction, lock)
         if held.get(transaction) in (lock, ALONE):
             return set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small history with the same fault, to be read."""
+"""Search for a small history with the same failure, and print it for a reader."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,12 +7,12 @@ from .history import History, Mix, make_history
 from .reference import Reference
 from .target import Outcome, Planned, replay
 
-SIZES = ((2, 2), (2, 4), (3, 3), (3, 6), (4, 6), (4, 12))  # sessions, statements of each
+SIZES = ((2, 2), (2, 4), (3, 3), (3, 6), (4, 6), (4, 12))  # sessions, statements per session
 SEEDS = 300
 
 
 def smallest(mix: Mix, source: str, overlap_ns: int, is_bad: Callable[[Outcome], bool]) -> str:
-    """Look for the fault in histories that grow; return the first one that has it, with its plan, as text."""
+    """Search for the failure in growing histories. Return the first failing history and its plan as text."""
     for sessions, statements in SIZES:
         for seed in range(SEEDS):
             history = make_history(seed, mix, sessions, statements)
@@ -26,7 +26,7 @@ def smallest(mix: Mix, source: str, overlap_ns: int, is_bad: Callable[[Outcome],
 
 
 def lines(history: History, plan: Sequence[Planned]) -> list[str]:
-    """Return a line for each event: when it was, what it waits for, and what it is."""
+    """Return one line for each event with its times, its waits and its marks."""
     return [
         f"{event.number} session {event.session} transaction {event.transaction}"
         f" {event.sent}-{event.granted or event.released}-{event.answered} {event.statement}"

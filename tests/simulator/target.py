@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay on a simulated server: whatever the plan and the locks allow, in any order that a seed chooses."""
+"""A replay on a simulated server. A seed chooses one of the orders that the plan and the locks allow."""
 
 import random
 from collections.abc import Sequence
@@ -13,10 +13,11 @@ Counts = dict[int, int]  # place: number
 
 @dataclass(frozen=True)
 class Planned:
-    """What one event waits for (place: how many), and which numbers it has on which places.
+    """The plan of one event: `waits` has the required number of commits per place, and `marks` has its own commit
+    numbers.
 
-    `commit`: the same of the COMMIT that is sent in front of it, where it ends a transaction and does more.
-    `sent`: the plan has it; what failed because of its moment and what a KILL ended are not in it.
+    `commit`: waits and marks of an implicit COMMIT that is sent before the event. `sent`: whether the plan sends the
+    event. Interrupted and killed statements are not sent.
     """
 
     waits: Counts
@@ -27,7 +28,7 @@ class Planned:
 
 @dataclass
 class Outcome:
-    """What came of a replay: who was stuck, which answers of writes differ, whether the rows at the end do."""
+    """The result of a replay: blocked sessions, different answers of writes, and different rows at the end."""
 
     stuck: list[str] = field(default_factory=list)
     deadlocks: list[str] = field(default_factory=list)
@@ -37,12 +38,12 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether nothing was stuck and nothing differs."""
+        """Return whether all sessions finished and nothing differs."""
         return not (self.stuck or self.deadlocks or self.answers or self.rows)
 
 
 def settle(settled: dict[int, set[int]], prefix: Counts, place: int, number: int) -> None:
-    """A commit of a place is done: `prefix` says how many are without a hole, as the engine counts."""
+    """Record the commit `number` of a place. `prefix` counts commits without missing numbers, as the engine does."""
     done = settled.setdefault(place, set())
     done.add(number)
     while prefix.get(place, 0) + 1 in done:
@@ -55,12 +56,12 @@ class _Session:
     at: int = 0
     state: str = "idle"  # idle, sent, blocked, executed
     weight: float = 1.0
-    committed: bool = False  # the COMMIT in front of its event was sent
+    committed: bool = False  # the COMMIT before the event was sent
     blockers: set[int] = field(default_factory=set)
 
 
 def replay(history: History, plan: Sequence[Planned], seed: int) -> Outcome:
-    """Send all events; each once its waits are over. Seeds differ in who is fast and who is slow."""
+    """Send each event after its waits are over. The seed chooses fast and slow sessions."""
     rng = random.Random(seed)
     run = _Run(history, plan, rng)
     while (moves := run.moves()) and not run.outcome.deadlocks:
@@ -83,7 +84,7 @@ class _Run:
             self.sessions.setdefault(event.session, _Session([], weight=weight)).events.append((event, planned))
 
     def moves(self) -> list[int]:
-        """Return the sessions that can do something."""
+        """Return the sessions that can continue."""
         return [number for number, session in self.sessions.items() if self._can_move(session)]
 
     def _can_move(self, session: _Session) -> bool:
@@ -123,13 +124,13 @@ class _Run:
             settle(self.settled, self.prefix, place, mark)
 
     def _disconnect(self, last: Event) -> None:
-        """The last event of a session was answered: what a killed one left open is undone."""
+        """Close a session after the answer to its last event. An open transaction is rolled back."""
         self.server.rollback(last.transaction)
         self.server.unlock_tables(last.transaction)
         self._wake()
 
     def _at_once(self, event: Event) -> bool:
-        """Execute a statement that waits for nobody; return whether it is one."""
+        """Execute a statement that never waits. Return whether the statement is of such a kind."""
         kind = event.statement.kind
         if kind == "snapshot":
             self.server.open_snapshot(event.transaction)
@@ -196,7 +197,7 @@ class _Run:
                 todo += by_transaction.get(other, ())
 
     def conclude(self) -> None:
-        """Say who did not come to the end, and which rows differ."""
+        """Record the sessions that did not finish and the rows that differ."""
         for session in self.sessions.values():
             if session.at < len(session.events) and not self.outcome.deadlocks:
                 event = session.events[session.at][0]

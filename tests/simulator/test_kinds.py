@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions of each kind on random histories: the plan that querytape makes keeps their order.
+"""Tests of special transactions on random histories: the plan of querytape keeps their order.
 
-test_replays.py tries the rules themselves; here are the kinds that its reference does not know.
+test_replays.py tests the rules themselves. The kinds of transactions in these tests are missing in its reference.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from .target import Outcome, replay
 from .views import SOURCES, TRIED, plan_histories
 
 pytestmark = pytest.mark.slow
-REPLAYS = 3  # of each history
+REPLAYS = 3  # per history
 UPDATES = (("update", 5), ("read", 1), ("lock", 1))
 MIXES = {
     "savepoints": Mix(transactions=1.0, kinds=UPDATES, savepoints=0.6),
@@ -29,10 +29,10 @@ MIXES = {
     "KILL": Mix(transactions=1.0, kinds=UPDATES, impatient=0.5, killed=1.0),
     "KILL of what runs": Mix(transactions=1.0, kinds=UPDATES, impatient=0.2, killed=1.0, killed_running=0.1),
 }
-# Of a thousand replays: how many may be stuck. No source tells when a killed session's locks went.
+# Maximum number of stuck replays in 1,000. No source contains the time at which a killed session released its locks.
 STUCK = {"KILL": 3, "KILL of what runs": 8}
-# The times of DDL and LOCK TABLES tell less (docs/order.md: What is a guess). Of a thousand replays: how many may be
-# stuck, in how many may a row differ.
+# Maximum number of stuck replays, and of replays with different rows, in 1,000. The times of DDL and LOCK TABLES are
+# less certain (docs/order.md: What is a guess).
 GUESSED = {
     "tables whole": (Mix(transactions=0.7, kinds=UPDATES, slow_answers=0, whole=1.0), 15, 90),
     "tables whole, late answers": (Mix(transactions=0.7, kinds=UPDATES, whole=1.0), 25, 150),
@@ -41,7 +41,7 @@ GUESSED = {
 
 
 def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tuple[Outcome, str]]:
-    """Yield what comes of each replay, with its history for whoever reads it."""
+    """Yield the outcome of each replay, with its history as text."""
     made = [make_history(seed, mix) for seed in range(histories)]
     for number, (history, plan) in enumerate(zip(made, plan_histories(folder, made, source), strict=True)):
         for seed in range(REPLAYS):
@@ -53,8 +53,8 @@ def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tu
 @pytest.mark.parametrize("histories", mostly_long([20, 1000], 20))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
-    """Whatever the target's speed. After a KILL somebody is stuck now and then; no row differs."""
+def test_no_session_is_stuck_and_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
+    """The speed of the target does not matter. After a KILL, a few replays may be stuck, but no row differs."""
     stuck = []
     for outcome, text in outcomes(MIXES[mix], source, histories, tmp_path / "plan"):
         assert outcome.rows == [], text
@@ -66,8 +66,8 @@ def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories
 @pytest.mark.long
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("mix", GUESSED)
-def test_how_often_a_guess_is_wrong(mix: str, source: str, tmp_path: Path) -> None:
-    """DDL and LOCK TABLES on hot tables."""
+def test_wrong_guesses_stay_below_their_limit(mix: str, source: str, tmp_path: Path) -> None:
+    """The histories use DDL and LOCK TABLES on hot tables."""
     given, most_stuck, most_differ = GUESSED[mix]
     found = [outcome for outcome, _ in outcomes(given, source, 300, tmp_path / "plan")]
     assert sum(bool(each.stuck or each.deadlocks) for each in found) * 1000 <= most_stuck * len(found)
@@ -84,14 +84,14 @@ def test_how_often_a_guess_is_wrong(mix: str, source: str, tmp_path: Path) -> No
         ("tables whole", "alter"),
     ],
 )
-def test_each_kind_of_statement_is_in_most_histories(mix: str, kind: str) -> None:
+def test_most_histories_contain_each_kind_of_statement(mix: str, kind: str) -> None:
     made = [make_history(seed, MIXES[mix] if mix in MIXES else GUESSED[mix][0]) for seed in range(20)]
     assert sum(any(event.statement.kind == kind for event in history.events) for history in made) > len(made) / 2
 
 
 @pytest.mark.parametrize("mix", ["time-outs", "KILL", "KILL of what runs"])
-def test_some_waits_end_early(mix: str) -> None:
-    """Statements fail; a killed session does nothing after it."""
+def test_some_waits_end_by_a_timeout_or_kill(mix: str) -> None:
+    """A killed session sends nothing more."""
     failed = 0
     for seed in range(20):
         events = make_history(seed, MIXES[mix]).events

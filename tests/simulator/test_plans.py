@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan that a tape gets is that of the rules, looked up pair by pair."""
+"""Tests that the plan of a tape equals the plan of the slow reference rules."""
 
 from pathlib import Path
 
@@ -27,8 +27,8 @@ MIXES = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_each_event_waits_for_the_commits_of_the_reference(mix: str, source: str, tmp_path: Path) -> None:
-    alone = MIXES[mix].user_locks > 0  # all of a tape share the user-level locks
+def test_plan_equals_the_reference(mix: str, source: str, tmp_path: Path) -> None:
+    alone = MIXES[mix].user_locks > 0  # user-level locks are shared by all histories of a tape
     histories = [make_history(seed, MIXES[mix]) for seed in range(6 if alone else 25)]
     together = 1 if alone else len(histories)
     for first in range(0, len(histories), together):
@@ -38,7 +38,9 @@ def test_each_event_waits_for_the_commits_of_the_reference(mix: str, source: str
 
 
 def counts(plan: list[Planned]) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-    """Return what each event waits for and has, as (kind, number): both number the tables in their own order."""
+    """Return the waits and marks of each event as (kind, number). Tables are left out because each plan numbers them
+    differently.
+    """
     return [
         (
             sorted((place % 3, number) for place, number in each.waits.items()),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of docs/order.md on random histories: whatever the target's speed, nobody is stuck and the data are equal.
+"""Tests of the rules of docs/order.md on random histories: no session is stuck and the data are equal.
 
-A failure shows the smallest history that has it.
+A failure shows the smallest failing history.
 """
 
 import pytest
@@ -18,7 +18,7 @@ from .views import SOURCES, TRIED
 pytestmark = pytest.mark.slow
 
 OVERLAP_NS = 1_000_000_000
-REPLAYS = 3  # of each history
+REPLAYS = 3  # per history
 UPDATES = (("update", 5), ("read", 1), ("lock", 1))
 TRANSACTIONS = Mix(transactions=1.0)
 MIXES = {
@@ -30,7 +30,7 @@ MIXES = {
     "user-level locks": Mix(transactions=1.0, kinds=UPDATES, user_locks=0.6),
     "isolated": Mix(transactions=1.0, kinds=(("update", 3), ("read", 3), ("lock", 1)), isolated=True),
 }
-# Of a thousand replays: how many may be stuck, in how many may a row differ. docs/order.md has the table.
+# Maximum number of stuck replays, and of replays with different rows, in 1,000. The table is in docs/order.md.
 TOLERATED = {
     "transactions that update": dict.fromkeys(SOURCES, (0, 0)),
     "transactions": {**dict.fromkeys(SOURCES, (12, 0)), "general log": (15, 0)},
@@ -40,11 +40,11 @@ TOLERATED = {
     "isolated": dict.fromkeys(SOURCES, (0, 0)),
     "both": dict.fromkeys(SOURCES, (25, 60)),
 }
-SLACK = 20  # more of a thousand, where few are tried
+SLACK = 20  # additional tolerance in 1,000 for short runs
 
 
 def outcomes(history: History, source: str) -> list[Outcome]:
-    """Replay one history with sessions of several speeds."""
+    """Replay one history several times with different speeds of the sessions."""
     plan = Reference(history, source, OVERLAP_NS).plan()
     return [replay(history, plan, seed) for seed in range(REPLAYS)]
 
@@ -53,8 +53,10 @@ def outcomes(history: History, source: str) -> list[Outcome]:
 @pytest.mark.parametrize("histories", mostly_long([60, 3000], 60))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories: int) -> None:
-    """Of transactions alone no row ever differs. What the times do not tell is guessed: that has its rate."""
+def test_stuck_and_different_replays_stay_below_their_limit(mix: str, source: str, histories: int) -> None:
+    """With transactions only, no row ever differs. Guesses are necessary if the times are unclear, and each has a
+    limit.
+    """
     found = [each for seed in range(histories) for each in outcomes(make_history(seed, MIXES[mix]), source)]
     few = SLACK if histories < 1000 else 0
     for is_bad, most in zip((is_stuck, differs), TOLERATED[mix][source], strict=True):
@@ -64,16 +66,16 @@ def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories
 
 
 def is_stuck(outcome: Outcome) -> bool:
-    """Somebody waits for ever."""
+    """Return whether a session waits forever."""
     return bool(outcome.stuck or outcome.deadlocks)
 
 
 def differs(outcome: Outcome) -> bool:
-    """A row is not the original's, or a transaction had an error."""
+    """Return whether a row differs or a transaction had an error."""
     return bool(outcome.rows) or any("error" in answer for answer in outcome.answers)
 
 
-def test_without_an_order_the_simulator_sees_other_rows() -> None:
+def test_replay_without_an_order_gives_different_rows() -> None:
     found = []
     for seed in range(40):
         history = make_history(seed, TRANSACTIONS)
@@ -81,8 +83,8 @@ def test_without_an_order_the_simulator_sees_other_rows() -> None:
     assert sum(not each.good for each in found) > len(found) // 2
 
 
-def test_a_history_is_one_that_a_server_has() -> None:
-    """Events of a session do not overlap, locks are had between arrival and answer, and deadlocks have victims."""
+def test_history_is_possible_on_a_real_server() -> None:
+    """Events of a session do not overlap. Locks are granted between arrival and answer. Some deadlocks have victims."""
     victims = 0
     for seed in range(40):
         history = make_history(seed, TRANSACTIONS)
@@ -97,8 +99,7 @@ def test_a_history_is_one_that_a_server_has() -> None:
     assert victims
 
 
-def test_one_session_ends_with_the_same_rows() -> None:
-    """A history of one session is what the server does with its statements one after the other."""
+def test_one_session_equals_sequential_execution() -> None:
     for seed in range(20):
         history = make_history(seed, Mix(), sessions=1)
         server = Server(dict(history.before), history.beyond)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of a server's locks does what InnoDB does with REPEATABLE READ."""
+"""Tests that the model of the locks behaves like InnoDB with REPEATABLE READ."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from .server import Server, Statement
 
 
 def server(*keys: int, beyond: bool = False) -> Server:
-    """Return a server whose table 0 has rows of these keys."""
+    """Return a server whose table 0 has rows with these keys."""
     return Server({(0, key): 1 for key in keys}, beyond)
 
 
@@ -22,8 +22,8 @@ def on(kind: str, low: int, high: int | None = None) -> Statement:
         (on("update", 2), on("update", 2), True),
         (on("update", 2), on("update", 4), False),
         (on("lock", 2), on("delete", 2), True),
-        (on("update", 3), on("insert", 3), True),  # a key that is not there: the gap is locked
-        (on("update", 3), on("update", 3), False),  # gaps are no obstacle for each other
+        (on("update", 3), on("insert", 3), True),  # the key is missing, so the gap is locked
+        (on("update", 3), on("update", 3), False),  # gap locks do not block each other
         (on("update", 2), on("insert", 3), False),
         (on("update", 2, 4), on("insert", 5), True),
         (on("insert", 5), on("update", 2, 4), False),
@@ -36,8 +36,8 @@ def on(kind: str, low: int, high: int | None = None) -> Statement:
         (on("share", 2, 4), on("insert", 3), True),
     ],
 )
-def test_who_waits(held: Statement, wanted: Statement, waits: bool) -> None:
-    """One transaction has locks, another wants some: it waits, or has them until both end."""
+def test_conflicting_lock_waits_for_the_holder(held: Statement, wanted: Statement, waits: bool) -> None:
+    """A lock without a conflict is granted while the other transaction is open."""
     found = server(2, 4, 8)
     assert isinstance(found.attempt(1, held, 1), tuple)
     answer = found.attempt(2, wanted, 2)
@@ -47,13 +47,13 @@ def test_who_waits(held: Statement, wanted: Statement, waits: bool) -> None:
         assert isinstance(found.attempt(2, wanted, 2), tuple)
 
 
-def test_nobody_overtakes() -> None:
-    """Who wants a lock waits for those who wanted one before that does not go with it."""
+def test_lock_request_does_not_overtake_a_waiting_one() -> None:
+    """A lock request waits for all earlier incompatible requests for the row."""
     found = server(2, 4)
     assert found.attempt(1, on("share", 2), 1) == (1,)
     assert found.attempt(2, on("update", 2), 2) == {1}
     assert found.attempt(3, on("share", 2), 3) == {2}
-    assert found.attempt(1, on("update", 2), 4) == {2, 3}  # a circle
+    assert found.attempt(1, on("update", 2), 4) == {2, 3}  # a deadlock
     found.rollback(1)
     assert found.attempt(3, on("share", 2), 3) == {2}
     assert found.attempt(2, on("update", 2), 2) == (1,)
@@ -62,13 +62,13 @@ def test_nobody_overtakes() -> None:
 
 
 @pytest.mark.parametrize("beyond", [False, True])
-def test_a_range_locks_the_row_behind_it_before_mysql_8_0_18(beyond: bool) -> None:
+def test_range_locks_the_next_row_before_mysql_8_0_18(beyond: bool) -> None:
     found = server(2, 4, 8, beyond=beyond)
     found.attempt(1, on("update", 2, 4), 1)
     assert (found.attempt(2, on("update", 8), 2) == {1}) is beyond
 
 
-def test_a_rollback_leaves_neither_rows_nor_locks() -> None:
+def test_rollback_removes_rows_and_locks() -> None:
     found = server(2, 4)
     for number, statement in enumerate((on("update", 2), on("delete", 4), on("insert", 6))):
         found.attempt(1, statement, number)
@@ -77,8 +77,8 @@ def test_a_rollback_leaves_neither_rows_nor_locks() -> None:
     assert found.attempt(2, on("update", 0, 9), 9) == (2,)
 
 
-def test_a_snapshot_is_of_the_first_read() -> None:
-    """What others commit later is not seen, what the transaction writes is."""
+def test_snapshot_opens_at_the_first_read() -> None:
+    """A transaction does not see later commits of others, but it sees its own writes."""
     found = server(2, 4)
     assert found.attempt(1, on("read", 2), 1) == (1,)
     found.attempt(2, on("update", 4), 2)
@@ -88,7 +88,7 @@ def test_a_snapshot_is_of_the_first_read() -> None:
     assert found.attempt(1, on("read", 4), 5) != (1,)
 
 
-def test_a_row_shows_the_order_of_its_writes() -> None:
+def test_row_shows_the_order_of_its_writes() -> None:
     rows = []
     for order in ((1, 2), (2, 1)):
         found = server(2)

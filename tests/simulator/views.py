@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kind of source sees of a history, as events of a tape."""
+"""Conversion of a history to the tape events that each kind of source would capture."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from tests.helpers.tiers import mostly_long
 from .history import Event, History
 from .target import Planned
 
-APART = 100  # sessions of two histories on one tape
+APART = 100  # distance of the session numbers of two histories on one tape
 
-# (source and precision_ns of the tape); what an event's times are
+# name: (source of the tape, precision_ns of the tape)
 SOURCES = {
     "packets": ("packets", 1),
     "slow log": ("slowlog", 1),
     "slow log of whole seconds": ("slowlog", SECOND),
     "general log": ("general", 1),
 }
-# In `make test` without the slow log of microseconds: it tells the plan what packets tell it.
+# `make test` leaves out the slow log with microseconds, because it gives the plan the same information as packets.
 TRIED = mostly_long(SOURCES, "packets", "slow log of whole seconds", "general log")
 
 TEXTS = {
@@ -59,7 +59,7 @@ TEXTS = {
 
 
 def plan_histories(folder: Path, histories: Sequence[History], source: str) -> list[list[Planned]]:
-    """Put all histories on one tape, each with its own sessions and tables, and plan the order of its commits."""
+    """Write all histories to one tape, each with its own sessions and tables. Return their plans of the commit order."""
     events = [event for number, history in enumerate(histories) for event in tape_events(history, source, number)]
     folder.mkdir()
     name, precision_ns = SOURCES[source]
@@ -84,7 +84,7 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
 
 
 def read_planned(text: str | None) -> Planned:
-    """Return what the engine reads: waits and marks, and those of the COMMIT in front."""
+    """Parse the text that the engine reads: waits and marks of the event, and of the COMMIT before it."""
     *commit, own = (text or "").split("|")
     waits, _, marks = own.partition(";")
     return Planned(dict(_pairs(waits)), tuple(_pairs(marks)), read_planned(commit[0]) if commit else None)
@@ -95,12 +95,14 @@ def _pairs(text: str) -> list[tuple[int, int]]:
 
 
 def tape_events(history: History, source: str, number: int = 0) -> list[dict[str, Any]]:
-    """Return the rows of a tape, in the order in which statements were sent. Sessions and tables are the history's own."""
+    """Return the tape rows of a history in the order of sending. `number` makes sessions and tables unique."""
     return [_tape_event(event, source, times(event, source, history.moments_ns), number) for event in history.events]
 
 
 def is_silent(event: Event, source: str) -> bool:
-    """Whether the tape has no answer of a killed session's last statement: a log has it as an error."""
+    """Return whether the tape lacks the answer to the last statement of a killed session. Logs contain an error
+    instead.
+    """
     return event.silent and source == "packets"
 
 
@@ -122,7 +124,7 @@ def _tape_event(event: Event, source: str, known: tuple[int, int | None], number
 
 
 def times(event: Event, source: str, moments_ns: int = 1) -> tuple[int, int | None]:
-    """Return what the source knows of an event's times: start and end, or its arrival alone."""
+    """Return the times of an event that the source contains: start and end, or only the arrival."""
 
     def rounded(at: int) -> int:
         return at // moments_ns * moments_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real target in trouble: each run ends within its bound, its accounting balance, and its summary tells the story."""
+"""Replays against a failing target: each run ends in time, its accounting balances, and its summary names the cause."""
 
 import dataclasses
 import os
@@ -27,7 +27,7 @@ BOUND_S = 120
 
 @pytest.fixture
 def target(mariadb_factory: ServerFactory) -> Server:
-    """A server of this test's own, with a table."""
+    """Start a server for this test only, with a table."""
     server = mariadb_factory()
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
@@ -35,7 +35,7 @@ def target(mariadb_factory: ServerFactory) -> Server:
 
 
 def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
-    """Write a tape of twenty sessions that write now and then."""
+    """Write a tape of 20 sessions that read and sometimes write."""
     step = seconds * SECOND // EVENTS
     events = [
         {
@@ -52,7 +52,7 @@ def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
 
 
 class During(Watcher):
-    """Does something in the middle of a run: so long after its first event was due, however long it took to begin."""
+    """Runs an action a given time after the first event was due, however long the replay took to start."""
 
     def __init__(self, after_s: float, act: Callable[[], Any]) -> None:
         self._after_s = after_s
@@ -60,7 +60,7 @@ class During(Watcher):
         self._timer: threading.Timer | None = None
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Set the timer at the first tick after zero."""
+        """Set the timer at the first tick after the replay's time zero."""
         if self._timer is None and tick.at_ns >= 0:
             self._timer = threading.Timer(max(0, self._after_s - tick.at_ns / SECOND), self._act)
             self._timer.start()
@@ -71,7 +71,7 @@ class During(Watcher):
 
 
 def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], **more: Any) -> RunSummary:
-    """Replay while something happens; it has to end within the bound, with an accounting that balances."""
+    """Replay while an action runs. The replay must end within BOUND_S seconds with a balanced accounting."""
     tape = tape_of(tmp_path)
     began = time.monotonic()
     during = During(after_s, act)
@@ -84,8 +84,8 @@ def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], 
     return summary
 
 
-def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
-    """A restart: what is due before the target is back is not sent, and sessions that may be reopened go on when it is back."""
+def test_replay_continues_after_a_restart_of_the_target(target: Server, tmp_path: Path) -> None:
+    """Statements due during the restart are not sent. All sessions reopen after it."""
 
     over = threading.Event()
 
@@ -93,7 +93,7 @@ def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
         target.stop()
         time.sleep(1.5)
         target.start()
-        over.wait(60)  # a private server goes with the thread that started it
+        over.wait(60)  # the server process ends with the thread that started it
 
     tape = tape_of(tmp_path, seconds=15)
     given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, on_lost="reopen")
@@ -111,8 +111,8 @@ def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
     assert last == [(SESSIONS,)]
 
 
-def test_the_target_pauses(target: Server, tmp_path: Path) -> None:
-    """SIGSTOP for five seconds: nothing is lost; what was due then is late, and the session's answer is its cause."""
+def test_pause_of_the_target_delays_statements_without_loss(target: Server, tmp_path: Path) -> None:
+    """SIGSTOP pauses the target for 5 seconds. The lateness is attributed to the answers of the target."""
 
     def pause() -> None:
         os.kill(target.pid, signal.SIGSTOP)
@@ -129,19 +129,19 @@ def test_the_target_pauses(target: Server, tmp_path: Path) -> None:
 
 
 class Crowd(Watcher):
-    """Takes connections once the pre-flight has passed, so that not all sessions get one."""
+    """Takes connections after the pre-flight, so that some sessions get none."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self.taken: list[Any] = []
 
     def planned(self, plan: Plan) -> None:
-        """Leave ten connections."""
+        """Occupy all but ten connections."""
         self.taken = [self._server.connect() for _ in range(40 - 10)]
 
 
-def test_the_connection_limit_is_hit(target: Server, tmp_path: Path) -> None:
-    """Somebody else takes the connections: sessions that get none are counted with the error, the others go on."""
+def test_sessions_over_the_connection_limit_are_counted(target: Server, tmp_path: Path) -> None:
+    """Sessions with a connection continue. The others are counted with their error."""
     target.execute("SET GLOBAL max_connections = 40")
     crowd = Crowd(target)
     given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, sample_ns=0)
@@ -155,7 +155,7 @@ def test_the_connection_limit_is_hit(target: Server, tmp_path: Path) -> None:
     assert {row[0] for row in query(f"SELECT errno FROM '{summary.path}/sessions.parquet'")} == {0, 1040}
 
 
-def test_statements_on_a_dropped_table_fail_and_everything_is_sent(target: Server, tmp_path: Path) -> None:
+def test_dropped_table_fails_statements_but_all_are_sent(target: Server, tmp_path: Path) -> None:
     summary = run(target, tmp_path, 2, lambda: target.execute("DROP TABLE shop.t"))
     assert accounting(summary)[0] == SESSIONS * EVENTS
     assert summary.info["partial"] is None
@@ -163,8 +163,10 @@ def test_statements_on_a_dropped_table_fail_and_everything_is_sent(target: Serve
     assert 0 < summary.errors[1146] < SESSIONS * EVENTS
 
 
-def test_the_wall_clock_steps(target: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that jumps an hour in the middle: due times do not, and the run keeps both clocks."""
+def test_wall_clock_step_does_not_move_due_times(
+    target: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wall clock jumps by one hour. The run records both clocks."""
     real = time.time_ns
     stepped = threading.Event()
     monkeypatch.setattr(time, "time_ns", lambda: real() + (3600 * SECOND if stepped.is_set() else 0))

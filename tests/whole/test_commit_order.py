@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--order commit on real servers: a restored copy ends with the original's data, at --pace none.
+"""--order commit on real servers: the replay against a restored copy ends with the captured server's data, at --pace
+none.
 
-Each workload is recorded as packets on the loopback. Rows that differ are counted next to those of a plain run.
+Each workload is recorded as packets on the loopback interface. The number of differing rows is compared with a replay
+without order.
 """
 
 import os
@@ -27,13 +29,15 @@ from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, difference
 from ..conftest import ServerFactory, skip_loudly
 
 KINDS = ("mariadb", "mysql-8.0", "mysql-9")
-RECORDINGS, TOLERATED = 3, 1  # and how many of them a busy machine may spoil
+RECORDINGS, TOLERATED = 3, 1  # number of recordings; a busy machine may spoil TOLERATED of them
 CLIENTS, ROUNDS = 8, 40
-FEW = 4  # a row that differs counts on both sides
+FEW = 4  # a differing row counts once per side
 
 
 def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
-    """Replay as fast as it goes, with the tape's clock and ids; the accounting must balance, nothing may fail."""
+    """Replay at full speed with the tape's clock and ids. The accounting must balance, and every event is executed or
+    skipped.
+    """
     given = options(server, output, pace=Pace("none"), overrides=Overrides(clock=True, ids=True), **more)
     summary = replay(tape, given)
     executed, filtered, skipped, not_sent = accounting(summary)
@@ -45,14 +49,14 @@ def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workload", [OBJECTS, TRADE], ids=lambda workload: str(workload.name))
-def test_the_data_are_the_originals(
+def test_replay_in_commit_order_ends_with_the_original_rows(
     kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Eight clients on a few hot rows, sums that do not commute, generated ids: equal under the order of commits.
+    """Eight clients change a few hot rows with non-commutative sums and generated ids.
 
-    A write outside of transactions that spans a whole transaction on its row is taken to have waited for it. Where a
-    full machine stopped the server between that write and its answer it had not, and no tape tells (docs/replay.md):
-    rows of such a write, and no others, may differ in one of three recordings.
+    The plan assumes that an autocommit write waited for a transaction on the same row if it spans that whole
+    transaction. If a busy machine stopped the server before it answered such a write, that assumption is wrong
+    (docs/replay.md). Therefore the rows of such writes may differ in one of three recordings.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -72,7 +76,9 @@ def test_the_data_are_the_originals(
 def record_and_replay(
     workload: Workload, server: Server, folder: Path, seed: int
 ) -> tuple[dict[bool, int], set[tuple[str, Any]]]:
-    """Replay a recording in both orders: rows that differ, and of those under --order commit (table, object)."""
+    """Replay a recording in both orders. Return the numbers of differing rows by order, and the (table, object) rows
+    that differ under --order commit.
+    """
     workload.create(server)
     with recording(server.port, folder / "w.tape"):
         workload.drive(server.port, CLIENTS, ROUNDS, seed=seed, think_s=0.04)
@@ -101,9 +107,11 @@ def record_and_replay(
 
 
 def spanned(tape: Path) -> set[tuple[str, int]]:
-    """Return (table, object) of the objects of which a write outside of transactions spans a whole transaction's work.
+    """Return the (table, object) rows on which an autocommit write lasts longer than a whole transaction on the same
+    object.
 
-    From the statements' texts alone: from the first statement of the transaction that names the object to its end.
+    A transaction's work on an object begins at its first statement that names the object. The work ends with the
+    transaction.
     """
     columns = "session, seq, start_ns, start_ns + duration_ns AS end_ns, decode(statement) AS text"
     named = query(
@@ -132,7 +140,7 @@ def spanned(tape: Path) -> set[tuple[str, int]]:
 
 
 def ids(text: str) -> list[int]:
-    """Return the objects that a statement of OBJECTS asks for."""
+    """Return the object ids in a statement of the OBJECTS workload."""
     listed = re.findall(r"WHERE (?:id|object_id) (?:= |IN \()(\d+)(?:, (\d+))?", text)
     return [int(number) for pair in listed for number in pair if number]
 
@@ -144,7 +152,7 @@ def capture_slow_log(server: Server, tape: Path) -> None:
 
 
 def replay_again(workload: Workload, server: Server, folder: Path, order: bool) -> tuple[dict[str, Any], RunSummary]:
-    """Replay folder/w.tape against a fresh copy: what the tables hold then, without generated ids."""
+    """Replay folder/w.tape against a fresh copy. Return the final tables without generated ids, and the summary."""
     workload.create(server)
     given = options(
         server,
@@ -162,12 +170,14 @@ def replay_again(workload: Workload, server: Server, folder: Path, order: bool) 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workload", [OBJECTS, TRADE], ids=lambda workload: str(workload.name))
-def test_from_the_slow_log(kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """The same from the server's own slow log, which knows less: MariaDB's whole seconds, no generated ids.
+def test_slow_log_replay_in_commit_order_ends_with_the_original_rows(
+    kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    """A slow log has fewer details: no generated ids, and on MariaDB only whole seconds.
 
-    MariaDB logs some entries later than others that waited for their rows (docs/replay.md): there a row or two may
-    differ. What is told all the same, tests/replay/plan/test_commit_order_cases.py has. Any server does so where a
-    machine is so busy that it is stopped between a commit and the end of its statement: one recording of three may.
+    MariaDB logs some entries after the entries that waited for their rows (docs/replay.md), so a row or two may differ
+    there. tests/replay/plan/test_commit_order_cases.py checks the cases with a known order. On a busy machine, any
+    server may log late, so one of three recordings may differ.
     """
     server, seconds = server_factory(kind), kind == "mariadb"
 
@@ -198,13 +208,13 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_locks_of_gaps(
+def test_gap_locks_break_no_wait(
     kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
+    """INSERTs compete with reads of missing rows under REPEATABLE READ.
 
-    On a machine with other work a recording may break waits (docs/replay.md), which each run says: one of three may. An
-    error that the original had not is skipped only there: where the order was kept there is none.
+    A busy machine may break waits in one of three recordings (docs/replay.md), and each run reports this. New errors
+    are accepted only in such a recording.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -225,7 +235,7 @@ def test_locks_of_gaps(
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
-    """Run a sysbench command; it has to succeed."""
+    """Run a sysbench command, which must succeed."""
     connection = (f"--mysql-port={server.port}", "--mysql-host=127.0.0.1", "--mysql-user=root", "--mysql-ssl=off")
     given = ("--tables=2", "--table-size=1000", f"--rand-seed={seed}", *more)
     done = subprocess.run(["sysbench", test, *connection, *given], capture_output=True, text=True, timeout=120)
@@ -233,14 +243,16 @@ def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
 
 
 def drive_sysbench(server: Server, test: str, prepared: str, *more: str) -> None:
-    """Run a mix three times, so that its sessions come back; deadlocks are ignored, the next transaction begins with BEGIN."""
+    """Run a sysbench mix three times, so that sessions return. Deadlocks are ignored. The next transaction begins with
+    BEGIN.
+    """
     given = [f"--db-ps-mode={prepared}", "--threads=6", "--events=50", "--time=0", "--mysql-ignore-errors=all", *more]
     for seed in (7, 8, 9):
         sysbench(server, test, *given, "run", seed=seed)
 
 
 def copy_tables(server: Server, source: str, target: str) -> None:
-    """Make a schema again from another's tables."""
+    """Recreate a schema from the tables of another schema."""
     server.execute(f"DROP DATABASE IF EXISTS {target}")
     server.execute(f"CREATE DATABASE {target}")
     for table in ("sbtest1", "sbtest2"):
@@ -249,7 +261,7 @@ def copy_tables(server: Server, source: str, target: str) -> None:
 
 
 def checksums(server: Server) -> Any:
-    """Return CHECKSUM TABLE of sysbench's tables."""
+    """Return CHECKSUM TABLE of the sysbench tables."""
     return server.execute("CHECKSUM TABLE sbtest.sbtest1, sbtest.sbtest2")
 
 
@@ -257,7 +269,7 @@ def checksums(server: Server) -> Any:
 @pytest.mark.parametrize("test", mostly_long(["oltp_write_only", "oltp_read_write"], "oltp_read_write"))
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
 @pytest.mark.parametrize("prepared", mostly_long(["disable", "auto"], "auto"), ids=["text", "prepared"])
-def test_sysbench_ends_with_the_same_tables(
+def test_sysbench_replay_ends_with_equal_checksums(
     test: str,
     kind: str,
     prepared: str,
@@ -265,7 +277,7 @@ def test_sysbench_ends_with_the_same_tables(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    """Its transactions, text and prepared, deadlocks among them: no error that the original had not, equal checksums."""
+    """The transactions use text and prepared statements and include deadlocks. The replay has no new errors."""
     may_capture(request)
     if shutil.which("sysbench") is None:
         skip_loudly(request, "no sysbench: its workloads are not replayed")
@@ -288,10 +300,10 @@ def test_sysbench_ends_with_the_same_tables(
 @pytest.mark.long
 @pytest.mark.parametrize("prepared", ["disable", "auto"], ids=["text", "prepared"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_sysbench_from_the_slow_log(
+def test_sysbench_slow_log_replay_ends_with_equal_checksums(
     kind: str, prepared: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Equal checksums again, though MariaDB's log does not tell which session a deadlock rolled back."""
+    """MariaDB's slow log does not show which session a deadlock rolled back."""
     if shutil.which("sysbench") is None:
         skip_loudly(request, "no sysbench: its workloads are not replayed")
     server = server_factory(kind)
@@ -313,5 +325,5 @@ def test_sysbench_from_the_slow_log(
 
 
 def errors_of(tape: Path) -> set[int]:
-    """Return the error numbers that the original had."""
+    """Return the error numbers on the tape."""
     return {row[0] for row in query(f"SELECT DISTINCT errno FROM '{tape}/events/*.parquet' WHERE errno <> 0")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape that was cut or filtered sends a target what a replay of the whole tape with the same selection sends."""
+"""A replay of a cut or filtered tape sends the same commands as a replay of the whole tape with the same selection."""
 
 import time
 from collections import defaultdict
@@ -35,7 +35,7 @@ STEP_S = 0.05
 
 
 class Script:
-    """Three clients, step by step; `marks` are the moments between the steps, in nanoseconds of this machine's clock."""
+    """Three clients that work step by step. `marks` are the times between the steps, in nanoseconds of the local clock."""
 
     def __init__(self, port: int) -> None:
         self.marks: list[int] = []
@@ -51,7 +51,7 @@ class Script:
         time.sleep(STEP_S)
 
     def run(self) -> None:
-        """Let the clients do what leaves state behind, and use it later."""
+        """Run the steps, which leave session state and use it later."""
         one, two = self.client("one", "shop"), self.client("two", "other")
         say, tell = one.cursor().execute, two.cursor().execute
         reads = Prepared(one, "SELECT n FROM t WHERE id = ?")
@@ -94,14 +94,14 @@ class Script:
 
 
 def fresh_schema(server: Server) -> None:
-    """Make the schemas as they were."""
+    """Create the schemas in their initial state."""
     for statement in SCHEMA:
         server.execute(statement)
 
 
 @pytest.fixture
 def target(server: Server) -> Any:
-    """Each kind of server in turn, which logs to its table, with the script's users."""
+    """Provide each kind of server in turn. Each logs to a table and has the users of the script."""
     was = server.execute("SELECT @@log_output, @@general_log")[0]
     for user in ("one", "two"):
         server.execute(f"CREATE USER {user} IDENTIFIED BY 'pw'")
@@ -115,7 +115,7 @@ def target(server: Server) -> Any:
 
 
 def recorded(server: Server, tmp_path: Path, name: str) -> tuple[Path, list[int]]:
-    """Run the script through a relay; return its tape and the moments between the steps."""
+    """Run the script through a relay. Return its tape and the times between the steps."""
     with Relay(server.port) as relay:
         script = Script(relay.port)
         script.run()
@@ -123,9 +123,9 @@ def recorded(server: Server, tmp_path: Path, name: str) -> tuple[Path, list[int]
 
 
 def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[tuple[str, bytes]]]:
-    """Replay; return what the target logged of each session that sent anything, sessions in the order of their texts.
+    """Replay a tape. Return the target's log for each session with commands, ordered by their texts.
 
-    Left out is what the replayer adds: it opens each session, names its schema and its character set.
+    The log omits the replayer's own commands, which open a session and set its schema and charset.
     """
     fresh_schema(server)
     server.execute("TRUNCATE TABLE mysql.general_log")
@@ -147,8 +147,8 @@ def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[t
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("what", ["behind 0", "1 to 3", "behind 3", "a schema", "reads", "a digest of a session"])
-def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(what: str, target: Server, tmp_path: Path) -> None:
-    """For a stretch between the steps, or a filter: the same commands in each session, and no error."""
+def test_cut_tape_sends_the_same_commands_as_a_selection(what: str, target: Server, tmp_path: Path) -> None:
+    """The selection is a time range between two steps, or a filter. No command fails."""
     tape, marks = recorded(target, tmp_path, "script")
     session = found(tape, "SELECT min(session) FROM events WHERE \"user\" = 'one'")[0][0]
     updates = "SELECT digest FROM events WHERE command = 'execute' AND statement::VARCHAR LIKE 'UPDATE%'"
@@ -173,8 +173,8 @@ def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(what: str, target: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-def test_merged_tapes_keep_the_state_of_both(target: Server, tmp_path: Path) -> None:
-    """Two recordings, each cut, then merged: what both send."""
+def test_merged_tapes_keep_the_session_state_of_both(target: Server, tmp_path: Path) -> None:
+    """Two recordings are cut and then merged."""
     tape, marks = recorded(target, tmp_path, "a")
     parts = [tmp_path / "early.tape", tmp_path / "late.tape"]
     carried = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of cron and the units of systemd in docs/ do what they say, as they are written there."""
+"""The cron lines and systemd units in docs/ work as written."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ def blocks(page: Path) -> list[str]:
 
 
 def units(checkout: Path) -> dict[str, str]:
-    """Return each unit of docs/ by its file name."""
+    """Return each systemd unit in docs/ by its file name."""
     nightly = [block for block in blocks(checkout / "docs" / "compare.md") if block.startswith("[Unit]")]
     names = ("querytape-nightly.service", "querytape-nightly.timer")
     files = {path.name: path.read_text(encoding="utf-8") for path in (checkout / "docs" / "systemd").iterdir()}
@@ -46,21 +46,21 @@ def units(checkout: Path) -> dict[str, str]:
 
 
 def line_of(checkout: Path, scheduler: str) -> list[str]:
-    """Return the command as cron, or systemd, runs it at two o'clock."""
+    """Return the command that cron or systemd runs at 2 a.m."""
     if scheduler == "systemd":
         start = re.search("^ExecStart=(.*)$", units(checkout)["querytape-nightly.service"], re.MULTILINE)
         assert start
         return shlex.split(start[1])
     cron = next(block for block in blocks(checkout / "docs" / "compare.md") if block.startswith("MAILTO="))
     line = cron.splitlines()[1]
-    assert "%" not in line  # cron ends the command there
+    assert "%" not in line  # cron treats % as the end of the command
     assert line.startswith("0 2 * * * ")
     return ["/bin/sh", "-c", line.removeprefix("0 2 * * * ")]
 
 
 @pytest.mark.parametrize("scheduler", ["cron", "systemd"])
-def test_a_night_as_it_is_documented(shop: Server, checkout: Path, tmp_path: Path, scheduler: str) -> None:
-    """One good night with its report; cron writes nothing, so that no mail goes out, and all it has to say where it fails."""
+def test_documented_nightly_job_writes_its_report(shop: Server, checkout: Path, tmp_path: Path, scheduler: str) -> None:
+    """cron prints nothing after success, so that it sends no mail. After a failure it prints all messages."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "db": "shop"} for n in range(5)])
     plan = tmp_path / "upgrade.toml"
     plan.write_text(PLAN.format(tape=tape, url=shop.url("shop")))
@@ -83,8 +83,7 @@ def test_a_night_as_it_is_documented(shop: Server, checkout: Path, tmp_path: Pat
         assert str(plan) in done.stdout
 
 
-def test_systemd_takes_the_units(request: pytest.FixtureRequest, checkout: Path, tmp_path: Path) -> None:
-    """systemd-analyze has nothing to say against any of them."""
+def test_systemd_analyze_accepts_the_units(request: pytest.FixtureRequest, checkout: Path, tmp_path: Path) -> None:
     if not shutil.which("systemd-analyze"):
         skip_loudly(request, "no systemd-analyze on this machine: units of systemd are not verified")
     for name, text in units(checkout).items():

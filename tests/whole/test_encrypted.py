@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS that real servers and clients speak, read with the clients' key logs: the same as what is said in plain."""
+"""TLS traffic of real servers and clients, decrypted with the clients' key logs, gives the same events as unencrypted
+traffic.
+"""
 
 import os
 import subprocess
@@ -30,7 +32,8 @@ from ..helpers.encrypted import (
 from ..helpers.reading import Read
 from ..helpers.relay import Relay
 
-# TLS 1.3 is not a client's choice in Python: the server offers one suite alone there.
+# The tested cipher suites of TLS 1.2. A Python client cannot choose a TLS 1.3 suite, so the server offers only one
+# suite for that version.
 SUITES_12 = (
     "ECDHE-RSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES256-GCM-SHA384",
@@ -48,21 +51,21 @@ SUITES_12 = (
 
 @pytest.fixture(scope="module", params=["mariadb", "mysql-8.0"])
 def tls_server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server that takes every cipher suite."""
+    """Start a server that accepts every cipher suite."""
     with encrypting(request.param, request, {"ssl-cipher": "ALL:@SECLEVEL=0"}) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def plain(tls_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """What the workload is when it is not encrypted."""
+    """Return the events of the workload without encryption."""
     found = read(recorded(tls_server, tmp_path_factory.mktemp("plain") / "plain.pcap"))
     assert [event["command"] for event in found.events][-1] == "quit"
     return found
 
 
 def assert_same(found: Read, plain: Read) -> None:
-    """Everything that a tape has of the events is equal, and nothing is said to be missing."""
+    """Check that all event fields are equal and that no data is reported as missing."""
     assert told(found) == told(plain)
     assert found.problems == []
     assert (found.description["decrypted"], found.description["encrypted"]) == (1, 0)
@@ -70,15 +73,15 @@ def assert_same(found: Read, plain: Read) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_the_same_as_in_plain(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
-    """Texts, prepared statements, errors, checksums: whatever the version, the events are those of plain text."""
+def test_tls_gives_the_same_events_as_plain_text(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
+    """The events include statements, prepared statements, errors and result checksums."""
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, version))
     assert_same(read(path, keys), plain)
 
 
-def test_tapes_are_equal(tls_server: Server, tmp_path: Path) -> None:
-    """The tape's sessions and digests are equal, too, but for ports, times and what they say of TLS."""
+def test_tapes_of_tls_and_plain_text_are_equal(tls_server: Server, tmp_path: Path) -> None:
+    """Sessions and digests are equal as well. Only ports, times and TLS fields differ."""
     keys = tmp_path / "keys"
     for name, tls in (("plain", None), ("tls", context(keys, "1.3"))):
         path = recorded(tls_server, tmp_path / f"{name}.pcap", tls)
@@ -101,8 +104,10 @@ def test_tapes_are_equal(tls_server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES_12)
-def test_every_cipher_suite_of_tls_12(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
-    """GCM, ChaCha20-Poly1305 and CBC with each HMAC, MAC last or first, whatever the keys were agreed with."""
+def test_every_cipher_suite_of_tls_12_is_decrypted(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
+    """The suites use GCM, ChaCha20-Poly1305 or CBC, each HMAC, MAC-then-encrypt or encrypt-then-MAC, and every key
+    exchange.
+    """
     keys = tmp_path / "keys"
     tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
     with Relay(tls_server.port) as relay:
@@ -113,7 +118,7 @@ def test_every_cipher_suite_of_tls_12(tls_server: Server, plain: Read, tmp_path:
 
 
 @pytest.mark.parametrize("suite", ["AES128-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA384"])
-def test_cbc_before_encrypt_then_mac_is_read(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
+def test_cbc_with_mac_then_encrypt_is_decrypted(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
     keys = tmp_path / "keys"
     tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
     tls.options |= 0x80000  # OP_NO_ENCRYPT_THEN_MAC
@@ -121,8 +126,8 @@ def test_cbc_before_encrypt_then_mac_is_read(tls_server: Server, plain: Read, tm
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_resumed_sessions(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
-    """The second connection goes on with the first one's session; each has lines of its own in the key log."""
+def test_resumed_tls_sessions_are_decrypted(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
+    """The second connection resumes the TLS session of the first. The key log has separate lines for each connection."""
     keys = tmp_path / "keys"
     tls = context(keys, version)
     with Relay(tls_server.port) as relay:
@@ -142,8 +147,8 @@ def test_resumed_sessions(tls_server: Server, plain: Read, tmp_path: Path, versi
 
 
 @pytest.mark.parametrize("endian", ["<", ">"])
-def test_keys_inside_a_pcapng_file(tls_server: Server, plain: Read, tmp_path: Path, endian: str) -> None:
-    """A Decryption Secrets Block of either byte order needs no key log."""
+def test_keys_inside_a_pcapng_file_are_used(tls_server: Server, plain: Read, tmp_path: Path, endian: str) -> None:
+    """A Decryption Secrets Block of either byte order replaces the key log."""
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, "1.3"))
     assert_same(read(pcapng(tmp_path / "tls.pcapng", path, keys, endian)), plain)
@@ -151,8 +156,8 @@ def test_keys_inside_a_pcapng_file(tls_server: Server, plain: Read, tmp_path: Pa
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 @pytest.mark.parametrize("way", [CLIENT, SERVER])
-def test_a_gap_hits_its_commands_only(tls_server: Server, tmp_path: Path, version: str, way: int) -> None:
-    """A segment in the middle of a long statement or result is missing: that is named, and what follows is whole."""
+def test_missing_segment_affects_only_its_command(tls_server: Server, tmp_path: Path, version: str, way: int) -> None:
+    """The missing segment belongs to a long statement or result. The loss is reported, and later commands are complete."""
     keys = tmp_path / "keys"
     with Relay(tls_server.port) as relay:
         con = connect(relay.port, context(keys, version))
@@ -163,7 +168,7 @@ def test_a_gap_hits_its_commands_only(tls_server: Server, tmp_path: Path, versio
         con.close()
     path = relay.write(tmp_path / "tls.pcap")
     packets = frames(path)
-    places = slice(16 + 36, 16 + 38) if way == CLIENT else slice(16 + 34, 16 + 36)  # of the port
+    places = slice(16 + 36, 16 + 38) if way == CLIENT else slice(16 + 34, 16 + 36)  # bytes of the server's port
     long = [at for at, one in enumerate(packets) if one[places] == b"\x0c\xea" and len(one) > 10_000]
     lost = long[len(long) // 2]
     found = read(write_frames(tmp_path / "gap.pcap", path, packets[:lost] + packets[lost + 1 :]), keys)
@@ -172,13 +177,12 @@ def test_a_gap_hits_its_commands_only(tls_server: Server, tmp_path: Path, versio
     assert (counts["gaps"], counts["decrypted"], counts["decrypted_in_part"]) == (1, 1, 0)
     asked = {event["statement"]: event for event in found.events if event["command"] == "query"}
     late = [asked[f"SELECT {n}".encode()] for n in range(80, 150)]
-    if way == SERVER:  # behind a gap of the client, answers that came before it was given up have no command
+    if way == SERVER:  # answers before a missing client segment may lack their command
         assert {(event["errno"], event["rows_sent"]) for event in late} == {(0, 1)}
     assert found.events[-1]["command"] == "quit"
 
 
-def test_without_keys_it_is_counted(tls_server: Server, tmp_path: Path) -> None:
-    """A connection whose secrets are not in the key log is counted, and why."""
+def test_connection_without_keys_is_counted_with_its_reason(tls_server: Server, tmp_path: Path) -> None:
     keys, others = tmp_path / "keys", tmp_path / "others"
     others.write_text(f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n")
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, "1.3"))
@@ -188,8 +192,8 @@ def test_without_keys_it_is_counted(tls_server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_wrong_keys_are_named(tls_server: Server, tmp_path: Path, version: str) -> None:
-    """Secrets of the right connection that are not its own: nothing is made up, and the reason is said."""
+def test_wrong_keys_are_reported_and_give_no_events(tls_server: Server, tmp_path: Path, version: str) -> None:
+    """The key log names the right connection but contains wrong secrets."""
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, version))
     lines = [line.split() for line in keys.read_text().splitlines() if not line.startswith("#")]
@@ -203,8 +207,8 @@ def test_wrong_keys_are_named(tls_server: Server, tmp_path: Path, version: str) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
-    """It asks clients without its first key exchange for another ClientHello."""
+def test_mysql_9_tls_is_decrypted(server_factory: Any, tmp_path: Path, version: str) -> None:
+    """MySQL 9 requests a second ClientHello if the client does not offer the server's preferred key exchange."""
     server, keys = server_factory("mysql-9"), tmp_path / "keys"
     plain = read(recorded(server, tmp_path / "plain.pcap"))
     assert_same(read(recorded(server, tmp_path / "tls.pcap", context(keys, version)), keys), plain)
@@ -212,8 +216,8 @@ def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_old_versions_of_tls(server_factory: Any, tmp_path: Path) -> None:
-    """MySQL 5.7 with TLS 1.0, whose records hang together, and 1.1."""
+def test_tls_10_and_11_are_decrypted(server_factory: Any, tmp_path: Path) -> None:
+    """The server is MySQL 5.7. Records of TLS 1.0 depend on the previous record."""
     with certificates() as config:
         rsa = Path(config["ssl-key"]).with_name("rsa.key")
         command = ["openssl", "rsa", "-traditional", "-in", config["ssl-key"], "-out", str(rsa)]
@@ -228,8 +232,8 @@ def test_old_versions_of_tls(server_factory: Any, tmp_path: Path) -> None:
                 assert_same(read(path, keys), plain)
 
 
-def test_compression_inside_tls(tls_server: Server, tmp_path: Path) -> None:
-    """The mariadb program, compressing: in plain and in TLS the same."""
+def test_compression_inside_tls_gives_the_same_events(tls_server: Server, tmp_path: Path) -> None:
+    """The client is the mariadb program with --compress."""
     preload = preloaded(tmp_path)
     statements = "SELECT 1; SELECT REPEAT('x', 100000); DO 1; SELECT 'two';"
     keys = tmp_path / "keys"

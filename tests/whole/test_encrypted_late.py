@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS whose secrets come late, or change: behind the packets, behind the connection's end, in a gap, by renegotiation."""
+"""TLS secrets that arrive late or change: after the packets, after the connection's end, in missing segments, or by
+renegotiation.
+"""
 
 import os
 import subprocess
@@ -35,21 +37,21 @@ from ..helpers.relay import Relay
 
 @pytest.fixture(scope="module")
 def mysql(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """MySQL 8.0, whose OpenSSL lets clients renegotiate."""
+    """Start MySQL 8.0. Its OpenSSL version lets clients renegotiate."""
     with encrypting("mysql-8.0", request) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def plain(mysql: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """What the workload is when it is not encrypted."""
+    """Return the events of the workload without encryption."""
     return read(recorded(mysql, tmp_path_factory.mktemp("plain") / "plain.pcap"))
 
 
 @pytest.mark.parametrize("version", mostly_long(["1.2", "1.3"], "1.3"))
 @pytest.mark.parametrize("where", ["same file", "next file", "pipe"])
-def test_keys_behind_the_packets(mysql: Server, plain: Read, tmp_path: Path, version: str, where: str) -> None:
-    """A Decryption Secrets Block that comes when the connection has ended is used, in whichever file it is."""
+def test_keys_after_the_packets_are_used(mysql: Server, plain: Read, tmp_path: Path, version: str, where: str) -> None:
+    """A Decryption Secrets Block may follow the end of its connection, in the same file, the next file or a pipe."""
     keys, empty = tmp_path / "keys", tmp_path / "empty"
     path = recorded(mysql, tmp_path / "tls.pcap", context(keys, version))
     files = [str(pcapng(tmp_path / "1.pcapng", path, keys, late=True))]
@@ -68,13 +70,13 @@ def test_keys_behind_the_packets(mysql: Server, plain: Read, tmp_path: Path, ver
 
 
 def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Thread:
-    """Write a capture into a FIFO; before its last packet something else happens."""
+    """Write a capture into a FIFO, and call `between` before the end of the stream."""
 
     def run() -> None:
         with path.open("wb") as out:
             out.write(whole)
             out.flush()
-            time.sleep(1.5)  # its end has been seen by then
+            time.sleep(1.5)  # by now the reader has reached the end of the connection
             between()
             time.sleep(1.5)
 
@@ -86,8 +88,10 @@ def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Th
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_a_key_log_behind_the_connections_end(mysql: Server, plain: Read, tmp_path: Path, version: str) -> None:
-    """Read as they come, packets of a connection that has ended wait for lines that are written then, for all of them."""
+def test_key_log_lines_after_the_end_of_a_connection_are_used(
+    mysql: Server, plain: Read, tmp_path: Path, version: str
+) -> None:
+    """In a live capture, the packets of ended connections wait until the key log contains their secrets."""
     keys, live = tmp_path / "keys", tmp_path / "live"
     live.write_text("# none yet\n")
     tls = context(keys, version)
@@ -107,7 +111,9 @@ def test_a_key_log_behind_the_connections_end(mysql: Server, plain: Read, tmp_pa
 
 
 def run_client(server: Server, folder: Path, version: str, at: int, **more: str) -> tuple[Path, Path]:
-    """Record the mariadb program, which agrees on new keys before its write number `at`; return packets and keys."""
+    """Record the mariadb program, which renegotiates before its write number `at`. Return the capture file and the key
+    log.
+    """
     keys = folder / "keys"
     statements = "; ".join(f"SELECT {n}" for n in range(20))
     with Relay(server.port) as relay:
@@ -124,13 +130,13 @@ def run_client(server: Server, folder: Path, version: str, at: int, **more: str)
 
 
 def numbers(found: Read) -> list[int]:
-    """Return which of the statements SELECT 0, SELECT 1, ... are there whole."""
+    """Return the numbers n of the complete statements `SELECT n`."""
     texts = [event["statement"] for event in found.events if event["statement"] and not event["flags"] & 1]
     return [int(text[7:]) for text in texts if text[:7] == b"SELECT " and text[7:].isdigit()]
 
 
-def test_a_renegotiation(mysql: Server, tmp_path: Path) -> None:
-    """New keys inside the old ones, up to TLS 1.2: with their line in the key log nothing is missing."""
+def test_renegotiated_keys_are_used(mysql: Server, tmp_path: Path) -> None:
+    """Renegotiation exists up to TLS 1.2. The key log contains the secrets of both handshakes."""
     path, keys = run_client(mysql, tmp_path, "1.2", 8)
     assert keys.read_text().count("CLIENT_RANDOM") == 2
     found = read(path, keys)
@@ -139,8 +145,8 @@ def test_a_renegotiation(mysql: Server, tmp_path: Path) -> None:
     assert (found.problems, found.description["decrypted_in_part"]) == ([], 0)
 
 
-def test_a_renegotiation_without_keys(mysql: Server, tmp_path: Path) -> None:
-    """Its session ends there, with the reason named and counted; what came before is on the tape."""
+def test_renegotiation_without_keys_ends_the_session_on_the_tape(mysql: Server, tmp_path: Path) -> None:
+    """Earlier statements are on the tape. The reason is reported and counted."""
     path, keys = run_client(mysql, tmp_path, "1.2", 8, QT_NEW_KEYS_SECRET="1")
     found = read(path, keys)
     assert 0 < len(numbers(found)) < 20
@@ -151,12 +157,12 @@ def test_a_renegotiation_without_keys(mysql: Server, tmp_path: Path) -> None:
     assert "missing keys of a renegotiation: 1" in warning["text"]
 
 
-def test_a_key_update_in_a_gap(mysql: Server, tmp_path: Path) -> None:
-    """Any one packet of the client is lost, that with the key update, too: only its command is hit."""
+def test_lost_key_update_affects_only_its_command(mysql: Server, tmp_path: Path) -> None:
+    """The test removes one client packet at a time, including the packet with the key update."""
     path, keys = run_client(mysql, tmp_path, "1.3", 12)
     assert numbers(read(path, keys)) == list(range(20))
     packets = frames(path)
-    place = slice(16 + 36, 16 + 38)  # of the port
+    place = slice(16 + 36, 16 + 38)  # bytes of the server's port
     mine = [at for at, one in enumerate(packets) if one[place] == b"\x0c\xea" and len(one) > 16 + 54]
     assert CLIENT == 0
     for lost in mine[4:-2]:

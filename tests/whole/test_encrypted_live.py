@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS on the loopback, recorded by the command line while the key log grows; and what the command line says of keys."""
+"""TLS on the loopback interface: a live capture with a growing key log, and the messages about keys."""
 
 import json
 import os
@@ -21,7 +21,7 @@ MARKED = "SELECT /* live */ {}"
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skips where this user may not listen on an interface."""
+    """Skip the test if this user cannot capture from a network interface."""
     may_capture(request)
 
 
@@ -32,7 +32,7 @@ def capture(*words: object) -> "subprocess.Popen[str]":
 
 
 def statements(tape: Path) -> list[str]:
-    """Return the marked statements of a tape."""
+    """Return the statements on a tape that contain the test's marker."""
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT statement::VARCHAR FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
@@ -44,8 +44,8 @@ def statements(tape: Path) -> list[str]:
 @pytest.mark.sampled
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("late", [False, True])
-def test_a_key_log_that_grows(mysql80: Server, tmp_path: Path, late: bool) -> None:
-    """The secrets are written as connections are made, or at last before they end."""
+def test_growing_key_log_decrypts_a_live_capture(mysql80: Server, tmp_path: Path, late: bool) -> None:
+    """The secrets are written when connections open, or (`late`) just before they end."""
     keys, written, tape = tmp_path / "keys", tmp_path / "written", tmp_path / "live.tape"
     keys.touch()
     process = capture("--interface", "lo", "--port", mysql80.port, "--keylog", keys, "-o", tape)
@@ -75,13 +75,13 @@ def test_a_key_log_that_grows(mysql80: Server, tmp_path: Path, late: bool) -> No
 
 @pytest.fixture(name="conversation")
 def _conversation(mysql80: Server, tmp_path: Path) -> tuple[Path, Path]:
-    """A capture file of TLS 1.3, and its key log."""
+    """Record a TLS 1.3 connection. Return the capture file and its key log."""
     keys = tmp_path / "keys"
     return recorded(mysql80, tmp_path / "tls.pcap", context(keys, "1.3")), keys
 
 
-def test_no_key_is_ever_written(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """No secret of the key log, as text or bytes, is in any file of the tape or in what is printed."""
+def test_secrets_are_never_written_or_printed(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """The test searches all files of the tape and the output for each secret of the key log, as text and as bytes."""
     path, keys = conversation
     process = capture(path, "--keylog", keys, "-o", tmp_path / "t.tape", "--problems")
     said = "".join(process.communicate(timeout=60))
@@ -95,8 +95,8 @@ def test_no_key_is_ever_written(conversation: tuple[Path, Path], tmp_path: Path)
         assert bytes.fromhex(secret) not in everything
 
 
-def test_what_is_said_without_keys(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """The sentence names the port that was asked for; other keys are counted as missing."""
+def test_message_without_keys_names_the_ports(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """The output also counts connections without keys in the key log."""
     path, _ = conversation
     (tmp_path / "other").write_text(f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n")
     for words in ([], ["--keylog", tmp_path / "other"]):
@@ -107,7 +107,7 @@ def test_what_is_said_without_keys(conversation: tuple[Path, Path], tmp_path: Pa
         assert ("no keys: 1" in said) == bool(words)
 
 
-def test_a_file_that_is_no_key_log_is_a_sentence_with_its_name(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+def test_invalid_key_log_error_names_the_file(conversation: tuple[Path, Path], tmp_path: Path) -> None:
     path, _ = conversation
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 5000)
@@ -119,8 +119,8 @@ def test_a_file_that_is_no_key_log_is_a_sentence_with_its_name(conversation: tup
         assert not (tmp_path / "t.tape").exists()
 
 
-def test_joined_in_the_middle_it_is_counted_as_encrypted(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """Without its handshake a TLS connection is told from a plain one, and no event is made up."""
+def test_tls_connection_without_handshake_counts_as_encrypted(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """A capture that starts in the middle of a TLS connection contains no events."""
     path, keys = conversation
     packets = frames(path)
     small = [one for one in packets if one[16 + 36 : 16 + 38] == b"\x0c\xea" and len(one) < 16 + 54 + 300]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client with every kind of prepared statement, in plain, compressed and under each TLS: one and the same tape.
+"""A client with every kind of prepared statement gives the same tape unencrypted, compressed and with each TLS version.
 
-Its packets are cut anew as well: records split over packets, and many records in one.
+The test also splits and joins the client's packets, so that records cross packet borders.
 """
 
 import os
@@ -22,7 +22,7 @@ from ..helpers.reading import Read
 from ..helpers.relay import Relay
 from .test_prepared import FILE, compiled, fresh_schema
 
-# What is agreed on for TLS 1.3, and a suite of TLS 1.2; each is a client's choice.
+# The tested settings of the client: TLS version, cipher suite and compression.
 WAYS = {
     "1.3 AES-128": {"QT_TLS": "TLSv1.3", "QT_SUITES": "TLS_AES_128_GCM_SHA256"},
     "1.3 AES-256": {"QT_TLS": "TLSv1.3", "QT_SUITES": "TLS_AES_256_GCM_SHA384"},
@@ -38,7 +38,7 @@ SUITE_NUMBERS = {"1.3 AES-128": b"\x13\x01", "1.3 AES-256": b"\x13\x02", "1.3 Ch
 
 
 class Recorder:
-    """Runs the client through a relay on a schema that is as new."""
+    """Runs the client through a relay on a new schema."""
 
     def __init__(self, server: Server, client: Path, folder: Path) -> None:
         self._server, self._client, self._folder = server, client, folder
@@ -50,7 +50,7 @@ class Recorder:
         server.execute("SET GLOBAL local_infile = ON")
 
     def record(self, way: dict[str, str]) -> list[tuple[Dialogue, Segment]]:
-        """Return the segments of a run of the client."""
+        """Run the client and return its TCP segments."""
         fresh_schema(self._server)
         with Relay(self._server.port) as relay:
             command = [str(self._client), "127.0.0.1", str(relay.port), "root", "", "shop", str(self._rows)]
@@ -65,7 +65,7 @@ class Recorder:
     scope="module", params=mostly_long(["mariadb", "mysql-8.0", "mysql-9", "mariadb-11.8"], "mariadb", "mysql-8.0")
 )
 def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
-    """The client, and a server that takes every cipher suite that it knows."""
+    """Prepare the client and a server that accepts every cipher suite it supports."""
     folder = tmp_path_factory.mktemp("prepared")
     ciphers = {} if request.param == "mysql-9" else {"ssl-cipher": "ALL:@SECLEVEL=0"}
     with encrypting(request.param, request, ciphers) as server:
@@ -74,7 +74,7 @@ def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def plain(recorder: Recorder) -> Read:
-    """What the client says in plain."""
+    """Return the client's events without encryption."""
     recorder.record({})
     found = read(recorder.path)
     assert {event["command"] for event in found.events} >= {"prepare", "execute", "fetch", "query"}
@@ -82,7 +82,7 @@ def plain(recorder: Recorder) -> Read:
 
 
 def cut_anew(path: Path, segments: list[tuple[Dialogue, Segment]], chance: random.Random, sizes: list[int]) -> Path:
-    """Write what was said in packets of other sizes, whatever is in them."""
+    """Write the recorded bytes in packets of other sizes, regardless of record borders."""
     made: dict[int, Dialogue] = {}
     pairs: list[tuple[Dialogue, Segment]] = []
 
@@ -108,17 +108,19 @@ def cut_anew(path: Path, segments: list[tuple[Dialogue, Segment]], chance: rando
 
 
 def as_told(found: Read) -> list[dict[str, Any]]:
-    """Return the events without what differs from run to run."""
+    """Return the events without the fields that differ between runs."""
     assert found.problems == []
     return told(found)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", mostly_long(WAYS, "1.3 AES-128", "1.2 compressed"))
-def test_one_and_the_same_tape(recorder: Recorder, plain: Read, way: str, tmp_path: Path) -> None:
-    """Every type of parameter, long data, cursors, bulk execution, a local file: as in plain, however it is packed."""
+def test_prepared_statements_give_the_same_tape_in_every_transport(
+    recorder: Recorder, plain: Read, way: str, tmp_path: Path
+) -> None:
+    """The client uses every parameter type, long data, cursors, bulk execution and a local file."""
     if "CBC" in way and recorder.kind == "mysql-9":
-        return  # this server has no such suite
+        return  # this server does not support the suite
     segments = recorder.record(WAYS[way])
     encrypted = "QT_TLS" in WAYS[way]
     keys = recorder.keys if encrypted else None

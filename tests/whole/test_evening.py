@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An evening's comparison of MySQL 5.7 with 8.0: what breaks, what returns something else and why, with A's query cache on."""
+"""A comparison of MySQL 5.7 with 8.0, as an evening's work: failing statements, different results with causes, and the
+query cache of side A.
+"""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +34,7 @@ DIGESTS = {name: f"{number:016x}" for number, name in enumerate(STATEMENTS, 1)}
 
 
 def prepare(server: Server) -> None:
-    """Make the data, the same on both; groups come in another order than sorted."""
+    """Create equal data on each server. The groups are not stored in sorted order."""
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, g INT, name VARCHAR(20), `rank` INT)", db="shop")
     server.execute("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(3))", db="shop")
@@ -42,7 +44,7 @@ def prepare(server: Server) -> None:
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
-    """MySQL 5.7 as it was set up years ago, and 8.0 as it comes."""
+    """Start MySQL 5.7 with old settings, and 8.0 with defaults."""
     if any(find_program(kind) is None for kind in ("mysql-5.7", "mysql-8.0")):
         skip_loudly(request, "an evening from MySQL 5.7 to 8.0: one of them is not here (make servers)")
     old = {"query-cache-type": "1", "query-cache-size": "16M", "sql-mode": ""}
@@ -56,7 +58,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A second of traffic that all succeeded in production."""
+    """Make a tape of one second of traffic without errors."""
     events: list[dict[str, Any]] = []
     for number in range(REPEATS * len(STATEMENTS)):
         name = list(STATEMENTS)[number % len(STATEMENTS)]
@@ -75,7 +77,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(pair: tuple[Server, Server], tape: Path, folder: Path, *options: str) -> tuple[Result, dict[str, Any]]:
-    """Return the outcome of one comparison, and its JSON."""
+    """Run one comparison. Return its result and the JSON report."""
     targets = [
         word for side, server in zip("ab", pair, strict=True) for word in ("--target", f"{side}={server.url('shop')}")
     ]
@@ -86,8 +88,12 @@ def compare(pair: tuple[Server, Server], tape: Path, folder: Path, *options: str
     return done, json.loads((folder / "r.json").read_text())
 
 
-def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Each planted thing by its name, in its part; what fails on both sides holds the gate, the cache is above the answer."""
+def test_upgrade_comparison_finds_every_planted_difference(
+    pair: tuple[Server, Server], tape: Path, tmp_path: Path
+) -> None:
+    """The report lists each difference in the right part, and the query cache above the answer. Statements that fail on
+    both sides fail the gate.
+    """
     done, report = compare(pair, tape, tmp_path)
     assert done.return_value == 3
     tasks = {task["cause"]: task for task in report["to_do"]}
@@ -113,8 +119,10 @@ def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path
     assert flat.index("What to do") < flat.index("Totals")
 
 
-def test_the_query_cache_is_off_where_asked(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Only the sessions of the replay leave it alone; the server without one is asked for nothing."""
+def test_query_cache_is_disabled_only_in_replay_sessions(
+    pair: tuple[Server, Server], tape: Path, tmp_path: Path
+) -> None:
+    """The server without a query cache gets no such statement."""
     done, report = compare(pair, tape, tmp_path, "--no-query-cache")
     assert report["query_cache"]["a"]["hits"] == 0
     assert pair[0].execute("SELECT @@GLOBAL.query_cache_type") == (("ON",),)

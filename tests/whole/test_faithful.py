@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays on real servers do again what was recorded: results, the clock, ids, users, TLS, KILL, limits, speed."""
+"""Replays on real servers reproduce the recording: results, clock, ids, users, TLS, KILL, limits and speed."""
 
 import dataclasses
 import json
@@ -33,7 +33,7 @@ from tests.helpers.whole import accounting, killing, options, outcomes, query
 
 
 def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
-    """Record what `talk(connection)` does, as packets through a relay; return the tape."""
+    """Record the packets of `talk(connection)` through a relay and return the tape."""
     with Relay(server.port) as relay:
         given = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True, **connect}
         with closing(pymysql.connect(host="127.0.0.1", port=relay.port, **given)) as connection:
@@ -42,7 +42,7 @@ def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
 
 
 def say(connection: Any, *statements: str) -> None:
-    """Run statements and take all of their results."""
+    """Run statements and read all of their results."""
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
@@ -51,8 +51,8 @@ def say(connection: Any, *statements: str) -> None:
 
 
 @pytest.mark.sampled
-def test_results_are_checked(any_shop: Server, tmp_path: Path) -> None:
-    """The same data give the tape's own checksums; changed data, orders and rows are found, each as what it is."""
+def test_result_checksums_find_changed_data_order_and_rows(any_shop: Server, tmp_path: Path) -> None:
+    """Equal data gives equal checksums. Each kind of difference is reported under its own name."""
 
     def fill(third: str) -> None:
         any_shop.execute("DROP TABLE IF EXISTS shop.r")
@@ -89,8 +89,8 @@ def test_results_are_checked(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-def test_clock_and_ids_are_the_tapes(any_shop: Server, tmp_path: Path) -> None:
-    """NOW() is when it was, and a row gets the id that it had, where that is asked for."""
+def test_original_clock_and_ids_are_reproduced(any_shop: Server, tmp_path: Path) -> None:
+    """With the overrides for clock and ids, NOW() returns the recorded time and each row gets its recorded id."""
     any_shop.execute("CREATE TABLE shop.n (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6))")
     events = [
         {"statement": "SET time_zone = '+00:00'", "class": "session", "db": "shop"},
@@ -107,7 +107,7 @@ def test_clock_and_ids_are_the_tapes(any_shop: Server, tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
-    """Each session logs in as its own user, in the schema that is meant; CHANGE_USER as well."""
+    """The mapping also applies to COM_CHANGE_USER."""
     any_shop.execute("CREATE DATABASE IF NOT EXISTS shop2")
     any_shop.execute("CREATE TABLE IF NOT EXISTS shop2.who (name VARCHAR(80), db VARCHAR(80))")
     any_shop.execute("DELETE FROM shop2.who")
@@ -141,7 +141,7 @@ def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
 
 
 def certificates(folder: Path) -> Iterator[str]:
-    """Make a certificate authority and a server's certificate by it."""
+    """Make two certificate authorities and a server certificate. Yield the file names of the authorities."""
 
     def openssl(*words: str) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder, timeout=60)
@@ -158,8 +158,8 @@ def certificates(folder: Path) -> Iterator[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-9"], "mysql-8.0"))
-def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Path) -> None:
-    """Each mode on and off, with the right certificate and a wrong one; compression as well."""
+def test_tls_modes_and_compression(kind: str, server_factory: Any, tmp_path: Path) -> None:
+    """Each TLS mode is tried with and without TLS on the server, and with a right and a wrong certificate."""
     list(certificates(tmp_path))
     for name in ("ca.pem", "s.pem", "s.key"):
         (tmp_path / name).chmod(0o644)
@@ -214,8 +214,8 @@ def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Pa
 
 
 @pytest.mark.sampled
-def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
-    """KILL QUERY ends what the same session does here, by the id that it has here."""
+def test_kill_uses_the_connection_ids_of_the_replay(any_shop: Server, tmp_path: Path) -> None:
+    """KILL QUERY ends the statement of the same session in the replay."""
     kill = {"class": "admin", "flags": flag_bits(danger="kill")}
     events = [
         {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(120)", "start_ns": T0},
@@ -232,7 +232,7 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-def test_a_statement_beyond_its_timeout_is_ended_and_its_session_goes_on(any_shop: Server, tmp_path: Path) -> None:
+def test_statement_timeout_ends_the_statement_but_not_its_session(any_shop: Server, tmp_path: Path) -> None:
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
     given = options(any_shop, tmp_path / "a.run", statement_timeout_ns=3 * SECOND, pace=Pace("none"))
@@ -242,8 +242,8 @@ def test_a_statement_beyond_its_timeout_is_ended_and_its_session_goes_on(any_sho
     assert outcomes(summary.path, "done_ns - sent_ns < 20000000000") == [(True,), (True,)]
 
 
-def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
-    """A connection that is killed is reopened where its transaction has ended, its schema and user as before."""
+def test_lost_session_reopens_after_its_transaction(shop: Server, tmp_path: Path) -> None:
+    """The reopened session has its previous schema and user."""
     events = [
         {"statement": "SELECT 1", "start_ns": T0, "db": "shop"},
         {"statement": "SELECT SLEEP(60)", "start_ns": T0 + 100 * MS, "db": "shop"},
@@ -263,15 +263,15 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
     assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)
 
 
-def test_max_errors_ends_the_run_as_partial_with_its_reason(shop: Server, tmp_path: Path) -> None:
+def test_max_errors_ends_the_run_as_partial(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT nothing_{n}"} for n in range(10)])
     summary = replay(tape, options(shop, tmp_path / "a.run", max_errors=3, pace=Pace("none")))
     assert accounting(summary) == (4, 0, 0, 6)
     assert "more statements failed than --max-errors allows" in summary.info["partial"]
 
 
-def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
-    """`querytape speed` makes the rest come sooner; the run keeps when it was changed."""
+def test_speed_changes_during_a_run(shop: Server, tmp_path: Path) -> None:
+    """The run records the time of each speed change."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 1, 60)])
     run = tmp_path / "a.run"
 
@@ -294,8 +294,8 @@ def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_pauses_and_stops_while_it_runs(shop: Server, tmp_path: Path) -> None:
-    """What is paused sends nothing and is not late by it; what is asked to stop ends as by Ctrl-C."""
+def test_run_pauses_and_stops_on_request(shop: Server, tmp_path: Path) -> None:
+    """A pause sends no statements and does not count as lateness. A stop request ends the run like Ctrl-C."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 2, 300)])
     run = tmp_path / "a.run"
 
@@ -327,8 +327,7 @@ def test_it_pauses_and_stops_while_it_runs(shop: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.sampled
-def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:
-    """A client that may send several statements at once does so again; all results are read."""
+def test_multi_statement_is_replayed_with_all_results(any_shop: Server, tmp_path: Path) -> None:
     flags = pymysql.constants.CLIENT.MULTI_STATEMENTS
     text = "SELECT 1; INSERT INTO log (session, seq) VALUES (7, 7); SELECT 2 UNION SELECT 3"
     tape = recorded(any_shop, tmp_path, lambda con: say(con, text), client_flag=flags)
@@ -340,8 +339,7 @@ def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sandbox_is_a_target(shop: Server, tmp_path: Path) -> None:
-    """`--target sandbox` starts a server, replays, and leaves none."""
+def test_sandbox_target_starts_and_removes_a_server(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(
         tmp_path / "t.tape", [{"statement": "SELECT 1"}, {"statement": "CREATE DATABASE x", "class": "ddl"}]
     )
@@ -354,7 +352,7 @@ def test_a_sandbox_is_a_target(shop: Server, tmp_path: Path) -> None:
         parse_target(f"mysql://root@127.0.0.1:{target['port']}", environ={}).connect(2)
 
 
-def test_run_json_has_the_options_of_the_run(shop: Server, tmp_path: Path) -> None:
+def test_run_json_contains_the_run_options(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "db": "shop"}])
     given = ReplayOptions(
         parse_target(shop.url("shop"), environ={}), tmp_path / "a.run", pace=Pace("think"), verify=True
@@ -363,8 +361,10 @@ def test_run_json_has_the_options_of_the_run(shop: Server, tmp_path: Path) -> No
     assert (kept["pace"], kept["verify"], kept["order"], kept["on_lost"]) == ("think", True, "time", "end")
 
 
-def test_an_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
-    """Two runs together send each event once; a transaction that was cut off is sent whole again, with its session's state."""
+def test_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
+    """Both runs together send each event once, except interrupted transactions. These are repeated completely with
+    their session state.
+    """
     note = "INSERT INTO log (session, seq) VALUES ({}, {})"
     events = []
     for n in range(100):

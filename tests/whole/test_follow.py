@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real server's slow log is followed while it is turned over: every statement is on the tape, and an incident is cut."""
+"""`capture --follow` of a real server's slow log during log rotation: all statements reach the tape, and a finished
+part can be cut out.
+"""
 
 import gzip
 import json
@@ -35,7 +37,7 @@ class Work:
         self.done = 0
 
     def go_on(self) -> None:
-        """Send the next numbers."""
+        """Send the next numbered statements."""
         for _ in range(EACH):
             for client in self._clients:
                 with client.cursor() as cursor:
@@ -48,7 +50,7 @@ class Work:
 
 
 def turn_over(server: Server, log: Path, way: str) -> None:
-    """Turn the log over as people do."""
+    """Rotate the log in one of the usual ways."""
     old = log.with_name(f"{log.name}.{way}")
     if way == "rename":
         log.rename(old)
@@ -66,7 +68,7 @@ def turn_over(server: Server, log: Path, way: str) -> None:
 
 
 def numbers(tape: Path) -> list[int]:
-    """Return the numbers of a tape's INSERTs, of one under way those that are published: in the parts of tape.json."""
+    """Return the numbers of the INSERTs in the published parts of a tape."""
     parts = [str(tape / part["file"]) for part in json.loads((tape / "tape.json").read_text())["parts"]]
     if not parts:
         return []
@@ -81,10 +83,12 @@ def numbers(tape: Path) -> list[int]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80"], "mysql80"))
-def test_a_servers_log_is_followed(
+def test_rotated_log_is_followed_without_loss(
     kind: str, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory, tmp_path: Path
 ) -> None:
-    """Renamed and packed, removed, copied and truncated: the tape has what the clients sent; it is cut under way."""
+    """The log is renamed and compressed, copied and truncated, or removed. The tape is cut while the capture still
+    runs.
+    """
     factory = mariadb_factory if kind == "mariadb" else mysql80_factory
     server = factory({"slow_query_log": "1", "long_query_time": "0"})
     log, tape = server.slow_log, tmp_path / "live.tape"
@@ -97,7 +101,7 @@ def test_a_servers_log_is_followed(
     work = Work(server)
     for way in ("rename", "truncate", "remove"):
         work.go_on()
-        # What the log holds is begun to be read before it is turned over again.
+        # The capture must begin to read a log file before the next rotation.
         wait_until(lambda: len(numbers(tape)) >= work.done - CLIENTS * EACH + 1, "it keeps up")
         turn_over(server, log, way)
     work.go_on()
@@ -110,7 +114,7 @@ def test_a_servers_log_is_followed(
     assert len(missing) <= CLIENTS, missing
     assert min(missing, default=work.done) >= work.done - 2 * CLIENTS, (
         missing
-    )  # of clients at once any may be logged last
+    )  # any of the parallel clients may be logged last
     work.close()
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture --follow` killed at random moments: what it had published is there, in order, and nothing else."""
+"""`capture --follow` killed at random moments: the tape contains all published events in order, and no others."""
 
 import random
 import signal
@@ -25,7 +25,7 @@ ENDINGS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signa
 
 
 def statements_of(tape: Path) -> list[bytes]:
-    """Return the statements of a tape in the order of their log."""
+    """Return the statements of a tape in log order."""
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT statement FROM '{tape}/events/*.parquet' ORDER BY file, \"offset\", start_ns"
@@ -34,8 +34,10 @@ def statements_of(tape: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
-    """After SIGKILL the tape opens as one that was killed, with a beginning of the log; after others with all of it."""
+def test_killed_capture_leaves_a_readable_tape(seed: int, tmp_path: Path) -> None:
+    """After SIGKILL the tape is marked as killed and contains the beginning of the log. After other signals it contains
+    the whole log.
+    """
     chance, ending = random.Random(seed), ENDINGS[seed]
     tape = tmp_path / "live.tape"
     log = GrowingLog(tmp_path / "slow.log", chance)
@@ -66,6 +68,6 @@ def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
     else:
         written = [number for number in range(len(STATEMENTS)) if len(slow_log(STATEMENTS[: number + 1])) <= moment]
         assert len(found) >= len(written)
-        # The log ends inside of an event: where that is its header, it is taken for the end of the statement before.
+        # The log may end inside an event header, which then counts as text of the previous statement.
         assert found[: len(written) - 1] == STATEMENTS[: len(written) - 1]
         assert child.returncode in (0, 4)

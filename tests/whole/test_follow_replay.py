@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape is replayed while its capture writes it: to the capture's end, after its kill, and with parts that went."""
+"""A replay follows a tape during its capture: to the capture's end, after a kill, and with dropped parts."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ PAUSE_S = 0.01
 
 
 class Traffic:
-    """Clients that insert numbers, each connection a few, until it is stopped."""
+    """Clients that insert numbers until they are stopped, a few per connection."""
 
     def __init__(self, server: Server) -> None:
         self._server, self._stop = server, threading.Event()
@@ -37,7 +37,7 @@ class Traffic:
 
     @property
     def sent(self) -> int:
-        """How many were inserted."""
+        """Return the number of inserted rows."""
         return sum(self._counts)
 
     def _work(self, client: int) -> None:
@@ -50,7 +50,7 @@ class Traffic:
                     time.sleep(PAUSE_S)
 
     def stop(self) -> None:
-        """Let every client end its connection."""
+        """Stop all clients and wait until their connections end."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -76,17 +76,17 @@ class Scene:
 
     @property
     def published(self) -> int:
-        """How many events tape.json says were published."""
+        """Return the number of published events in tape.json."""
         info = json.loads((self.tape / "tape.json").read_text())
         return int((info.get("published") or {}).get("events", 0))
 
     @property
     def arrived(self) -> int:
-        """How many numbers are on the target."""
+        """Return the number of rows on the target."""
         return int(self.target.execute("SELECT count(*) FROM shop.t")[0][0])
 
     def replay(self, *options: str) -> "subprocess.Popen[str]":
-        """Begin to follow."""
+        """Start a replay that follows the tape."""
         command = [sys.executable, "-m", "querytape", "replay", str(self.tape), "--follow", "--target"]
         command += [self.target.url(), "--allow-writes", "--target-is-disposable", "--partial-ok", *options]
         return start([*command, "-o", str(self.run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -99,15 +99,15 @@ class Scene:
 def servers(
     request: pytest.FixtureRequest, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory
 ) -> tuple[Server, Server]:
-    """Return a server with a slow log of everything, and a target."""
+    """Start a server that logs every statement to its slow log, and a target."""
     factory = mariadb_factory if request.param == "mariadb" else mysql80_factory
     logs = {"slow_query_log": "1", "long_query_time": "0"}
-    # A slow log shows no quit: on the target sessions stay open for a while.
+    # A slow log has no Quit, so the target needs many connections for sessions that stay open.
     return factory(logs), factory({"max_connections": "1000"})
 
 
-def test_a_tape_is_replayed_while_it_is_captured(servers: tuple[Server, Server], tmp_path: Path) -> None:
-    """What is captured after the replay began is replayed, too, up to the capture's end; the accounting balances."""
+def test_tape_is_replayed_during_its_capture(servers: tuple[Server, Server], tmp_path: Path) -> None:
+    """The replay also sends events captured after its start, up to the capture's end. The accounting balances."""
     scene = Scene(*servers, tmp_path)
     replay = scene.replay()
     wait_until(lambda: scene.arrived > 0, "the replay sends")
@@ -130,8 +130,10 @@ def test_a_tape_is_replayed_while_it_is_captured(servers: tuple[Server, Server],
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["capture killed", "replay stopped", "replay killed", "parts dropped"])
-def test_either_side_ends_early(mariadb_factory: ServerFactory, tmp_path: Path, how: str) -> None:
-    """What was published is replayed and accounted for; what is lost is said first, and in the exit code."""
+def test_early_end_of_capture_or_replay_is_accounted_for(
+    mariadb_factory: ServerFactory, tmp_path: Path, how: str
+) -> None:
+    """Published events are replayed. Lost events are reported first and in the exit code."""
     servers = mariadb_factory({"slow_query_log": "1", "long_query_time": "0"}), mariadb_factory({})
     scene = Scene(*servers, tmp_path, *(("--keep", "1s") if how == "parts dropped" else ()))
     replay = scene.replay()
@@ -142,7 +144,7 @@ def test_either_side_ends_early(mariadb_factory: ServerFactory, tmp_path: Path, 
         replay.send_signal(signal.SIGINT)
     elif how == "parts dropped":
         replay.send_signal(signal.SIGSTOP)
-        taken = scene.published  # at most
+        taken = scene.published  # upper bound of the events that the replay has read
         wait_until(lambda: dropped(scene.tape) > taken, "parts went that it had not taken")
         replay.send_signal(signal.SIGCONT)
     out, err = ("", "")
@@ -176,6 +178,6 @@ def test_either_side_ends_early(mariadb_factory: ServerFactory, tmp_path: Path, 
 
 
 def dropped(tape: Path) -> int:
-    """Return how many events --keep has dropped."""
+    """Return the number of events that --keep has dropped."""
     info = json.loads((tape / "tape.json").read_text())
     return int((info.get("dropped") or {}).get("events", 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--insert-id original` where the source numbers rows by other steps than the target: equal rows, or exit code 4."""
+"""`--insert-id original` with different auto-increment steps on source and target gives equal rows, or exit code 4."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ SCHEMA = (
     "CREATE TRIGGER shop.counted BEFORE UPDATE ON shop.p FOR EACH ROW SET NEW.t = REPLACE(NEW.t, 'a', 'b')",
     "CREATE PROCEDURE shop.note() INSERT INTO log (t) VALUES ('x'), ('y')",
 )
-# Each writes several rows, or changes rows that were there.
+# Statements that insert several rows or change existing rows.
 WRITES = (
     "INSERT INTO a (u, t) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
     "INSERT INTO a (u, t) SELECT u + 10, t FROM a ORDER BY id",
@@ -57,7 +57,7 @@ WRITES = (
 
 
 def start(server: Server, first: int, steps: tuple[int, int]) -> None:
-    """Make the schema on a server that numbers rows by `steps`, from `first` on."""
+    """Create the schema on a server with `steps` (increment, offset) and the first id `first`."""
     for name, value in zip(("increment", "offset"), steps, strict=True):
         server.execute(f"SET GLOBAL auto_increment_{name} = {value}")
     for statement in SCHEMA:
@@ -69,7 +69,7 @@ def rows(server: Server) -> list[Any]:
 
 
 def recorded(server: Server, folder: Path, texts: Sequence[str], source: bool = True) -> Path:
-    """Run the texts through a relay; return the tape. `source`: it knows the server's variables."""
+    """Run the statements through a relay and return the tape. If `source`, the capture reads the server's variables."""
     folder.mkdir()
     with Relay(server.port) as relay:
         given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
@@ -83,7 +83,7 @@ def recorded(server: Server, folder: Path, texts: Sequence[str], source: bool = 
 
 
 def replayed(server: Server, tape: Path) -> RunSummary:
-    """Replay with the original's ids."""
+    """Replay with the original ids."""
     given = options(
         server, tape.with_name("t.run"), overrides=Overrides(ids=True), pace=Pace("none"), query_plans=False
     )
@@ -91,14 +91,16 @@ def replayed(server: Server, tape: Path) -> RunSummary:
 
 
 def ended(summary: RunSummary) -> tuple[int, int]:
-    """Return the number of INSERTs whose ids are not known, and the exit code."""
+    """Return the number of INSERTs with unknown ids, and the exit code."""
     return summary.info["plan"]["ids_unknown"], exit_code(summary)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
-def test_servers_that_differ_in_their_steps(server_factory: ServerFactory, tmp_path: Path, kind: str) -> None:
-    """All kinds of writes of several rows, from each to the other."""
+def test_servers_with_different_id_steps_get_equal_rows(
+    server_factory: ServerFactory, tmp_path: Path, kind: str
+) -> None:
+    """The test replays all kinds of multi-row writes in both directions."""
     source, target = server_factory(kind), server_factory(kind)
     for number, (there, here) in enumerate((((3, 2), (1, 1)), ((1, 1), (5, 4)))):
         start(source, 1, there)
@@ -108,18 +110,18 @@ def test_servers_that_differ_in_their_steps(server_factory: ServerFactory, tmp_p
         assert rows(target) == rows(source)
         assert (summary.errors, *ended(summary)) == ({}, 0, 0)
 
-    # The target's own default is another than the source's: it comes back with DEFAULT.
+    # The default step of the target differs from the source's. SET ... = DEFAULT must restore the source's step.
     start(source, 1, (1, 1))
     texts = ("SET auto_increment_increment = 7", "SET auto_increment_increment = DEFAULT", WRITES[0], "SELECT 1")
     assert ended(replayed(target, recorded(source, tmp_path / "default", texts))) == (1, 4)
 
-    # The source's steps are unknown; one row needs none.
+    # The source's steps are unknown. A single row needs no step.
     start(source, 1, (1, 1))
     texts = (WRITES[0], "INSERT INTO a (u) VALUES (5)", "REPLACE INTO a (u) VALUES (5)", WRITES[1])
     tape = recorded(source, tmp_path / "unknown", texts, source=False)
     start(target, 5000, (1, 1))
     assert ended(replayed(target, tape)) == (2, 4)
 
-    # A trigger and a routine insert rows; no trigger is for the UPDATE.
+    # A trigger and a routine insert rows. The UPDATE fires no trigger.
     hidden = ("INSERT INTO plain VALUES ('a'), ('b')", "UPDATE plain SET t = 'c'", "CALL note()")
     assert ended(replayed(target, recorded(source, tmp_path / "hidden", hidden))) == (2, 4)

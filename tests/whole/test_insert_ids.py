@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--insert-id original`: each INSERT of one command gets the id that it had; a source that knows none says so."""
+"""`--insert-id original`: each INSERT of a multi-statement gets its original id. A source without ids is reported."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -38,7 +38,7 @@ TEXTS = (
 
 
 def fresh_schema(server: Server, first: int) -> None:
-    """Make the schema; ids are generated from `first` on."""
+    """Create the schema with `first` as the first generated id."""
     for statement in SCHEMA:
         server.execute(statement.format(first=first), db=None if "DATABASE" in statement else "shop")
 
@@ -48,11 +48,11 @@ def contents(server: Server) -> list[Any]:
 
 
 def run_texts(port: int, texts: tuple[str, ...]) -> None:
-    """Send each text as one command, and read all its results."""
+    """Send each text as one command and read all results."""
     given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
     con: Any = pymysql.connect(host="127.0.0.1", port=port, client_flag=CLIENT.MULTI_STATEMENTS, **given)
     for text in texts:
-        with suppress(pymysql.err.ProgrammingError):  # of the table that is missing
+        with suppress(pymysql.err.ProgrammingError):  # one table is missing on purpose
             con.query(text)
             while con._result.has_next:
                 con.next_result()
@@ -60,15 +60,15 @@ def run_texts(port: int, texts: tuple[str, ...]) -> None:
 
 
 def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
-    """Run the texts through a relay; return the tape."""
+    """Run the texts through a relay and return the tape."""
     with Relay(server.port) as relay:
         run_texts(relay.port, texts)
     return relay.capture(tmp_path / "ids.tape")
 
 
 @pytest.mark.sampled
-def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) -> None:
-    """The target would generate other ids: with the original's, all rows are equal, and so is what asks for them."""
+def test_each_statement_of_a_multi_statement_gets_its_id(server: Server, tmp_path: Path) -> None:
+    """Without the option, the target would generate different ids. All rows and the results of later reads are equal."""
     fresh_schema(server, 1)
     tape = recorded(server, tmp_path, TEXTS)
     want = contents(server)
@@ -77,7 +77,7 @@ def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) 
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True), verify=True))
     accounting(summary)
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
+    assert summary.info["plan"]["ids_unknown"] == 1  # a multi-row INSERT: the tape lacks the id step
     assert summary.info["accounting"]["overrides_failed"] == 0
     sums = found(tape, f"SELECT e.checksum, o.checksum FROM events e JOIN '{summary.path}/outcomes/*.parquet' o"
                  " USING (session, seq) WHERE e.checksum IS NOT NULL")  # fmt: skip
@@ -106,8 +106,8 @@ NAMED_BY_MARIADB = (
 
 
 @pytest.mark.sampled
-def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path) -> None:
-    """EXECUTE of an INSERT that was prepared as text, SET STATEMENT ... FOR INSERT: their ids are the original's, too."""
+def test_executed_and_wrapped_inserts_get_their_ids(server: Server, tmp_path: Path) -> None:
+    """The statements are EXECUTE of an INSERT that was prepared as text, and SET STATEMENT ... FOR INSERT."""
     fresh_schema(server, 1)
     texts = NAMED + (NAMED_BY_MARIADB if server.kind == "mariadb" else ())
     tape = recorded(server, tmp_path, texts)
@@ -120,8 +120,8 @@ def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path) -> None:
-    """What was prepared from a variable may be anything; RETURNING answers with rows: both are counted."""
+def test_inserts_without_an_id_in_the_answer_are_counted(server: Server, tmp_path: Path) -> None:
+    """A statement prepared from a variable has an unknown text. An INSERT ... RETURNING answers with rows."""
     texts = ("SET @q = 'INSERT INTO a (t) VALUES (1)'", "PREPARE s FROM @q", "EXECUTE s")
     for name, text in (("v", texts), ("r", ("INSERT INTO a (t) VALUES ('x') RETURNING t",))):
         if name == "r" and server.kind != "mariadb":
@@ -133,8 +133,8 @@ def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path)
 
 
 @pytest.mark.sampled
-def test_a_clock_that_the_session_set_itself_is_left_alone(server: Server, tmp_path: Path) -> None:
-    """`--now original` does not set it again behind SET timestamp, and does again once the session gave it back."""
+def test_timestamp_set_by_the_session_is_kept(server: Server, tmp_path: Path) -> None:
+    """`--now original` does not override SET timestamp. It sets the clock again after the session restores the default."""
     fresh_schema(server, 1)
     server.execute("CREATE TABLE shop.at (id INT PRIMARY KEY, seen DATETIME, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP)")
     texts = [f"INSERT INTO at (id, seen) VALUES ({n}, NOW())" for n in range(8)]
@@ -151,8 +151,10 @@ def test_a_clock_that_the_session_set_itself_is_left_alone(server: Server, tmp_p
 
 
 @pytest.mark.sampled
-def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> None:
-    """Where a backslash is a character, and "..." a name, the INSERTs of a text are those that the server saw."""
+def test_sql_mode_decides_which_inserts_get_ids(server: Server, tmp_path: Path) -> None:
+    """The sql_mode changes the meaning of backslashes and of "...". The replay must split a multi-statement as the
+    server did.
+    """
     texts = (
         "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'",
         "INSERT INTO a (t) VALUES ('\\'); INSERT INTO b (t) VALUES ('; INSERT INTO b '), ('\\')",
@@ -165,12 +167,14 @@ def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> Non
     fresh_schema(server, 5000)
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True)))
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
+    assert summary.info["plan"]["ids_unknown"] == 1  # a multi-row INSERT: the tape lacks the id step
 
 
 @pytest.mark.long
-def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
-    """A CALL answers several times: whose the id is nobody knows. It stands in the first lines, and in the exit code."""
+def test_unknown_ids_of_a_call_are_reported(server: Server, tmp_path: Path) -> None:
+    """A CALL answers several times, so its id cannot be assigned to a statement. The first output lines and the exit
+    code report this.
+    """
     fresh_schema(server, 1)
     tape = recorded(server, tmp_path, ("INSERT INTO a (t) VALUES ('x'); CALL two()",))
     assert found(tape, "SELECT insert_ids FROM events WHERE class = 'write'") == [("",)]
@@ -180,8 +184,8 @@ def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_source_without_ids_says_so(server: Server, tmp_path: Path) -> None:
-    """INSERTs of a log count where the target generates ids for them, and only then."""
+def test_missing_ids_of_a_log_are_counted(server: Server, tmp_path: Path) -> None:
+    """INSERTs of a log count only if the target generates ids for them."""
     fresh_schema(server, 1)
     event = {"class": "write", "db": "shop"}
     for name, statement, code in (
@@ -194,6 +198,6 @@ def test_a_source_without_ids_says_so(server: Server, tmp_path: Path) -> None:
 
 
 def replayed(server: Server, tape: Path, run: Path) -> tuple[int, str]:
-    """Replay; return the command's exit code and what its summary says."""
+    """Replay a tape. Return the command's exit code and its summary."""
     summary = replay(tape, options(server, run, overrides=Overrides(ids=True), pace=Pace("none")))
     return exit_code(summary), "\n".join(summary_lines(summary))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever opens, locks and ends on real servers: a replay with --order commit ends with the original rows.
+"""All kinds of transactions and locks on real servers: a replay with --order commit ends with the original rows.
 
-Four clients change the same rows by sums that do not commute. Each workload is recorded as packets. No two writes
-outside of transactions meet on a row: which was first is a guess (docs/order.md).
+Four clients change the same rows with sums that do not commute. Each workload is recorded as packets. No two autocommit
+writes change the same row, because their order would be a guess (docs/order.md).
 """
 
 import random
@@ -28,7 +28,7 @@ from ..conftest import ServerFactory
 Say = Callable[[str], Any]
 CLIENTS, ROUNDS = 4, 15
 DEADLOCK = 1213
-NOT_IN_THIS_STATE, DEADLOCK_OF_XA = 1399, 1614  # XA END of what a deadlock rolled back: MariaDB, MySQL
+NOT_IN_THIS_STATE, DEADLOCK_OF_XA = 1399, 1614  # errors of XA END after a deadlock: MariaDB, MySQL
 
 
 def change(say: Say, rng: random.Random) -> None:
@@ -37,7 +37,7 @@ def change(say: Say, rng: random.Random) -> None:
 
 
 def user_lock(say: Say, rng: random.Random) -> None:
-    """GET_LOCK around writes of their own, freed in one of two ways."""
+    """Hold GET_LOCK during autocommit writes and release it in one of two ways."""
     say("SELECT GET_LOCK('nightly', 20)")
     say("UPDATE slow_counter SET n = (n * 3 + 1) % 1000003")
     say("SELECT IS_USED_LOCK('nightly') IS NULL")
@@ -46,14 +46,14 @@ def user_lock(say: Say, rng: random.Random) -> None:
 
 
 def user_lock_and_transaction(say: Say, rng: random.Random) -> None:
-    """GET_LOCK around a transaction."""
+    """Hold GET_LOCK during a transaction."""
     say("SELECT GET_LOCK('nightly', 20)")
     plain(say, rng)
     say("SELECT RELEASE_LOCK('nightly')")
 
 
 def plain(say: Say, rng: random.Random) -> None:
-    """BEGIN and COMMIT."""
+    """Run a transaction with BEGIN and COMMIT."""
     say("BEGIN")
     change(say, rng)
     say(f"INSERT INTO log SELECT NULL, n FROM counter WHERE id = {rng.randint(1, 2)}")
@@ -61,13 +61,13 @@ def plain(say: Say, rng: random.Random) -> None:
 
 
 def xa(say: Say, rng: random.Random) -> None:
-    """A prepared transaction."""
+    """Run an XA transaction."""
     name = f"'x{rng.getrandbits(60)}'"
     say(f"XA START {name}")
     try:
         change(say, rng)
         change(say, rng)
-    except pymysql.err.OperationalError:  # a deadlock's victim: only XA ROLLBACK ends it
+    except pymysql.err.OperationalError:  # after a deadlock, only XA ROLLBACK ends the transaction
         with suppress(pymysql.err.OperationalError):
             say(f"XA END {name}")
         say(f"XA ROLLBACK {name}")
@@ -81,7 +81,7 @@ def xa(say: Say, rng: random.Random) -> None:
 
 
 def savepoint(say: Say, rng: random.Random) -> None:
-    """A part is undone."""
+    """Undo or release a savepoint."""
     say("BEGIN")
     say("UPDATE counter SET n = (n * 3 + 1) % 1000003 WHERE id = 1")
     say("SAVEPOINT here")
@@ -91,7 +91,7 @@ def savepoint(say: Say, rng: random.Random) -> None:
 
 
 def locked_tables(say: Say, rng: random.Random) -> None:
-    """LOCK TABLES and writes under it."""
+    """Write under LOCK TABLES."""
     say("LOCK TABLES counter WRITE, log WRITE")
     change(say, rng)
     say("INSERT INTO log SELECT NULL, n FROM counter WHERE id = 1")
@@ -99,7 +99,7 @@ def locked_tables(say: Say, rng: random.Random) -> None:
 
 
 def by_hand(say: Say, rng: random.Random) -> None:
-    """Autocommit is off."""
+    """Write with autocommit disabled."""
     say("SET autocommit = 0")
     change(say, rng)
     say(rng.choice(("COMMIT", "ROLLBACK", "COMMIT AND CHAIN")))
@@ -108,7 +108,7 @@ def by_hand(say: Say, rng: random.Random) -> None:
 
 
 def snapshot(say: Say, rng: random.Random) -> None:
-    """The snapshot is older than the lock."""
+    """Take a snapshot before the row lock."""
     say("START TRANSACTION WITH CONSISTENT SNAPSHOT")
     say("SELECT n FROM counter WHERE id = 1")
     change(say, rng)
@@ -116,7 +116,7 @@ def snapshot(say: Say, rng: random.Random) -> None:
 
 
 def ddl_inside(say: Say, rng: random.Random) -> None:
-    """DDL commits what was open."""
+    """End a transaction implicitly with DDL."""
     say("BEGIN")
     change(say, rng)
     say(
@@ -127,7 +127,7 @@ def ddl_inside(say: Say, rng: random.Random) -> None:
 
 
 def changed_table(say: Say, rng: random.Random) -> None:
-    """ALTER TABLE waits for readers and writers, and they for it."""
+    """Run ALTER TABLE, which waits for readers and writers of the table and blocks them."""
     say(f"ALTER TABLE counter COMMENT = '{rng.randint(1, 9)}'")
     say("BEGIN")
     say("SELECT n FROM counter WHERE id = 2")
@@ -137,7 +137,7 @@ def changed_table(say: Say, rng: random.Random) -> None:
 
 
 def changed_inside(say: Say, rng: random.Random) -> None:
-    """ALTER TABLE commits what was open, and waits for others that have the table."""
+    """End a transaction implicitly with ALTER TABLE, which also waits for other users of the table."""
     say("BEGIN")
     change(say, rng)
     say(f"ALTER TABLE counter COMMENT = '{rng.randint(1, 9)}'")
@@ -152,7 +152,7 @@ TABLES = ("counter", "slow_counter", "log", "emptied")
 
 
 def create(server: Server) -> None:
-    """Make the rows of the beginning."""
+    """Create the tables with their initial rows."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")
     for name in TABLES:
@@ -166,7 +166,7 @@ def rows(server: Server) -> dict[str, Any]:
 
 
 def drive(port: int, scripts: tuple[Callable[[Say, random.Random], None], ...], client: int) -> None:
-    """Be one client; after a deadlock go on with the next transaction."""
+    """Run one client, which continues with the next transaction after a deadlock."""
     rng = random.Random(client)
     con = pymysql.connect(host="127.0.0.1", port=port, user="root", database="shop", autocommit=True, ssl_disabled=True)
     with con, con.cursor() as cursor:
@@ -181,10 +181,10 @@ def drive(port: int, scripts: tuple[Callable[[Say, random.Random], None], ...], 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80", "mysql-9"], "mariadb", "mysql80"))
 @pytest.mark.parametrize("name", mostly_long(WORKLOADS, "all", "changed_table"))
-def test_the_rows_are_the_original_ones(
+def test_replay_of_each_transaction_kind_ends_with_the_original_rows(
     name: str, kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """No wait is broken, no row differs, nothing fails but victims of deadlocks, as they did."""
+    """No wait is broken. Only victims of recorded deadlocks fail."""
     may_capture(request)
     server = server_factory(kind)
     create(server)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row larger than a session may hold: its connection ends with the reason, and the run counts and says it."""
+"""A row larger than the session's memory limit ends its connection. The run reports and counts the reason."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server with an empty schema."""
+    """Start a server with an empty schema."""
     with start_server("mariadb") as server:
         server.execute("CREATE DATABASE shop")
         yield server
@@ -25,10 +25,10 @@ def server() -> Iterator[Server]:
 @pytest.mark.long
 @pytest.mark.parametrize("verify", [False, True])
 @pytest.mark.parametrize("size", [2 * MIB, 17 * MIB, 40 * MIB])
-def test_a_row_that_is_too_large(
+def test_oversized_row_ends_only_its_session(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, verify: bool
 ) -> None:
-    """In one packet or in several; a session after it goes on, a statement that fails otherwise is not taken for one."""
+    """The row arrives in one packet or in several. Other failures do not count as oversized rows."""
     monkeypatch.setattr(engine_options, "MIN_ROW_BYTES", MIB)
     monkeypatch.setattr(engine_options, "ROWS_BYTES", MIB)
     monkeypatch.setattr(engine_options, "MAX_ROW_BYTES", MIB if size < 18 * MIB else 36 * MIB)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of a library acts on the server whatever the session may: a replay of reads calls none, nor do plans, quick mode."""
+"""Functions of loaded libraries can act on the server in any session. A replay of reads, query plans and quick mode
+call none.
+"""
 
 import shutil
 import subprocess
@@ -55,7 +57,7 @@ STORED = (
 
 
 class Told(Watcher):
-    """Keeps the pre-flight's sentences."""
+    """Records the texts of the pre-flight findings."""
 
     def __init__(self, said: list[str]) -> None:
         self.said = said
@@ -66,10 +68,12 @@ class Told(Watcher):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
-def test_reads_call_no_function_of_a_library(
+def test_read_replay_calls_no_library_function(
     server_factory: Callable[..., Server], tmp_path: Path, request: pytest.FixtureRequest, kind: str
 ) -> None:
-    """However it is written; the pre-flight names it, and what is not sent is counted; with leave it is called."""
+    """The test writes the call in several forms. The pre-flight names the function, and unsent statements are counted.
+    An option allows the call.
+    """
     if shutil.which("gcc") is None:
         skip_loudly(request, "no gcc: functions of libraries are not tried")
     plugins = private_folder("qt-udf-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins of caching_sha2_password and sha256_password without TLS, by both clients, on real servers."""
+"""Logins with caching_sha2_password and sha256_password without TLS, by both clients, on real servers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 PASSWORD = "s3cret-" * 3
-ELSEWHERE = "0.0.0.0"  # reaches this machine, and is no loopback address: as a server elsewhere
+ELSEWHERE = "0.0.0.0"  # reaches this host but is not a loopback address, like a remote server
 WAYS = ("--ssl-mode", "--server-public-key-path", "--get-server-public-key")
 KINDS = [
     ("mysql-8.0", "caching_sha2_password"),
@@ -29,7 +29,7 @@ KINDS = [
 
 @pytest.fixture(params=KINDS, ids=lambda pair: "-".join(pair))
 def account(request: pytest.FixtureRequest, server_factory: Any, tmp_path: Path) -> tuple[Server, str, Path]:
-    """Return a server, an account's name and the server's own public_key.pem."""
+    """Return a server, an account name and the path of the server's public key."""
     kind, plugin = request.param
     server = server_factory(kind)
     server.execute(f"CREATE USER app@'%' IDENTIFIED WITH {plugin} BY '{PASSWORD}'")
@@ -43,10 +43,12 @@ def account(request: pytest.FixtureRequest, server_factory: Any, tmp_path: Path)
 
 
 @pytest.mark.sampled
-def test_three_ways(account: tuple[Server, str, Path], tmp_path: Path) -> None:
-    """Refused elsewhere, with the ways out; with the key's file, with leave to ask, and on loopback it goes through.
+def test_public_key_file_key_request_and_loopback_allow_the_login(
+    account: tuple[Server, str, Path], tmp_path: Path
+) -> None:
+    """Otherwise a remote login is refused, and the error lists these three ways.
 
-    The server forgets the password before each: FLUSH PRIVILEGES empties caching_sha2_password's cache.
+    FLUSH PRIVILEGES empties the password cache of caching_sha2_password before each login.
     """
     server, _plugin, pem = account
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
@@ -72,8 +74,8 @@ def test_three_ways(account: tuple[Server, str, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-def test_the_engine_alone(account: tuple[Server, str, Path]) -> None:
-    """The engine's own sessions: what the control connection put into the server's cache does not help them."""
+def test_engine_sessions_log_in_without_the_password_cache(account: tuple[Server, str, Path]) -> None:
+    """The control connection fills the server's cache, so this test uses only engine sessions."""
     from querytape.native.bindings.engine import EngineOptions
 
     from tests.helpers.logins import one_session
@@ -89,8 +91,8 @@ def test_the_engine_alone(account: tuple[Server, str, Path]) -> None:
 
 
 @pytest.mark.sampled
-def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> None:
-    """Where caching_sha2_password has the password in its cache nothing is asked for, and nothing refused."""
+def test_cached_password_allows_the_login(account: tuple[Server, str, Path]) -> None:
+    """With a cached password, caching_sha2_password needs no key."""
     server, plugin, _pem = account
     Target("app", "x", "127.0.0.1", server.port, password=PASSWORD).connect().close()
     elsewhere = Target("app", ELSEWHERE, ELSEWHERE, server.port, password=PASSWORD)
@@ -108,8 +110,8 @@ def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> 
         ["replay", "capture-server", "capture-source", "inspect-source", "plans", "reads-to"], "replay", "plans"
     ),
 )
-def test_every_command_that_connects(command: str, mysql80_factory: Any, tmp_path: Path) -> None:
-    """Each refuses with the same sentence, and takes the options that it names."""
+def test_every_connecting_command_shows_the_same_refusal(command: str, mysql80_factory: Any, tmp_path: Path) -> None:
+    """Each command accepts the options that its error message names."""
     server = mysql80_factory()
     server.execute(f"CREATE USER app@'%' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'")
     server.execute("GRANT ALL ON *.* TO app@'%'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--metrics` of whole commands: where it can't be served nothing is sent; whoever asks holds nothing up."""
+"""`--metrics` of complete commands: a failed start sends no statement, and a slow client delays nothing."""
 
 import http.client
 import re
@@ -19,7 +19,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 
 
 def begun(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
-    """Start a command with `--metrics :0`; return it and where its page is."""
+    """Start a command with `--metrics :0`. Return its process and the URL of its metrics."""
     command = [sys.executable, "-m", "querytape", *arguments, "--metrics", ":0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -30,7 +30,7 @@ def begun(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
 
 
 def until(process: "subprocess.Popen[str]", words: str) -> None:
-    """Read what the command says until a line has these words."""
+    """Read the command's error output up to a line with these words."""
     assert process.stderr is not None
     for line in process.stderr:
         if words in line:
@@ -39,8 +39,7 @@ def until(process: "subprocess.Popen[str]", words: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["replay", "sweep", "compare", "capture"])
-def test_a_port_in_use(command: str, mariadb: Server, tmp_path: Path) -> None:
-    """One sentence and exit code 1, before anything is written or sent."""
+def test_used_port_is_an_error_before_any_work(command: str, mariadb: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -55,7 +54,7 @@ def test_a_port_in_use(command: str, mariadb: Server, tmp_path: Path) -> None:
 
 
 def arguments_of(command: str, tape: Path, server: Server, output: Path) -> list[str]:
-    """Return the words of a command that sends the tape to a server."""
+    """Return the arguments of a command that replays the tape, or that captures a log."""
     if command == "capture":
         log = output.with_name("slow.log")
         log.write_bytes(slow_log(3))
@@ -67,7 +66,7 @@ def arguments_of(command: str, tape: Path, server: Server, output: Path) -> list
 
 
 def slow_log(events: int) -> bytes:
-    """Return a slow log of so many statements in two sessions, with a line in it that is none."""
+    """Return a slow log with this number of statements in two sessions."""
     entries = [
         f"# Time: 2026-11-20T12:00:{n % 60:02}.000000Z\n# User@Host: app[app] @ h [10.0.0.1]  Id: {8 + n % 2}\n"
         f"# Query_time: 0.001000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795176000;\nSELECT {n};\n"
@@ -77,7 +76,7 @@ def slow_log(events: int) -> bytes:
 
 
 def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
-    """Ask again and again until nobody answers any more; return what came, and the thread that asks."""
+    """Scrape the metrics until the server stops. Return the results and the scraping thread."""
     found: list[Scrape] = []
 
     def ask() -> None:
@@ -91,8 +90,8 @@ def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
 
 
 @pytest.mark.long
-def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
-    """A comparison shows one run of each side, by side and round, the warm-up too; each ends with all of its events."""
+def test_compare_metrics_are_labelled_by_side_and_round(mariadb: Server, tmp_path: Path) -> None:
+    """Warm-up rounds are included. The last values of each run cover all of its events."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(20)]
     tape = make_tape(tmp_path / "t.tape", events)
     words = arguments_of("compare", tape, mariadb, tmp_path / "c")
@@ -117,7 +116,7 @@ def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_shows_the_level_under_way_by_its_sessions(mariadb: Server, tmp_path: Path) -> None:
+def test_sweep_metrics_are_labelled_by_sessions(mariadb: Server, tmp_path: Path) -> None:
     events = [
         {"session": s, "statement": f"SELECT {n}", "start_ns": T0 + n * MS} for s in range(1, 4) for n in range(50)
     ]
@@ -133,7 +132,7 @@ def test_a_sweep_shows_the_level_under_way_by_its_sessions(mariadb: Server, tmp_
     assert ["2"] in levels
 
 
-def test_quick_has_no_metrics_page(mariadb: Server, tmp_path: Path) -> None:
+def test_quick_mode_refuses_metrics(mariadb: Server, tmp_path: Path) -> None:
     words = arguments_of("compare", tmp_path / "t.tape", mariadb, tmp_path / "c")
     ended = run_here(*words, "--quick", "--metrics", ":0")
     assert ended.code == 2
@@ -141,8 +140,8 @@ def test_quick_has_no_metrics_page(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_run_ends_though_somebody_asks(mariadb: Server, tmp_path: Path) -> None:
-    """With connections that hang, half a request on each, the run is whole and its process ends."""
+def test_hanging_scrapers_do_not_delay_the_end_of_a_run(mariadb: Server, tmp_path: Path) -> None:
+    """Each hanging connection has sent half a request."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(40)]
     tape = make_tape(tmp_path / "t.tape", events)
     process, url = begun("replay", str(tape), "--target", mariadb.url(), "-o", str(tmp_path / "a.run"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs beside real servers: equal ones are not called slower or faster, and a slower one is still found."""
+"""Other programs next to real servers: equal servers get no false verdict, and a slower server is still found."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.helpers.chance import repeated
 
 pytestmark = pytest.mark.long
 
-REPEATS, TOLERATED = 3, 1  # comparisons, and how many of them what else the machine does may spoil
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,15 @@ def servers() -> Iterator[list[Server]]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three seconds of four kinds of reads and a write."""
+    """Make a tape of 3 seconds with four kinds of reads and a write."""
     return write_tape(tmp_path_factory.mktemp("tape"), 3)
 
 
-def test_a_load_beside_one_side(servers: list[Server], tape: Path, tmp_path: Path) -> None:
-    """Four busy loops beside one of two equal servers make nothing slower or faster (`make neighbours` tries loads that change).
+def test_load_next_to_one_side_causes_no_false_verdict(servers: list[Server], tape: Path, tmp_path: Path) -> None:
+    """Four busy loops run next to one of two equal servers. `make neighbours` tries loads that change.
 
-    One of a hundred verdicts may be false, and there are ten here: the same one is not false twice.
+    One in 100 verdicts may be false, and each trial has ten verdicts. The test fails only if the same verdict is false
+    twice.
     """
 
     def falsely(name: str) -> set[tuple[str, str, str]]:
@@ -47,10 +48,10 @@ def test_a_load_beside_one_side(servers: list[Server], tape: Path, tmp_path: Pat
         assert first & falsely("2") == set()
 
 
-def test_what_is_slower_by_itself_is_found(servers: list[Server], tape: Path, tmp_path: Path) -> None:
-    """A lost index beside a load on both sides; where the machine is full of others, the report says so.
+def test_lost_index_is_found_under_load(servers: list[Server], tape: Path, tmp_path: Path) -> None:
+    """The load affects both sides. If other programs use all cores, the report names them as the reason.
 
-    The last test here: the index stays lost.
+    This test must run last, because the index stays dropped.
     """
     servers[1].execute("ALTER TABLE shop.t DROP KEY customer")
 
@@ -69,6 +70,7 @@ def test_what_is_slower_by_itself_is_found(servers: list[Server], tape: Path, tm
     report = repeated(REPEATS, TOLERATED, keep, lambda found: bool(called(found)))
     (lost,) = [e for e in report.digests if "customer" in e["text"]]
     assert lost["verdict"] == "slower" or (lost["verdict"] == "inconclusive" and "other programs" in lost["why"])
-    # One of a hundred verdicts may be false, so in a round of four such digests now and then one is: not the same one twice.
+    # One in 100 verdicts may be false, so one of these digests may be faster once. The same digest must not be faster
+    # twice.
     faster = Counter(digest for each in reports for digest, verdict in called(each).items() if verdict == "faster")
     assert [digest for digest, times in faster.items() if times > 1] == []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executions that drivers write in other ways than the protocol's manual: what a server reads stands on the tape."""
+"""Executions that deviate from the protocol manual, as some drivers send them: the tape contains the values that the
+server read.
+"""
 
 import struct
 from contextlib import closing
@@ -21,7 +23,7 @@ INT, VALUE, OTHER = b"\x08\0", struct.pack("<q", 5), struct.pack("<q", 9)
 NONE = b"E\0" + HEAD
 FIVE, NINE, NULL = (b"E\1" + HEAD + tail for tail in (b"\0\1" + INT + VALUE, b"\0\1" + INT + OTHER, b"\1\1" + INT))
 FIRST = HEAD + b"\0\1" + INT + VALUE
-# Executions of `SELECT 7` (no ?) or `SELECT ?`, one after the other, and what the tape has of them.
+# Consecutive executions of `SELECT 7` (no parameter) or `SELECT ?`, and their parameters on the tape.
 CASES: dict[str, tuple[str, list[bytes], list[bytes]]] = {
     "no parameters, one zero": ("7", [HEAD + b"\0"] * 2, [NONE] * 2),
     "no parameters, a one": ("7", [HEAD + b"\1"], [NONE]),
@@ -45,7 +47,9 @@ AGREED = {
 
 
 def connect(port: int, flags: int) -> Any:
-    """Open a connection of a client with these capabilities more. It asks nothing: PyMySQL writes no attributes."""
+    """Open a connection with additional capability flags. It sends no SET NAMES, because PyMySQL cannot write query
+    attributes.
+    """
     con: Any = pymysql.connect(
         host="127.0.0.1",
         port=port,
@@ -61,7 +65,7 @@ def connect(port: int, flags: int) -> Any:
 
 
 def prepare(con: Any, columns: str) -> int:
-    """Prepare a SELECT; return its number."""
+    """Prepare a SELECT and return its statement id."""
     con._execute_command(PREPARE, f"SELECT {columns}")
     number, *counts = struct.unpack("<IHH", con._read_packet().get_all_data()[1:9])
     for count in counts[::-1]:
@@ -71,7 +75,7 @@ def prepare(con: Any, columns: str) -> int:
 
 
 def execute(port: int, flags: int, columns: str, bodies: list[bytes]) -> list[int]:
-    """Prepare and execute; return the errors, 0 = none."""
+    """Prepare and execute a statement. Return the error numbers (0 means success)."""
     errors = []
     with closing(connect(port, flags)) as con:
         number = prepare(con, columns)
@@ -89,7 +93,7 @@ def execute(port: int, flags: int, columns: str, bodies: list[bytes]) -> list[in
 
 
 def check(server: Server, flags: int, cases: dict[str, tuple[str, list[bytes], list[bytes]]], path: Path) -> set[str]:
-    """See that what the server accepts is on the tape; return the cases that it refuses."""
+    """Check that accepted executions are on the tape. Return the names of refused cases."""
     with Relay(server.port) as relay:
         errors = {name: execute(relay.port, flags, columns, bodies) for name, (columns, bodies, _) in cases.items()}
     read = read_all(open_packets([relay.write(path)], (3306,)))
@@ -102,21 +106,21 @@ def check(server: Server, flags: int, cases: dict[str, tuple[str, list[bytes], l
     return {name for name, found in errors.items() if any(found)}
 
 
-def test_what_a_server_accepts_is_on_the_tape(server: Server, tmp_path: Path) -> None:
-    """Servers pass over what follows the values; two of the forms are accepted by one family only."""
+def test_accepted_executions_are_on_the_tape(server: Server, tmp_path: Path) -> None:
+    """Servers ignore bytes after the values. Each server family refuses one of the forms."""
     refused = check(server, 0, CASES, tmp_path / "a.pcap")
     is_mariadb = "MariaDB" in server.execute("SELECT VERSION()")[0][0]
     assert refused == {"any flag of new types" if is_mariadb else "NULL without more"}
 
 
-def test_what_a_server_with_attributes_accepts_is_on_the_tape(mysql80: Server, tmp_path: Path) -> None:
-    """The same where client and server have agreed on query attributes."""
+def test_accepted_executions_with_attributes_are_on_the_tape(mysql80: Server, tmp_path: Path) -> None:
+    """Client and server have agreed on query attributes."""
     assert check(mysql80, ATTRIBUTES, AGREED, tmp_path / "a.pcap") == set()
 
 
 @pytest.mark.parametrize("behind", [b"", b"\2zz"])
-def test_long_data_counts_before_a_value(server: Server, behind: bytes, tmp_path: Path) -> None:
-    """A parameter that came as long data has no value in the packet, even if one is sent: both are the same."""
+def test_long_data_overrides_a_value_in_the_packet(server: Server, behind: bytes, tmp_path: Path) -> None:
+    """Servers ignore a value for a parameter that was sent as long data."""
     with Relay(server.port) as relay, closing(connect(relay.port, 0)) as con:
         number = prepare(con, "?")
         con._execute_command(LONG_DATA, struct.pack("<IH", number, 0) + b"abc")

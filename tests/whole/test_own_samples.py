@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of our own of each server, in tests/samples/: each statement that was sent is on the tape, and nothing else.
+"""The project's own recordings of each server in tests/samples/: each statement sent is on the tape exactly once.
 
-`make samples` makes them; scripts/make_samples.py says what was sent. They need no server and nothing outside of a clone.
+`make samples` makes the recordings, and scripts/make_samples.py lists the statements. The tests need no server and no
+files outside the repository.
 """
 
 import contextlib
@@ -24,16 +25,16 @@ FOLDER = Path(__file__).resolve().parent.parent / "samples"
 KNOWN = json.loads((FOLDER / "samples.json").read_text(encoding="utf-8"))
 KINDS = {"slow.log": "slowlog", "general.log": "general", "pcap": "packets"}
 FILES = [(server, end) for server in SERVERS for end in KINDS]
-NOT_OURS = ("SET NAMES", "SET GLOBAL")  # of the driver, and of who switched the log on and off
+NOT_OURS = ("SET NAMES", "SET GLOBAL")  # sent by the driver and by the recording script
 
 
 def port_of(server: str, end: str) -> list[int]:
-    """Return the port of a capture file's server."""
+    """Return the server port of a capture file, or an empty list for a log."""
     return [KNOWN[server]["port"]] if end == "pcap" else []
 
 
 def tape_of(server: str, end: str, folder: Path) -> list[tuple[str, int, int | None]]:
-    """Capture a file and return its statements with session and error number; nothing may be not understood."""
+    """Capture a file without problems. Return its statements with session and error number."""
     tape = folder / "x.tape"
     ports = [word for port in port_of(server, end) for word in ("--port", str(port))]
     done = CliRunner().invoke(capture_group, [KINDS[end], str(FOLDER / f"{server}.{end}"), *ports, "-o", str(tape)])
@@ -47,11 +48,11 @@ def tape_of(server: str, end: str, folder: Path) -> list[tuple[str, int, int | N
 
 
 def expected(server: str, kind: str) -> "Counter[str]":
-    """Return what has to be on the tape: packets have what was sent, logs what the server makes of it.
+    """Return the expected statements: the sent texts for packets, and the server's version of them for logs.
 
-    A server runs `EXECUTE p` as the statement that was prepared: the slow log has that alone, the general log both. MySQL
-    hides the text of PREPARE in the general log, since 8.0 in the slow log, too. Logs end a statement without its last
-    newline.
+    A server runs `EXECUTE p` as the prepared statement. The slow log has only that statement, and the general log has
+    both. MySQL hides the text of PREPARE in the general log. From 8.0 on it also hides the text in the slow log. Logs
+    omit a statement's last newline.
     """
     found: list[str] = []
     hides = server.startswith("mysql") and (kind == "general" or server != "mysql-5.7")
@@ -71,8 +72,8 @@ def expected(server: str, kind: str) -> "Counter[str]":
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("server", "end"), FILES)
-def test_each_statement_is_on_the_tape(server: str, end: str, tmp_path: Path) -> None:
-    """Known by its first bytes; every statement once, as it was sent, and no other; each session's apart."""
+def test_each_statement_of_a_recording_is_on_the_tape_once(server: str, end: str, tmp_path: Path) -> None:
+    """The source kind is detected, and each session keeps its own statements."""
     assert detect_source(str(FOLDER / f"{server}.{end}"), SOURCES.values()).name == KINDS[end]
     rows = tape_of(server, end, tmp_path)
     assert Counter(text for text, _, _ in rows if not text.startswith(NOT_OURS)) == expected(server, KINDS[end])
@@ -81,7 +82,7 @@ def test_each_statement_is_on_the_tape(server: str, end: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_packets_have_the_error_of_the_failed_statement_and_no_other(server: str, tmp_path: Path) -> None:
+def test_packets_show_the_error_of_each_failed_statement(server: str, tmp_path: Path) -> None:
     rows = tape_of(server, "pcap", tmp_path)
     found = {(text[4], int(text[6:8])): errno for text, _, errno in rows if text.startswith("/* s")}
     sessions = [str(1 + number) for number in range(SESSIONS)]
@@ -91,8 +92,10 @@ def test_packets_have_the_error_of_the_failed_statement_and_no_other(server: str
 
 @pytest.mark.long
 @pytest.mark.parametrize(("server", "end"), FILES)
-def test_a_damaged_recording_gives_our_errors_only(server: str, end: str, tmp_path: Path) -> None:
-    """Cut and turned bits: fewer events or problems, or a sentence; never a crash or a hang."""
+def test_damaged_recording_raises_only_known_errors(server: str, end: str, tmp_path: Path) -> None:
+    """The damage is truncation and flipped bits. A capture may give fewer events, problems or an error message, but
+    must not crash or hang.
+    """
     data, state = (FOLDER / f"{server}.{end}").read_bytes(), random.Random(server + end)
     settings = Settings(extra={"port": tuple(port_of(server, end))})
     for _ in range(25):
@@ -103,8 +106,7 @@ def test_a_damaged_recording_gives_our_errors_only(server: str, end: str, tmp_pa
             assert events <= len(data) // 4
 
 
-def test_recordings_name_no_place_of_this_machine() -> None:
-    """The folder of a server's program is not in them; they are small."""
+def test_recordings_are_small_and_contain_no_local_paths() -> None:
     for server, end in FILES:
         data = (FOLDER / f"{server}.{end}").read_bytes()
         assert b"/home/" not in data

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One traffic, four sources: equal tapes, but for what each source cannot know. Every difference is named here.
+"""One workload in four sources gives equal tapes, except for the known limits of each source. This module lists every
+difference.
 
-Compared are the digests of what was executed, connection by connection, in their order: the packets show a prepared
-statement's text with placeholders, the server's logs with values filled in, and the digest is the same.
+The test compares the digests of executed statements by connection, in order. Packets show a prepared statement's text
+with placeholders, and logs show its values, but both have the same digest.
 """
 
 from collections import defaultdict
@@ -22,15 +23,16 @@ FILES = {
 THREADS = range(512, 523)
 MULTI = b"SELECT 1; SELECT 2; UPDATE bulk_t SET b='x' WHERE a=1; SELECT nope FROM nope; SELECT 3"
 PARTS = [b"SELECT 1", b"SELECT 2", b"UPDATE bulk_t SET b='x' WHERE a=1", b"SELECT nope FROM nope"]
-# (source, thread): statements that only the packets have, that only the source has.
+# (source, connection id): statements that only the packets contain, and statements that only the source contains.
 DIFFERENCES: dict[tuple[str, int], tuple[list[bytes], list[bytes]]] = {
-    # MariaDB's slow log leaves executions with a cursor out.
+    # MariaDB's slow log omits executions with a cursor.
     ("slowlog", 512): ([b"SELECT i32,s,dt FROM types WHERE i8=? ORDER BY i32"], []),
-    # The audit plugin logs a PREPARE that failed as a query.
+    # The audit plugin logs a failed PREPARE as a query.
     ("audit", 512): ([], [b"SELECT FROM nowhere WHERE"]),
     # A bulk execution leaves only a WRITE row in the audit log.
     ("audit", 513): ([b"INSERT INTO bulk_t(a,b) VALUES (?,?)"], []),
-    # The server logs see the parts of a multi-statement; the audit log those of a stored procedure, too.
+    # Server logs list the parts of a multi-statement. The audit log also lists the statements inside a stored
+    # procedure.
     ("slowlog", 514): ([MULTI], PARTS),
     ("audit", 514): (
         [MULTI],
@@ -45,7 +47,7 @@ DIFFERENCES: dict[tuple[str, int], tuple[list[bytes], list[bytes]]] = {
 
 
 def executed(samples: Path, kind: str) -> dict[int, list[tuple[str, bytes]]]:
-    """Return (digest, statement) of what each thread executed, in order."""
+    """Return the (digest, statement) pairs executed on each connection, in order."""
     reader = SOURCES[kind].open([str(samples / "paired" / FILES[kind])], Settings(extra={"port": (33306,)}))
     found: dict[int, list[tuple[str, bytes]]] = defaultdict(list)
     with duckdb.connect() as con:
@@ -65,8 +67,8 @@ def executed(samples: Path, kind: str) -> dict[int, list[tuple[str, bytes]]]:
 
 
 @pytest.mark.parametrize("kind", ["slowlog", "general", "audit"])
-def test_two_sources_one_tape(samples: Path, kind: str) -> None:
-    """Each connection's statements are the packets', in the same order, but for the differences above."""
+def test_each_source_gives_the_same_tape_as_packets(samples: Path, kind: str) -> None:
+    """Each connection's statements are in the same order, except for the differences listed above."""
     packets, other = executed(samples, "packets"), executed(samples, kind)
     for thread in THREADS:
         ours, theirs = packets[thread], other[thread]
@@ -82,7 +84,7 @@ def test_two_sources_one_tape(samples: Path, kind: str) -> None:
         assert extra == expected_extra, thread
 
 
-def test_slow_and_general_log_have_each_query_byte_for_byte(samples: Path) -> None:
+def test_slow_and_general_log_contain_queries_byte_for_byte(samples: Path) -> None:
     packets, slow, general = (executed(samples, kind) for kind in ("packets", "slowlog", "general"))
     for thread in (516, *range(517, 523)):
         plain = [text for _, text in packets[thread] if b"?" not in text]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic made here, on each server there is, seen by packets, slow log and general log at once: one tape, three sources."""
+"""Traffic on each available server, captured at once from packets, slow log and general log, gives the same tape."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.helpers.tiers import mostly_long
 KINDS = ("mariadb", "mariadb-11.8", "mysql-5.7", "mysql-8.0", "mysql-9")
 CONNECTIONS = 4
 UNPARSED = "SELEC nothing"
-# What a server's own log leaves out: MySQL's do not show what could not be parsed.
+# Statements that a server omits from its own logs. MySQL does not log statements that it cannot parse.
 UNLOGGED: dict[tuple[str, str], tuple[str, ...]] = {
     ("mysql-5.7", "general"): (UNPARSED,),
     ("mysql-8.0", "slowlog"): (UNPARSED,),
@@ -27,12 +27,12 @@ UNLOGGED: dict[tuple[str, str], tuple[str, ...]] = {
     ("mysql-9", "slowlog"): (UNPARSED,),
     ("mysql-9", "general"): (UNPARSED,),
 }
-# A connection without a schema looks in MySQL's slow log like one with the schema of the entry before.
+# In MySQL's slow log, a connection without a schema appears with the schema of the previous entry.
 SCHEMALESS = {(kind, "slowlog", b"SET NAMES utf8mb4") for kind in KINDS if kind.startswith("mysql")}
 
 
 def talk(port: int, number: int) -> None:
-    """One connection's conversation: another schema, a transaction, failures, odd bytes, a long pause of nothing."""
+    """Run the statements of one connection: a schema change, a transaction, failures, unusual bytes and a long pause."""
     con: Any = pymysql.connect(host="127.0.0.1", port=port, user="root", ssl_disabled=True, autocommit=True)
     statements = [
         "USE shop",
@@ -59,7 +59,7 @@ def talk(port: int, number: int) -> None:
 
 
 def recorded(server: Server, tmp_path: Path) -> dict[str, list[str]]:
-    """Let the connections talk while all three watch; return the files by kind of source."""
+    """Run the connections while all three sources record. Return the files by source kind."""
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     server.execute("CREATE TABLE shop.t (a INT PRIMARY KEY, b TEXT)")
     logs = {"slowlog": "slow.log", "general": "general.log"}
@@ -80,7 +80,7 @@ def recorded(server: Server, tmp_path: Path) -> dict[str, list[str]]:
 
 
 def executed(tape: Path) -> dict[int, list[tuple[str, bytes, str | None]]]:
-    """Return (digest, statement, schema) of what each connection said, in its order."""
+    """Return the (digest, statement, schema) triples of each connection, in order."""
     found: dict[int, list[tuple[str, bytes, str | None]]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, digest, statement, db in con.execute(
@@ -93,8 +93,8 @@ def executed(tape: Path) -> dict[int, list[tuple[str, bytes, str | None]]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
-def test_three_sources_one_tape(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """The same statements, byte for byte, on the same connections in the same order and schema."""
+def test_three_live_sources_give_one_tape(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """Statements are equal byte for byte, in the same order, on the same connections and schemas."""
     files = recorded(server_factory(kind), tmp_path)
     found = {}
     for source, names in files.items():

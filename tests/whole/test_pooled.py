@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pool whose connections were open before the capture: with --source packets have their state, and replay."""
+"""A connection pool that was open before the capture: with --source, packet tapes contain its session state and can be
+replayed.
+"""
 
 import json
 import signal
@@ -32,12 +34,12 @@ STATE = "SET sql_mode = 'ANSI_QUOTES', time_zone = '+03:00', @tenant = {}, @name
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skips where this user may not listen on an interface."""
+    """Skip the test if this user cannot capture from a network interface."""
     may_capture(request)
 
 
 def make_schema(server: Server) -> None:
-    """Make the schema of the pool."""
+    """Create the schema of the pool."""
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, c VARCHAR(20))")
     server.execute("CREATE USER pool@'%' IDENTIFIED BY ''")
@@ -45,7 +47,7 @@ def make_schema(server: Server) -> None:
 
 
 class Pool:
-    """Connections with a state, and two statements prepared on each."""
+    """Connections with session state and two prepared statements each."""
 
     def __init__(self, server: Server, size: int = POOL) -> None:
         self.clients: list[tuple[Any, Prepared, Prepared]] = []
@@ -64,7 +66,7 @@ class Pool:
             self.clients.append((con, Prepared(con, INSERT), Prepared(con, SELECT)))
 
     def work(self) -> None:
-        """Half of it on what was prepared before."""
+        """Run statements, half of them prepared before the capture."""
         for turn in range(ROUNDS):
             for number, (con, insert, select) in enumerate(self.clients):
                 insert.execute(number, f"x{turn}")
@@ -79,14 +81,14 @@ class Pool:
 
 
 class Works(Protocol):
-    """Clients that do something while they are recorded."""
+    """Clients that run statements during a recording."""
 
     def work(self) -> None:
-        """Do it."""
+        """Run the statements."""
 
 
 def record(server: Server, tape: Path, pool: Works) -> tuple[dict[str, Any], str, int]:
-    """Record the pool's work by packets; return tape.json, what the command said, and its exit code."""
+    """Capture the packets of the pool's work. Return tape.json, the command's output and its exit code."""
     words = ["packets", "--interface", "lo", "--port", str(server.port), "--source", server.url(), "-o", str(tape)]
     command = [sys.executable, "-m", "querytape", "capture", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -101,7 +103,7 @@ def record(server: Server, tape: Path, pool: Works) -> tuple[dict[str, Any], str
 
 
 def logged(server: Server) -> Counter[tuple[str, str]]:
-    """Return the commands that the target's general log has of the pool's accounts, without constants."""
+    """Return the commands of the pool's accounts in the target's general log, without constants."""
     rows = server.execute(
         "SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log"
         " WHERE command_type IN ('Query', 'Execute')"
@@ -113,8 +115,8 @@ def logged(server: Server) -> Counter[tuple[str, str]]:
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("name", ["mysql80", "mariadb"])
-def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """All of its work replays, that of statements prepared before included; the target's own log has it."""
+def test_work_of_an_open_pool_is_replayed(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """The replay includes statements that were prepared before the capture. The target's general log confirms them."""
     source = server_factory(name, {"performance-schema": "ON"})
     target = server_factory(name, {"general-log": "ON", "log-output": "TABLE"})
     make_schema(source)
@@ -151,14 +153,17 @@ def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, 
         ("Query", "UPDATE"): done,
     }
     errors = query(f"SELECT count(*) FROM '{tmp_path}/pool.run/outcomes/*.parquet' WHERE errno <> 0")
-    # MariaDB does not show the sql_mode: "n" is a text there, which is no error.
+    # MariaDB does not show the session's sql_mode, so "n" is a string instead of a column name. The statement does not
+    # fail.
     assert errors == [(0,)]
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
-def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """performance_schema is off, as MariaDB has it: accounts are known, executions are not, and that is said."""
+def test_hidden_prepared_statements_are_reported(server_factory: ServerFactory, tmp_path: Path) -> None:
+    """MariaDB disables performance_schema by default. Accounts are then known, and executions of earlier statements are
+    not.
+    """
     source = server_factory("mariadb", {"performance-schema": "OFF"})
     make_schema(source)
     pool = Pool(source)
@@ -173,20 +178,22 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
-def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Some drivers send them once: values without types are counted; types of others, and new ones, are used."""
+def test_unknown_parameter_types_are_counted(server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Some drivers send parameter types only once. Types from other connections and types sent later are used."""
     source = server_factory("mysql80", {"performance-schema": "ON"})
     make_schema(source)
 
     class Once:
-        """A client whose second and third execution leave the types out."""
+        """A client that omits the types in its second and third execution."""
 
         def __init__(self, con: Any) -> None:
             self.con, self.insert = con, Prepared(con, INSERT)
             self.insert.execute(1, "x")
 
         def work(self) -> None:
-            """Execute with the types that were sent before, when another has sent its own, with new."""
+            """Execute with types sent before the capture, then after other clients have sent theirs, and finally with
+            new types.
+            """
             for number in (2, 3):
                 self.without_types(number)
             pool.clients[1][1].execute(5, "y")
@@ -194,7 +201,7 @@ def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Pa
             self.insert.execute(4, "x")
 
         def without_types(self, number: int) -> None:
-            """Execute without types."""
+            """Execute a statement without types."""
             head = struct.pack("<IBI", self.insert.number, 0, 1)
             self.con._execute_command(0x17, head + b"\0\0" + struct.pack("<q", number) + b"\1x")
             self.con._read_packet()
@@ -215,8 +222,8 @@ def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Pa
 
 
 @pytest.mark.sampled
-def test_a_forged_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
-    """Reads only: what calls itself a state is read like any statement; it lifts nothing and writes nothing."""
+def test_forged_session_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
+    """A replay of reads checks session state on the tape like any statement. Forged state grants no rights."""
     forged = [
         ("query", "SET SESSION TRANSACTION READ WRITE", "session", None),
         ("query", "SET sql_log_bin = 0", "session", None),
@@ -235,7 +242,7 @@ def test_a_forged_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None
         for command, text, class_, number in forged
     ]
     tape = make_tape(tmp_path / "t.tape", events, carried=len(events))
-    # Nothing else is on the tape: the run begins with what is carried, and ends.
+    # The tape contains only session state, so the run ends at once.
     run = replay(tape, options(any_shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
     assert any_shop.execute("SELECT COUNT(*) FROM shop.log") == before
     assert run.info["state"]["restored"] == 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture server` beside a pool: what stays behind in sessions, what the log lacks, and any moment of a kill."""
+"""`capture server` next to a connection pool: settings left in sessions, statements missing from the log, and kills at
+any moment.
+"""
 
 import json
 import os
@@ -21,7 +23,7 @@ POOL, ROUNDS = 50, 40
 
 
 def start(server: Server, tmp_path: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a command of `capture server`, with a state folder of its own."""
+    """Start `capture server` with its own state folder."""
     return subprocess.Popen(
         [sys.executable, "-m", "querytape", "capture", "server", server.url(), *options],
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
@@ -32,7 +34,7 @@ def start(server: Server, tmp_path: Path, *options: str) -> "subprocess.Popen[st
 
 
 def await_logging(server: Server, process: "subprocess.Popen[str]") -> None:
-    """Wait until the server logs everything of new sessions."""
+    """Wait until the server logs all statements of new sessions."""
     end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
         if float(settings(server)["long_query_time"]) == 0:
@@ -48,7 +50,7 @@ def settings(server: Server) -> dict[str, str]:
 
 
 def work(sessions: list[Any], rounds: int = 1) -> int:
-    """Execute statements in all sessions; return how many."""
+    """Execute statements in all sessions and return their number."""
     for number in range(rounds):
         for session in sessions:
             with session.cursor() as cursor:
@@ -57,7 +59,7 @@ def work(sessions: list[Any], rounds: int = 1) -> int:
 
 
 def growth(server: Server, sessions: list[Any]) -> int:
-    """Return by how many bytes the server's own slow log grows while sessions work."""
+    """Return the growth of the server's own slow log, in bytes, during work in the sessions."""
     before = server.slow_log.stat().st_size if server.slow_log.exists() else 0
     work(sessions)
     return (server.slow_log.stat().st_size if server.slow_log.exists() else 0) - before
@@ -66,10 +68,10 @@ def growth(server: Server, sessions: list[Any]) -> int:
 @pytest.mark.long
 @pytest.mark.parametrize("method", mostly_long(["file", "table"], "table"))
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-5.7"], "mysql-8.0"))
-def test_sessions_that_stay_write_nothing_into_the_own_log(
+def test_remaining_sessions_write_nothing_to_the_servers_own_log(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
-    """Sessions of before, meanwhile and afterwards: the own log never grows; when they are gone all is as before."""
+    """The sessions open before, during and after the capture. All settings are restored when the sessions have ended."""
     server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     sessions = [server.connect() for _ in range(3)]
@@ -99,8 +101,10 @@ def test_sessions_that_stay_write_nothing_into_the_own_log(
 
 
 @pytest.mark.long
-def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """--end-sessions: those of meanwhile that are idle; never one of before, or inside a transaction."""
+def test_end_sessions_ends_only_idle_sessions_of_the_capture(
+    server_factory: Callable[..., Server], tmp_path: Path
+) -> None:
+    """With --end-sessions, sessions that are older than the capture or inside a transaction stay open."""
     server = server_factory("mysql-8.0", {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     old = server.connect()
@@ -116,7 +120,7 @@ def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Serve
         cursor.execute("INSERT INTO d.t VALUES (1)")
     process.terminate()
     assert process.stdout is not None
-    assert any("1 session still has" in line for line in process.stdout)  # reads on until it is said
+    assert any("1 session still has" in line for line in process.stdout)  # read the output up to this line
     work([busy])
     busy.rollback()
     said, _ = process.communicate(timeout=90)
@@ -143,22 +147,24 @@ def alive(session: Any) -> bool:
         ("mariadb", "OFF"),
     ),
 )
-def test_fifty_pooled_connections(
+def test_pool_of_fifty_connections_is_reported_as_unlogged(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, schema: str
 ) -> None:
-    """None of them reconnects: the share that the log holds is told within 1 %, and who has been silent."""
+    """No connection of the pool reconnects. The reported share of logged statements is correct within 1 %, and silent
+    sessions are listed.
+    """
     server = server_factory(kind, {"performance-schema": schema})
     pool = [server.connect() for _ in range(POOL)]
     output = tmp_path / "t"
     process = start(server, tmp_path, "-o", str(output), "--duration", "99s")
     await_logging(server, process)
     assert process.stdout is not None
-    assert any(" of 99 s" in line for line in process.stdout)  # it has counted, and waits
+    assert any(" of 99 s" in line for line in process.stdout)  # it has counted the sessions
     fresh = [server.connect() for _ in range(10)]
-    if (kind, schema) == ("mysql-9", "OFF"):  # it knows only whole seconds since a session's last statement
+    if (kind, schema) == ("mysql-9", "OFF"):  # idle times have a resolution of 1 s
         time.sleep(3)
     old = work(pool, ROUNDS)
-    new = work(fresh, ROUNDS) + len(fresh)  # SET NAMES of each login
+    new = work(fresh, ROUNDS) + len(fresh)  # one SET NAMES per login
     for session in fresh:
         session.close()
     process.terminate()
@@ -186,10 +192,9 @@ def test_fifty_pooled_connections(
 @pytest.mark.sampled
 @pytest.mark.parametrize("method", ["file", "table", "general"])
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
-def test_the_tools_own_statements_are_never_on_the_tape(
+def test_statements_of_querytape_are_never_on_the_tape(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
-    """Everything on it was said by one of the clients' sessions."""
     server = server_factory(kind)
     process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "99s", "--read", method, "--partial-ok")
     end = time.monotonic() + 60
@@ -211,8 +216,10 @@ def test_the_tools_own_statements_are_never_on_the_tape(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
-def test_killed_with_9_at_any_moment(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """At six moments between the start and the end: --restore leaves all as before, and no session floods the log."""
+def test_restore_after_sigkill_resets_all_settings(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str
+) -> None:
+    """The capture is killed at six moments between its start and its end. No session fills the log afterwards."""
     server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     chance = random.Random(5)
@@ -243,8 +250,8 @@ def test_killed_with_9_at_any_moment(server_factory: Callable[..., Server], tmp_
 
 
 @pytest.mark.long
-def test_said_in_its_own_words(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """A password in the URL; a table that may not be read; --allow-cleartext-password exists."""
+def test_capture_server_errors_name_its_own_options(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """The cases are a password in the URL, an unreadable table, and --allow-cleartext-password."""
     server = server_factory("mariadb")
     url = server.url().replace("root@", "root:geheim@")
     command = [sys.executable, "-m", "querytape", "capture", "server"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of executions in ProxySQL's events log arrive at a real server as the clients had sent them."""
+"""Values of executions in ProxySQL's events log reach a real server unchanged."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ AT = 1_718_000_000_000_000
 
 
 @pytest.mark.sampled
-def test_values_arrive(server: Server, tmp_path: Path) -> None:
-    """Numbers, texts, bytes, times and NULL; what has no values is skipped, and counted."""
+def test_proxysql_values_reach_the_server(server: Server, tmp_path: Path) -> None:
+    """The values are numbers, strings, bytes, times and NULL. Executions without values are skipped and counted."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     server.execute(

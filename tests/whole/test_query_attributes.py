@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query attributes of a packet tape arrive at a server that knows them, in text and in executions; elsewhere they are counted."""
+"""Query attributes of a packet tape reach a server that supports them, in text and in executions. For other servers
+they are counted.
+"""
 
 import struct
 from collections.abc import Callable
@@ -29,12 +31,12 @@ TABLE = "CREATE TABLE shop.seen (id INT PRIMARY KEY, trace VARCHAR(40), n INT)"
 
 
 def attributes(value: bytes) -> bytes:
-    """Return one attribute as clients of MySQL 8.0.23 and later send it in front of a statement."""
+    """Return one attribute in front of a statement, as clients of MySQL 8.0.23 and later send it."""
     return b"\1\1\0\1\xfe\0" + lenenc(b"trace") + lenenc(value)
 
 
 def packets(path: Path, function: str) -> Path:
-    """Write a session with text, executions, and both of them without attributes, too."""
+    """Write a session of text statements and executions, with and without attributes."""
     dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
     first = f"INSERT INTO seen SELECT 1, {function}, 0".encode()
     dialogue.ask(attributes(b"abc") + first, ok(1, affected=1))
@@ -53,8 +55,12 @@ def packets(path: Path, function: str) -> Path:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mysql-9", "mysql-8.0", "mysql-5.7", "mariadb"])
-def test_they_arrive(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """MySQL 9 reads them (its component is there); 8.0 takes them; the others get the statements without them."""
+def test_query_attributes_reach_servers_that_support_them(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str
+) -> None:
+    """MySQL 9 has the component that reads attributes. MySQL 8.0 accepts them. Other servers get the statements without
+    attributes.
+    """
     server = server_factory(kind)
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")

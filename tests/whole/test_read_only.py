@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay of reads only sends nothing that a server in read-only mode refuses."""
+"""A replay of reads sends nothing that a read-only server refuses."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -58,8 +58,8 @@ CHECKSUM TABLE log
 
 
 @pytest.mark.sampled
-def test_nothing_is_refused_in_read_only_mode(any_shop: Server, tmp_path: Path) -> None:
-    """Locking reads and explained writes are filtered like writes: the server never answers 1792."""
+def test_read_replay_is_accepted_in_read_only_mode(any_shop: Server, tmp_path: Path) -> None:
+    """Locking reads and explained writes are filtered like writes. The server never returns error 1792."""
     normalizer = Normalizer()
     events = []
     for text in STATEMENTS:
@@ -79,7 +79,7 @@ def test_nothing_is_refused_in_read_only_mode(any_shop: Server, tmp_path: Path) 
 
 
 def blanks(server: Server) -> dict[str, list[int]]:
-    """Return the bytes above 127 that a server takes for white space, by the client's character set."""
+    """Return the bytes above 127 that the server treats as white space, by client charset."""
     found: dict[str, list[int]] = {}
     for (charset,) in server.execute("SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS"):
         with closing(server.connect()) as con, suppress(pymysql.err.OperationalError), con.cursor() as cursor:
@@ -94,8 +94,10 @@ def blanks(server: Server) -> dict[str, list[int]]:
 
 
 @pytest.mark.sampled
-def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) -> None:
-    """0xA0 is a blank in latin1: what a server reads as INTO OUTFILE or IDENTIFIED BY is seen as that, and not sent."""
+def test_white_space_of_each_charset_cannot_hide_dangerous_statements(any_shop: Server, tmp_path: Path) -> None:
+    """0xA0 is a blank in latin1. A statement with INTO OUTFILE or IDENTIFIED BY and such a blank is recognized and not
+    sent.
+    """
     normalizer, found = Normalizer(), blanks(any_shop)
     assert found["latin1"] == [0xA0]
     assert found["utf8mb4"] == []
@@ -128,8 +130,10 @@ def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) ->
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("told", [True, False], ids=["told", "forged"])
-def test_a_prepared_danger_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
-    """Writes are allowed, but not what acts on the server, in a PREPARE's literal either, whatever the tape calls it."""
+def test_dangerous_prepared_statement_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
+    """Writes are allowed, but statements that act on the server are not. The check covers the text inside a PREPARE,
+    whatever the tape's flags are.
+    """
     before = any_shop.execute("SELECT @@GLOBAL.net_retry_count")
     texts = ["PREPARE s FROM 'SET GLOBAL net_retry_count = 77'", "EXECUTE s", "PREPARE t FROM 'DO 1'", "EXECUTE t"]
     if any_shop.execute("SELECT version() LIKE '%MariaDB%'") == ((1,),):

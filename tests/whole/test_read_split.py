@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads to a second target: what may go there goes, what must not stays, and the session's state is in both."""
+"""Reads are sent to a second target if this is safe. Other statements stay on the main target, and both have the same
+session state.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,34 +21,34 @@ SETUP = (
     "CREATE TABLE shop.t (a INT PRIMARY KEY, b INT)",
     "INSERT INTO shop.t VALUES (1, 1), (2, 2)",
 )
-# Parameters of an execution: one BIGINT, 1 (schemas/params.md).
+# Parameters of an execution: the BIGINT 1 (format: schemas/params.md).
 ONE = b"E\x01\0" + (1).to_bytes(4, "little") + b"\0\x01\x08\0" + (1).to_bytes(8, "little")
 
 
 def split(server: Server, read_target: Server, output: Path) -> ReplayOptions:
-    """Return options for both."""
+    """Return replay options for the target and the read target."""
     return options(server, output, reads_to=parse_target(read_target.url("shop"), environ={}))
 
 
 @pytest.mark.sampled
-def test_reads_go_elsewhere(any_shop: Server, tmp_path: Path) -> None:
-    """Who answered each statement, told by the servers' own ids; settings are equal on both backends."""
+def test_reads_are_sent_to_the_read_target(any_shop: Server, tmp_path: Path) -> None:
+    """The server ids in the results show which server answered. Session settings are equal on both servers."""
     for statement in SETUP:
         any_shop.execute(statement)
     spoken = (
         "SELECT @@server_id, 'a@b for update'",
-        "SET @x = 7",  # both
+        "SET @x = 7",  # sent to both servers
         "SELECT @@server_id, a FROM t WHERE a = 1",
-        "SELECT @@server_id FROM t WHERE a = 1 FOR UPDATE",  # locks
-        "SELECT @x",  # of its connection
+        "SELECT @@server_id FROM t WHERE a = 1 FOR UPDATE",  # takes locks
+        "SELECT @x",  # depends on the connection
         "UPDATE t SET b = 5 WHERE a = 2",
         "BEGIN",
         "SELECT @@server_id FROM t",  # in a transaction
         "COMMIT",
         "SET sql_mode = 'PIPES_AS_CONCAT'",
-        "SELECT a FROM t WHERE 'a' || 'b' = 'ab'",  # two rows only with that mode
+        "SELECT a FROM t WHERE 'a' || 'b' = 'ab'",  # returns two rows only with PIPES_AS_CONCAT
         "CREATE TEMPORARY TABLE own (c INT)",
-        "SELECT COUNT(*) FROM own",  # only there
+        "SELECT COUNT(*) FROM own",  # a table of the target only
     )
     tape = recorded(any_shop, tmp_path, lambda con: say(con, *spoken))
     with start_server(any_shop.kind, config={"server-id": "77"}) as read_target:
@@ -64,13 +66,13 @@ def test_reads_go_elsewhere(any_shop: Server, tmp_path: Path) -> None:
     texts = [row[0] for row in answered][-len(spoken) - 1 : -1]
     assert [row[2] for row in answered][-4] == 2
     assert texts == [True, False, True, False, False, False, False, False, False, False, True, False, False]
-    assert kept == ((2,),)  # the write went to the target alone
+    assert kept == ((2,),)  # only the target got the write
     assert any_shop.execute("SELECT b FROM shop.t WHERE a = 2") == ((5,),)
 
 
 @pytest.mark.long
-def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None:
-    """A prepared read is prepared on both: executed in a transaction by the target, outside by the read_target."""
+def test_prepared_reads_are_split_between_both_targets(any_shop: Server, tmp_path: Path) -> None:
+    """A read is prepared on both servers. The target executes it inside transactions, and the read target outside."""
     for statement in SETUP:
         any_shop.execute(statement)
     with start_server(any_shop.kind, config={"server-id": "77"}) as read_target:
@@ -103,7 +105,7 @@ def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.sampled
-def test_the_target_itself_is_no_read_target(any_shop: Server, tmp_path: Path) -> None:
+def test_target_is_refused_as_its_own_read_target(any_shop: Server, tmp_path: Path) -> None:
     tape = recorded(any_shop, tmp_path, lambda con: say(con, "SELECT 1"))
     with pytest.raises(RefusedError, match="--reads-to is the target itself"):
         replay(tape, split(any_shop, any_shop, tmp_path / "a.run"))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real regressions on real servers: each is found, named and explained, and nothing else is; equal servers give none."""
+"""Real regressions on real servers: each is found, named and explained without false findings. Equal servers give no
+finding.
+"""
 
 import json
 import threading
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.long
 
 ROWS = 30_000
 SECONDS = 6
-REPEATS, TOLERATED = 3, 1  # comparisons, and how many of them what else the machine does may spoil
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
 LOOKUP, KEYED, SORTED, GROUPED, WRITTEN = (f"{n:016x}" for n in range(1, 6))
 FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD5(seq), 4) FROM seq_1_to_{rows}"
 
@@ -44,7 +46,7 @@ def prepare(server: Server) -> None:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Server, Server]]:
-    """Two servers of the same kind and configuration."""
+    """Start two servers of the same kind and configuration."""
     config = {"innodb-buffer-pool-size": "128M", "innodb-flush-log-at-trx-commit": "0", "sort-buffer-size": "2M"}
     with ExitStack() as stack:
         servers = [stack.enter_context(start_server("mariadb", config=config)) for _ in range(2)]
@@ -53,14 +55,14 @@ def pair() -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(autouse=True)
 def fresh(pair: tuple[Server, Server]) -> None:
-    """Every test begins with the same data."""
+    """Create the same data before each test."""
     for server in pair:
         prepare(server)
 
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six seconds of four kinds of reads and a write, by six sessions."""
+    """Make a tape of 6 seconds with four kinds of reads and a write, in six sessions."""
     statements = (
         (LOOKUP, "SELECT hash FROM t WHERE id = {n}", "read"),
         (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {c}", "read"),
@@ -87,7 +89,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def beside(action: Callable[[], None] | None) -> Iterator[None]:
-    """Run the action in a thread of its own during the block."""
+    """Run the action in a separate thread during the block."""
     thread = threading.Thread(target=action or (lambda: None))
     thread.start()
     try:
@@ -103,7 +105,7 @@ def judged(
     as_planted: Callable[[Report], bool],
     beside_b: Callable[[], None] | None = None,
 ) -> Report:
-    """Replay on both and compare, three times, each in fresh rounds; return a report that has what was planted."""
+    """Replay on both servers and compare, three times with new runs. Return a report that shows the planted regression."""
 
     def once(number: int) -> Report:
         runs = {}
@@ -120,21 +122,23 @@ def judged(
 
 
 def words(report: Report) -> dict[str, str]:
-    """Return the verdicts that say something."""
+    """Return the verdicts "slower" and "errors changed" by digest."""
     return {e["digest"]: e["verdict"] for e in report.digests if e["verdict"] in ("slower", "errors changed")}
 
 
 def different(report: Report) -> set[tuple[str, str | None, str | None]]:
-    """Return the server variables that differ: name, value of A, value of B."""
+    """Return the server variables that differ: name, value on A, value on B."""
     return {(row["name"], row["a"], row["b"]) for row in report.variables}
 
 
-def test_a_dropped_index(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Slower, with the plan that tells why; the gate fails with 3, the JUnit file names it."""
+def test_dropped_index_is_slower_and_explained_by_its_plan(
+    pair: tuple[Server, Server], tape: Path, tmp_path: Path
+) -> None:
+    """The gate fails with exit code 3, and the JUnit file names the digest."""
     pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
     report = judged(pair, tape, tmp_path, lambda found: words(found) == {KEYED: "slower"})
     assert words(report)[KEYED] == "slower"
-    assert report.digests[0]["digest"] == KEYED  # on a machine without a free core its scans slow the others, too
+    assert report.digests[0]["digest"] == KEYED  # its scans also slow the other digests if no core is free
     assert set(words(report).values()) == {"slower"}
     assert any("t: ref by customer" in text and "a full scan" in text for text in report.query_plans[KEYED]["changes"])
     answer, sentence, _ = headline(report) or ("", "", ())
@@ -149,8 +153,8 @@ def test_a_dropped_index(pair: tuple[Server, Server], tape: Path, tmp_path: Path
     assert f'name="{KEYED}' in (tmp_path / "j.xml").read_text()
 
 
-def test_a_small_sort_buffer(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """What sorts is slower or fails for want of memory, and the variable is among those that differ."""
+def test_small_sort_buffer_is_found_and_named(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Sorting statements are slower or run out of memory. The list of different variables contains sort_buffer_size."""
     before = pair[1].execute("SELECT @@GLOBAL.sort_buffer_size")[0][0]
     pair[1].execute("SET GLOBAL sort_buffer_size = 1024")
     try:
@@ -161,8 +165,8 @@ def test_a_small_sort_buffer(pair: tuple[Server, Server], tape: Path, tmp_path: 
     assert ("sort_buffer_size", str(before), "1024") in different(report)
 
 
-def test_another_sql_mode(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """New errors, with number, message and the first event; no value is in the message."""
+def test_changed_sql_mode_gives_new_errors(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """A new error has its number, message and first event. The message contains no values."""
     before = pair[1].execute("SELECT @@GLOBAL.sql_mode")[0][0]
     pair[1].execute(f"SET GLOBAL sql_mode = '{before},ONLY_FULL_GROUP_BY'")
     try:
@@ -177,8 +181,8 @@ def test_another_sql_mode(pair: tuple[Server, Server], tape: Path, tmp_path: Pat
     assert any(row["name"] == "sql_mode" for row in report.variables)
 
 
-def test_a_lock_that_is_held(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Two seconds without a write are listed as a stall, with what waited; it is no regression of the reads."""
+def test_held_lock_is_listed_as_a_stall_of_writes(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """The stall lasts two seconds and names the waiting digest. Reads get no verdict "slower"."""
 
     def hold() -> None:
         time.sleep(2.5)
@@ -199,8 +203,10 @@ def test_a_lock_that_is_held(pair: tuple[Server, Server], tape: Path, tmp_path: 
     assert found(report), words(report)
 
 
-def test_equal_servers_compared(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """`compare`: three rounds in turn with a reset before each; equal servers give no slower, and all of it is kept."""
+def test_compare_of_equal_servers_finds_no_slower_digest(
+    pair: tuple[Server, Server], tape: Path, tmp_path: Path
+) -> None:
+    """`compare` runs three rounds in turn, with a reset before each. All runs are kept."""
     reset = tmp_path / "reset.sh"
     reset.write_text(f"#!/bin/sh\necho $QUERYTAPE_SIDE $QUERYTAPE_RUN >> {tmp_path}/said\n")
     reset.chmod(0o755)
@@ -236,7 +242,7 @@ def test_equal_servers_compared(pair: tuple[Server, Server], tape: Path, tmp_pat
     assert len(json.loads(shown.output)["rounds"]) == 8
 
 
-def test_a_wide_margin_calls_nothing_slower(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+def test_wide_margin_gives_no_slower_verdict(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
     pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
     report = judged(pair, tape, tmp_path, lambda found: words(found).get(KEYED) == "slower")
     assert words(report)[KEYED] == "slower"
@@ -244,14 +250,14 @@ def test_a_wide_margin_calls_nothing_slower(pair: tuple[Server, Server], tape: P
     assert words(build(tape, [report.a[0].path], [report.b[0].path], wide)) == {}
 
 
-def test_a_smaller_buffer_pool(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """What reads scattered rows is slower, the reads from disk are among the counters, the variable is named.
+def test_small_buffer_pool_is_found_and_named(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Reads of scattered rows are slower. The report lists the disk reads and the changed variable.
 
-    The last test here: the server is cold afterwards.
+    This test must run last, because it leaves the server with a cold cache.
     """
     before = int(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
     pair[1].execute("SET GLOBAL innodb_buffer_pool_size = 5242880")
-    time.sleep(3)  # it is resized in the background
+    time.sleep(3)  # the server resizes it in the background
     try:
         report = judged(pair, tape, tmp_path, lambda found: words(found).get(KEYED) == "slower")
         small = str(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sample file: what it is taken for, how many events it has, and what must be said of it.
+"""Every sample file: its detected kind, its number of events and its problems.
 
-The numbers are what the files have, counted by reading them; where Percona's parsers ("pt") or go-mysql see another
-number, the comment says who is right and why.
+The expected numbers come from counting the events in each file. If Percona's parsers ("pt") or go-mysql count
+differently, a comment names the right result and the reason.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from querytape.native.bindings.reader import Reader
 
 
 class Expected(NamedTuple):
-    """What a file is and has in it."""
+    """The expected kind, number of events and problems of a file."""
 
     kind: str
     events: int
@@ -40,7 +40,7 @@ PORTS = Settings(extra={"port": (3306, 33306)})
 NO_ID = "no_thread_id"
 SAMPLES = {
     "slowlogs/beats-mysql-ubuntu-8.0.15.log": slow(2),
-    # pt corrupts 4 events and misses one, go-mysql takes the headers inside a literal for an event.
+    # pt corrupts 4 events and misses one. go-mysql treats headers inside a string literal as an event.
     "slowlogs/mariadb10.11-verbosity-all.log": slow(57),
     "slowlogs/mysql5.7.log": slow(2),
     "slowlogs/slow001.txt": slow(2, NO_ID),
@@ -53,7 +53,7 @@ SAMPLES = {
     "slowlogs/slow013.txt": slow(5),
     "slowlogs/slow014.txt": slow(2, NO_ID),
     "slowlogs/slow016.txt": slow(2),
-    # pt-query-digest drops the event: its time is an underflow, but the statement ran.
+    # pt-query-digest drops the event because its time has an underflow, but the statement ran.
     "slowlogs/slow017.txt": slow(1, NO_ID, "bad_query_time"),
     "slowlogs/slow019.txt": slow(3),
     "slowlogs/slow021.txt": slow(2, NO_ID),
@@ -63,7 +63,7 @@ SAMPLES = {
     "slowlogs/slow032.txt": slow(1),
     "slowlogs/slow034.txt": slow(9, NO_ID),
     "slowlogs/slow036.txt": slow(1, NO_ID),
-    # Others count the Quit at the top as an event: whose it was stands in the file before this one.
+    # Other parsers count the Quit at the top as an event. Its session is only known from the previous log file.
     "slowlogs/slow041.txt": slow(2, "starts_inside_event"),
     "slowlogs/slow045.txt": slow(2),
     "slowlogs/slow046.txt": slow(1, NO_ID),
@@ -73,12 +73,12 @@ SAMPLES = {
     "slowlogs-gomysql/mariadb102-with-explain.log": slow(1),
     "slowlogs-gomysql/slow012.log": slow(3),
     "slowlogs-gomysql/slow016.log": slow(1, "starts_inside_event"),
-    # pt takes the client's own USE for the server's note of the schema and loses it.
+    # pt treats the client's own USE as the server's schema note and loses it.
     "slowlogs-gomysql/slow023.log": slow(8),
     "synthetic/mysql8-log_slow_extra.slow.log": slow(3),
-    # go-mysql counts a header that lies inside a literal.
+    # go-mysql counts a header inside a string literal.
     "paired/md_paired.slow.log": slow(280),
-    # pt counts one more in each: what mysqlbinlog itself adds at the end.
+    # pt counts one more event per file: the statement that mysqlbinlog adds at the end.
     "binlogs/binlog001.txt": of("binlog", 9),
     "binlogs/binlog002.txt": of("binlog", 3),
     "binlogs/binlog003.txt": of("binlog", 11),
@@ -88,7 +88,7 @@ SAMPLES = {
     "genlogs/genlog002.txt": of("general", 2),
     "genlogs/genlog005.txt": of("general", 13),
     "genlogs/mariadb10.11-general.log": of("general", 101),
-    # pt returns as many, without the SQL of the 196 Prepare and Execute rows.
+    # pt returns the same number of events, but without the SQL of the 196 Prepare and Execute rows.
     "paired/md_paired.general.log": of("general", 442),
     "audit/mariadb10.11-server_audit.log": of("audit", 80),
     "synthetic/percona-audit.json": of("audit-json", 3),
@@ -102,19 +102,19 @@ SAMPLES = {
     "pcap/mariadb10.11/md_admin_multi.pcap": of("packets", 24),
     "pcap/mariadb10.11/md_bulk_pipeline.pcap": of("packets", 13),
     "pcap/mariadb10.11/md_ipv6.pcap": of("packets", 13),
-    # 274 executions whose PREPARE was never seen: kept raw. pt drops them.
+    # The PREPARE of 274 executions is missing. Their parameters stay raw, and pt drops the executions.
     "pcap/mariadb10.11/md_midstream_sysbench_ps.pcap": of("packets", 274, "joined_midway", "params_not_understood"),
     "pcap/mariadb10.11/md_prepared_types.pcap": of("packets", 26),
     "pcap/mariadb10.11/md_snaplen96.pcap": of("packets", 31, "lost_packets", "params_not_understood"),
     "pcap/mariadb10.11/md_sysbench_text_4thr.pcap": of("packets", 808),
     "pcap/mariadb10.11/md_types.pcapng": of("packets", 38),
-    # tshark counts a command more: the file of a LOCAL INFILE.
+    # tshark counts one more command: the file of a LOCAL INFILE.
     "paired/md_paired.pcap": of("packets", 453),
 }
 
 
 def read(reader: Reader) -> tuple[int, set[str]]:
-    """Return (events, kinds of problems) of everything a reader gives."""
+    """Return the number of events of a reader and its kinds of problems."""
     events = 0
     while not reader.stats().finished:
         events += reader.drain_part(1_000, 1 << 20)
@@ -127,8 +127,8 @@ def read(reader: Reader) -> tuple[int, set[str]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_a_sample_becomes_the_events_it_holds(samples: Path, name: str) -> None:
-    """Known by its first bytes, read to its end, each event counted once."""
+def test_sample_gives_the_expected_events_and_problems(samples: Path, name: str) -> None:
+    """The kind is detected from the first bytes."""
     expected = SAMPLES[name]
     kind = detect_source(str(samples / name), SOURCES.values())
     assert kind.name == expected.kind
@@ -136,7 +136,7 @@ def test_a_sample_becomes_the_events_it_holds(samples: Path, name: str) -> None:
 
 
 def damaged(data: bytes, state: random.Random) -> bytes:
-    """Return bytes cut at one place, with a few bits turned over."""
+    """Return a truncated copy with a few flipped bits."""
     found = bytearray(data[: state.randrange(1, len(data) + 1)])
     for _ in range(state.randrange(0, 20)):
         found[state.randrange(len(found))] ^= 1 << state.randrange(8)
@@ -145,8 +145,8 @@ def damaged(data: bytes, state: random.Random) -> bytes:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_a_damaged_sample_gives_our_errors_only(samples: Path, tmp_path: Path, name: str) -> None:
-    """Cut and turned bits: fewer events or problems, or a sentence; never a crash, a hang, or much more memory."""
+def test_damaged_sample_raises_only_known_errors(samples: Path, tmp_path: Path, name: str) -> None:
+    """The damage is truncation and flipped bits. A capture of the file must not crash, hang or use much more memory."""
     data = (samples / name).read_bytes()
     kind, state = SOURCES[SAMPLES[name].kind], random.Random(name)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

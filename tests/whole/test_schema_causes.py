@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas that differ in one thing each: the report names it for each statement that returns something else."""
+"""Schemas with one difference each: the report names that difference as the cause of each different result."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options
 
 ID = "id INT PRIMARY KEY"
-# What A and B create, what is sent, the statements that return something else, and their cause.
+# The schema statements of A and B, the sent statements, the statements with a different result, and their cause.
 CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
     "defaults": (
         f"CREATE TABLE defaults ({ID}, a INT, b INT DEFAULT 1)",
@@ -104,8 +104,8 @@ def class_of(statement: str) -> str:
 
 
 @pytest.mark.sampled
-def test_each_difference_explains_its_statements(server: Server, tmp_path: Path) -> None:
-    """Those and no others return something else, and the first cause of each is what its schema differs in."""
+def test_each_schema_difference_explains_its_statements(server: Server, tmp_path: Path) -> None:
+    """Other statements return equal results. The schema difference is the first cause of each different result."""
     texts = [text for _, _, sent, other, _ in CASES.values() for text in (*sent, *other)]
     events = [
         {"statement": text, "db": "shop", "class": class_of(text), "start_ns": T0 + n * 20 * MS, "duration_ns": MS}
@@ -135,5 +135,5 @@ def test_each_difference_explains_its_statements(server: Server, tmp_path: Path)
 
 
 def normalised(text: str) -> str:
-    """Return a statement as make_tape() normalises it."""
+    """Return a statement as make_tape() normalizes it."""
     return text.lower()

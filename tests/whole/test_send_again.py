@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Again only what failed, or got slower: the target's general log shows exactly these transactions, and their state."""
+"""A second replay sends only failed and slower statements. The target's general log shows exactly their transactions
+and session state.
+"""
 
 import json
 from collections import defaultdict
@@ -29,7 +31,7 @@ EVENTS = [
     {"session": 1, "statement": "SELECT n FROM t WHERE id = 1"},
     {"session": 1, "statement": "BEGIN", **TX},
     {"session": 1, "statement": "UPDATE t SET n = n + @step WHERE id = 1", **WRITE},
-    {"session": 1, "statement": "INSERT INTO orders VALUES (1)", **WRITE},  # fails where there is no such table
+    {"session": 1, "statement": "INSERT INTO orders VALUES (1)", **WRITE},  # fails because the table is missing
     {"session": 1, "statement": "COMMIT", **TX},
     {"session": 1, "statement": "SET @late = 1", **SET},
     {"session": 1, "statement": "BEGIN", **TX},
@@ -40,13 +42,13 @@ EVENTS = [
     {"session": 2, "statement": "SELECT n FROM t WHERE id = 2"},
     {"session": 2, "statement": "COMMIT", **TX},
     {"session": 3, "statement": "SELECT n FROM t WHERE id = 3", "digest": SLOW},
-    {"session": 3, "statement": "SELECT count(*) FROM orders"},  # fails alone
+    {"session": 3, "statement": "SELECT count(*) FROM orders"},  # fails outside a transaction
 ]
 
 
 @pytest.fixture
 def target(server: Server) -> Iterator[Server]:
-    """Each kind of server in turn, which logs to its table."""
+    """Provide each kind of server in turn. Each logs to a table."""
     was = server.execute("SELECT @@log_output, @@general_log")[0]
     server.execute("SET GLOBAL log_output = 'TABLE', GLOBAL general_log = ON")
     yield server
@@ -55,7 +57,7 @@ def target(server: Server) -> Iterator[Server]:
 
 
 def logged(server: Server, run: Path) -> list[list[str]]:
-    """Return what the server saw of each of a run's connections, without what the replayer adds."""
+    """Return the target's logged statements for each connection of a run, without the replayer's own statements."""
     rows = server.execute(
         "SELECT thread_id, CAST(argument AS CHAR) FROM mysql.general_log WHERE command_type = 'Query' ORDER BY event_time"
     )
@@ -68,8 +70,8 @@ def logged(server: Server, run: Path) -> list[list[str]]:
 
 
 @pytest.mark.long
-def test_only_what_failed_or_got_slower_is_sent_again(target: Server, tmp_path: Path) -> None:
-    """The failed transaction whole and its session's state, a statement that failed alone, and a slow digest; all is counted."""
+def test_second_replay_sends_only_failed_and_slower_statements(target: Server, tmp_path: Path) -> None:
+    """A failed transaction is sent completely, with its session state. All other events are counted as filtered."""
     for statement in SCHEMA:
         target.execute(statement)
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in EVENTS])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session has from its login, and what the server says beside its rows, are the original's in a replay."""
+"""A replay reproduces the session state from each login and the server's warnings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.helpers.whole import accounting, options, query
 
 COM_PREPARE, COM_EXECUTE, COM_CLOSE, COM_FETCH, COM_RESET, COM_CHANGE_USER = 0x16, 0x17, 0x19, 0x1C, 0x1F, 0x11
 LOGINS = (8, 31, 33, 45, 46, 83, 224, 255)  # latin1 twice, utf8mb3 twice, utf8mb4: general, bin, unicode, 0900
-CONNECTION: Any = pymysql.connections.Connection  # its stubs do not know what clients are made of
+CONNECTION: Any = pymysql.connections.Connection  # the type stubs lack the private parts of clients
 SCHEMA = (
     "CREATE TABLE seen (login INT, what VARCHAR(20), client VARCHAR(64), connection VARCHAR(64), results VARCHAR(64),"
     " accent INT, blank INT, literal VARBINARY(20))",
@@ -30,18 +30,18 @@ SCHEMA = (
 
 
 class Client(CONNECTION):  # type: ignore[misc]
-    """A client that logs in with any collation and sends no SET NAMES; it prepares statements, with cursors or not."""
+    """A client that logs in with any collation, sends no SET NAMES, and prepares statements with or without cursors."""
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
-        """Leave the session as the login made it."""
+        """Keep the charset and collation from the login."""
 
     def answer(self, command: int, payload: bytes, packets: int) -> list[Any]:
-        """Send a command and take so many packets of its answer."""
+        """Send a command and return this number of packets of its answer."""
         self._execute_command(command, payload)
         return [self._read_packet() for _ in range(packets)]
 
     def change_user(self, collation: int) -> None:
-        """Log in again, as the same user, who has no password."""
+        """Log in again as the same user, who has no password."""
         packet = self.answer(
             COM_CHANGE_USER, b"root\0\0shop\0" + bytes([collation, 0]) + b"mysql_native_password\0\0", 1
         )
@@ -50,7 +50,7 @@ class Client(CONNECTION):  # type: ignore[misc]
             self._read_packet()
 
     def prepared(self, sql: str, fetches: tuple[int, ...] = ()) -> None:
-        """Prepare a SELECT of one column, execute it (with a cursor where rows are fetched by numbers), close it."""
+        """Prepare, execute and close a SELECT of one column. Use a cursor if `fetches` lists row counts."""
         head = self.answer(COM_PREPARE, sql.encode(), 3)[0]
         number = head.get_all_data()[1:5]
         self.answer(COM_EXECUTE, number + bytes([1 if fetches else 0]) + b"\1\0\0\0", 3)
@@ -64,7 +64,7 @@ class Client(CONNECTION):  # type: ignore[misc]
 
 
 def log_in(port: int, collation: int, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Return a client that logged in with a collation's id."""
+    """Return a client that has logged in with a collation id."""
     monkeypatch.setattr(pymysql.connections, "charset_by_name", lambda name: Charset(collation, name, "", False))
     return Client(
         host="127.0.0.1", port=port, user="root", database="shop", charset="utf8mb4", autocommit=None, ssl_disabled=True
@@ -72,7 +72,7 @@ def log_in(port: int, collation: int, monkeypatch: pytest.MonkeyPatch) -> Client
 
 
 def look(client: Client, login: int, what: str) -> None:
-    """Let the session note what it is."""
+    """Record the session's charset settings in a table."""
     client.query(
         f"INSERT INTO shop.seen SELECT {login}, '{what}', @@character_set_client, @@collation_connection,"
         " @@character_set_results, 'e' = 'E', 'a' = 'a ', 'é'"
@@ -81,14 +81,14 @@ def look(client: Client, login: int, what: str) -> None:
 
 @pytest.fixture
 def shop(server: Server) -> Iterator[Server]:
-    """Each kind of server in turn, with empty tables."""
+    """Provide each kind of server in turn, with empty tables."""
     fresh(server)
     yield server
     server.execute("DROP DATABASE IF EXISTS shop")
 
 
 def fresh(server: Server) -> None:
-    """Make the tables as they were before."""
+    """Create the tables in their initial state."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     for statement in SCHEMA:
@@ -96,14 +96,14 @@ def fresh(server: Server) -> None:
 
 
 def tape_of(relay: Relay, tmp_path: Path) -> Path:
-    """Make a tape of what went through a relay."""
+    """Make a tape of the packets that went through a relay."""
     capture(relay.write(tmp_path / "a.pcap"), tmp_path / "a.tape", "packets", Settings(extra={"port": (3306,)}))
     return tmp_path / "a.tape"
 
 
 @pytest.mark.sampled
-def test_collations_of_logins(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions have the original's character set and collation after login, reset and change of user."""
+def test_login_collations_are_replayed(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The charset and collation are equal after login, connection reset and change of user."""
     with Relay(shop.port) as relay:
         for login in LOGINS:
             client = log_in(relay.port, login, monkeypatch)
@@ -132,7 +132,7 @@ def test_collations_of_logins(shop: Server, tmp_path: Path, monkeypatch: pytest.
 
 
 class Listening(Watcher):
-    """Keeps the findings."""
+    """Records the findings."""
 
     def __init__(self, found: list[Finding]) -> None:
         self._found = found
@@ -142,8 +142,10 @@ class Listening(Watcher):
 
 
 @pytest.mark.sampled
-def test_warnings_of_prepared_reads(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as on the tape, with a cursor, without one, as text, and of procedures with several results."""
+def test_warning_counts_of_prepared_reads_are_replayed(
+    shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reads run with a cursor, without a cursor, as text, and in a procedure with several results."""
     shop.execute("CREATE PROCEDURE warns() BEGIN SELECT t + 0 FROM texts WHERE n < 8; SELECT 1; END", "shop")
     with Relay(shop.port) as relay:
         client = log_in(relay.port, 45, monkeypatch)

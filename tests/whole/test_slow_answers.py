@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An answer that pauses in its middle, for longer than one read waits, arrives whole."""
+"""An answer with a pause longer than one read timeout arrives completely."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.helpers.whole import options, outcomes
 
 pytestmark = pytest.mark.long
 
-# Each row fills the server's own buffer, so that it is sent before the next one is slept for.
+# Each row fills the server's send buffer, so the server sends it before it sleeps for the next row.
 TEXTS = {
     "SELECT 1": (0, 1),
     "SELECT REPEAT('a', 40000), SLEEP(0.7) FROM (SELECT 1 UNION SELECT 2 UNION SELECT 3) t": (0, 3),
@@ -31,8 +31,10 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("kind", "verify"), [("mariadb", False), ("mariadb", True), ("mysql-8.0", True)])
-def test_pauses_longer_than_a_read(kind: str, verify: bool, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Rows and errors are those that the server sends, whichever part came first; the session goes on."""
+def test_answer_with_long_pauses_arrives_completely(
+    kind: str, verify: bool, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Rows and errors are correct after a pause at any place, and the session continues."""
     if find_program(kind) is None:
         skip_loudly(request, f"answers that pause, on {kind}: it is not here (make servers)")
     events = [

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions, temporary tables and locks whose statements carry tags, as frameworks send them, replayed whole.
+"""Transactions, temporary tables and locks are replayed completely, even if their statements carry comments from a
+framework.
 
-Recorded from each server as packets through a relay and by its slow log. A tag at the end numbers each group of
-statements that belong together: of a group all statements are sent, or none.
+Each server's traffic is recorded as packets through a relay and by the slow log. A comment at the end of each statement
+contains its group number. A replay sends all statements of a group or none.
 """
 
 import time
@@ -41,7 +42,7 @@ TABLES = (
 )
 READ = "SELECT v FROM account WHERE id = 1"
 GIVE = ("UPDATE account SET v = v - 5 WHERE id = 1", READ, "UPDATE account SET v = v + 5 WHERE id = 2")
-# (account, groups): the sum of `account` is zero after each group that is sent whole.
+# (account, groups): the sum of table `account` is zero after each complete group.
 SPOKEN: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "app",
@@ -83,7 +84,7 @@ SPOKEN: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
 
 @dataclass(frozen=True)
 class Taped:
-    """A server, and a tape of what was said to it."""
+    """A server, the tape of its workload, and the final rows."""
 
     server: Server
     tape: Path
@@ -111,16 +112,17 @@ def connect(port: int, user: str) -> Any:
 
 
 def say(connection: Any, statement: str, group: int) -> None:
-    """Run a statement with the number of its group behind it."""
+    """Run a statement with its group number in a comment at the end."""
     with connection.cursor() as cursor:
         cursor.execute(f"{statement}\n/*group:{group}*/")
 
 
 def drive(port: int, recorded: Callable[[int], None]) -> None:
-    """Say what is to be recorded: the groups, then two sessions that take turns at a row that both read before they write.
+    """Send the groups. Then two sessions alternate on one row, which both read before they write.
 
-    A turn begins when `recorded` has seen the end of the one before: MariaDB logs a COMMIT behind its answer, and its
-    log of whole seconds then has it behind what the other session did next, where nothing tells the order.
+    Each turn waits until `recorded` has found the end of the previous turn. MariaDB logs a COMMIT only after its
+    answer, and its log has whole seconds. Without the wait, the COMMIT may follow the other session's statements in the
+    log.
     """
     group = 0
     for user, groups in SPOKEN:
@@ -146,7 +148,7 @@ def drive(port: int, recorded: Callable[[int], None]) -> None:
 
 
 def wait_for_the_log(log: Path, group: int) -> None:
-    """Return when a slow log has the end of a transaction."""
+    """Wait until a slow log contains the COMMIT of a group."""
     sought = f"COMMIT\n/*group:{group}*/".encode()
     ends = time.monotonic() + 60
     while sought not in log.read_bytes():
@@ -155,7 +157,7 @@ def wait_for_the_log(log: Path, group: int) -> None:
 
 
 def tape_of(server: Server, source: str, folder: Path) -> Path:
-    """Record the workload in one of two ways."""
+    """Record the workload as packets or by the slow log."""
     tape = folder / "t.tape"
     if source == "packets":
         with Relay(server.port) as relay:
@@ -175,7 +177,7 @@ def tape_of(server: Server, source: str, folder: Path) -> Path:
     ),
 )
 def taped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Taped]:
-    """Each kind of server with a tape of each source."""
+    """Provide each kind of server with a tape of each source."""
     kind, source = request.param.split()
     if find_program(KINDS[kind]) is None:
         skip_loudly(request, missing_sentence(KINDS[kind]))
@@ -190,7 +192,7 @@ def taped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def run(taped: Taped, output: Path, **more: Any) -> RunSummary:
-    """Replay on the same server, put back to what it had."""
+    """Restore the initial rows and replay on the same server."""
     set_up(taped.server)
     given = {"pace": Pace("none"), "overrides": Overrides(clock=True), "partial_ok": True, **more}
     return replay(taped.tape, options(taped.server, output, **given))
@@ -211,17 +213,19 @@ def groups(taped: Taped, output: Path) -> dict[int, list[tuple[Any, ...]]]:
 
 
 def spoken_groups() -> list[tuple[str, ...]]:
-    """Return the groups by their number, from 1."""
+    """Return the statements of each group in the order of the group numbers."""
     return [statements for _, said in SPOKEN for statements in said]
 
 
-def test_every_statement_is_on_the_tape_as_it_was_sent(taped: Taped) -> None:
+def test_every_statement_is_on_the_tape(taped: Taped) -> None:
     rows = query(f"SELECT count(*) FROM '{taped.tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'group:')")
     assert rows == [(sum(map(len, spoken_groups())) + ROUNDS * 4,)]
 
 
-def test_the_order_of_commits_is_kept(taped: Taped, tmp_path: Path) -> None:
-    """As fast as it goes: who reads a row behind another's COMMIT reads what that committed."""
+def test_commit_order_gives_the_original_rows(taped: Taped, tmp_path: Path) -> None:
+    """The replay runs at full speed. A session that reads a row after another session's COMMIT sees the committed
+    value.
+    """
     summary = run(taped, tmp_path / "a.run", commit_order=True)
     assert accounting(summary)[3] == 0
     assert summary.errors == {}
@@ -229,7 +233,7 @@ def test_the_order_of_commits_is_kept(taped: Taped, tmp_path: Path) -> None:
 
 
 def a_write_inside(taped: Taped) -> str:
-    """Return the digest of one statement that is only half of what its transactions do."""
+    """Return the digest of a statement that is one half of a transaction."""
     text = GIVE[0]
     rows = query(
         f"SELECT DISTINCT digest FROM '{taped.tape}/events/*.parquet' WHERE starts_with(statement::VARCHAR, '{text}')"
@@ -239,7 +243,7 @@ def a_write_inside(taped: Taped) -> str:
 
 
 def moment_inside(taped: Taped) -> int:
-    """Return when something in the middle of a transaction began."""
+    """Return the start time of an event in the middle of a transaction."""
     rows = query(
         f"SELECT start_ns FROM '{taped.tape}/events/*.parquet'"
         " WHERE regexp_matches(statement::VARCHAR, 'COMMIT AND CHAIN') AND class = 'transaction'"
@@ -252,8 +256,8 @@ FILTERS = ("users", "dbs", "digests", "classes", "from_ns", "to_ns")
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", FILTERS)
-def test_filters_keep_transactions_whole(name: str, taped: Taped, tmp_path: Path) -> None:
-    """Of each group everything is sent or nothing; sums hold."""
+def test_filters_keep_transactions_complete(name: str, taped: Taped, tmp_path: Path) -> None:
+    """A replay sends all statements of a group or none, so the sums stay zero."""
     chosen: dict[str, Any] = {
         "users": ("app",),
         "dbs": ("shop",),
@@ -273,8 +277,10 @@ def test_filters_keep_transactions_whole(name: str, taped: Taped, tmp_path: Path
     assert taped.server.execute("SELECT SUM(v) FROM shop.account") == ((0,),)
 
 
-def test_reads_inside_transactions_stay(taped: Taped, tmp_path: Path) -> None:
-    """The read target gets reads that stand alone, and none of a transaction, of locked or of temporary tables."""
+def test_reads_inside_transactions_stay_on_the_target(taped: Taped, tmp_path: Path) -> None:
+    """The read target gets only reads outside transactions. Reads of locked or temporary tables stay on the main
+    target.
+    """
     with start_server(taped.server.kind, config={"server-id": "77"}) as read_target:
         set_up(read_target)
         target = parse_target(read_target.url("shop"), environ={})
@@ -289,8 +295,8 @@ def test_reads_inside_transactions_stay(taped: Taped, tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
-    """The rest of the transaction that was lost is not sent, its tagged COMMIT neither; the next ones are whole."""
+def test_session_reopens_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
+    """The rest of the lost transaction is not sent, including its tagged COMMIT. Later transactions are complete."""
     any_shop.execute("CREATE TABLE shop.totals (v BIGINT)")
     spoken = (
         "/* a */ BEGIN",
@@ -316,7 +322,7 @@ def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_pat
 
 
 def class_of(text: str) -> dict[str, str]:
-    """Return the class of a statement that is none that writes."""
+    """Return the class field of a statement, or nothing for a write."""
     words = ("BEGIN", "ROLLBACK", "COMMIT", "START TRANSACTION")
     if any(word in text for word in words):
         return {"class": "transaction"}

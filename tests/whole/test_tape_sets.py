@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes on the whole way: what is replayed, inspected and reported is what one tape gives."""
+"""A set of tapes gives the same replay, inspection and report as a single tape."""
 
 import json
 from fractions import Fraction
@@ -21,7 +21,7 @@ from tests.helpers.whole import accounting, options, query
 
 @pytest.fixture
 def shop(any_shop: Server) -> Server:
-    """A server with the tables that the tapes write."""
+    """Provide a server with the tables that the tapes write."""
     fresh(any_shop)
     return any_shop
 
@@ -41,14 +41,14 @@ def contents(server: Server) -> tuple[Any, ...]:
 
 
 def sent(run: Path) -> list[Any]:
-    """Return what became of each event of a run."""
+    """Return the outcome of each event of a run."""
     return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", mostly_long([False, True], False), ids=["schedule", "order of commits"])
-def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
-    """Every event has the same outcome, and the data are the same at the end."""
+def test_dealt_set_is_replayed_like_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
+    """Each event has the same outcome, and the final data is equal."""
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
     deal(tape, 4, tmp_path / "m.set")
     found = {}
@@ -63,8 +63,8 @@ def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
-    """Runs of the tape and of the set fit both; the JSON says the same of both but for their paths."""
+def test_reports_of_set_and_tape_are_equal(shop: Server, tmp_path: Path) -> None:
+    """Runs of the tape match the set, and runs of the set match the tape. The JSON reports differ only in their paths."""
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
     deal(tape, 3, tmp_path / "m.set")
     for name in ("m.tape", "m.set"):
@@ -89,7 +89,7 @@ def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
 def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:
-    """Each session of each tape is sent whole, on a connection of its own; sums are those of both."""
+    """Each session of both tapes uses its own connection. The final rows contain the changes of both tapes."""
     folder = tmp_path / "all.set"
     folder.mkdir()
     tapes = [mixed_tape(folder / f"{n}.tape", 4 + n, 150, n) for n in (1, 2)]

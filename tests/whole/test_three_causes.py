@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two servers of which one lacks an index, has another collation on a column and a smaller sort buffer: one comparison
-names the three, and nothing else; a neighbour on that one's machine is taken for none of them."""
+"""Server B lacks an index, has another collation on a column and a smaller sort buffer. One comparison names these
+three causes and no others. Load from other programs on B's host is not reported as one of the three.
+"""
 
 import json
 import threading
@@ -25,7 +26,7 @@ KEYED, SORTED, NAMED, PLAIN, *OTHERS = (f"{n:016x}" for n in range(1, 9))
 UNTOUCHED = {PLAIN, *OTHERS}
 SECONDS, PER_SECOND = 3, 320
 NEIGHBOURS = 4
-REPEATS, TOLERATED = 3, 1  # comparisons, and how many of them what else the machine does may spoil
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
 CAUSES = (
     "B lacks index k_customer on t (customer)",
     "column t.name: collation utf8mb4_bin in A, utf8mb4_general_ci in B",
@@ -49,7 +50,7 @@ def prepare(server: Server) -> None:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Server, Server]]:
-    """Two servers that differ in three things."""
+    """Start two servers that differ in an index, a collation and the sort buffer."""
     with ExitStack() as stack:
         a, b = (
             stack.enter_context(start_server("mariadb", config={"sort-buffer-size": size})) for size in ("2M", "32K")
@@ -64,7 +65,9 @@ def pair() -> Iterator[tuple[Server, Server]]:
 
 
 def tape_of(path: Path) -> Path:
-    """Make three seconds of eight kinds of reads by four sessions; five of them nothing touches."""
+    """Make a tape of 3 seconds with eight kinds of reads in four sessions. None of the differences affects five of
+    them.
+    """
     statements = (
         (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {n}"),
         (SORTED, "SELECT id, note FROM t WHERE id BETWEEN {n} AND {n} + 1500 ORDER BY hash LIMIT 700"),
@@ -92,7 +95,7 @@ def tape_of(path: Path) -> Path:
 
 
 def compare(pair: tuple[Server, Server], folder: Path, *more: str) -> tuple[dict[str, Any], list[str]]:
-    """Compare once; return the report's JSON, and what the terminal, Markdown and HTML say."""
+    """Run one comparison. Return its JSON report and its texts on the terminal, in Markdown and in HTML."""
     folder.mkdir()
     files = [folder / name for name in ("r.json", "r.md", "r.html")]
     words = [str(tape_of(folder / "t.tape")), "-o", str(folder / "c"), "--rounds", "1", "--pause", "0s", *more]
@@ -110,7 +113,7 @@ def compare(pair: tuple[Server, Server], folder: Path, *more: str) -> tuple[dict
 
 @contextmanager
 def neighbour_of_b(said: Path) -> Iterator[None]:
-    """Keep processors busy while B is replayed: `said` has the side whose turn it is."""
+    """Keep processors busy during the replays of B. File `said` contains the side of the current replay."""
     over = threading.Event()
 
     def turn() -> str:
@@ -133,7 +136,7 @@ def neighbour_of_b(said: Path) -> Iterator[None]:
 
 
 def check_causes_stand_first(report: dict[str, Any], shown: list[str]) -> dict[str, Any]:
-    """The three, no other one, and before the answer; return the rows by kind."""
+    """Check that exactly the three causes precede the answer. Return the differences by kind."""
     rows = [row for row in report["servers"]["differences"] if not row["folded"]]
     assert len(rows) == len(CAUSES), [row["text"] for row in rows]
     for cause in CAUSES:
@@ -144,12 +147,12 @@ def check_causes_stand_first(report: dict[str, Any], shown: list[str]) -> dict[s
 
 
 def tasks_of(report: dict[str, Any], digest: str) -> list[str]:
-    """Return the causes that what is to be done has for a digest."""
+    """Return the causes in the to-do list for a digest."""
     return [task["cause"] for task in report["to_do"] if digest in task["digests"]]
 
 
 def named(report: dict[str, Any]) -> bool:
-    """Whether each planted cause stands with the statement that it slows or changes, and nothing else is slower."""
+    """Return whether each planted cause is listed with its statement and no other statement is slower."""
     pairs = zip((KEYED, NAMED, SORTED), CAUSES, strict=True)
     slower = {row["digest"] for row in report["digests"] if row["verdict"] in ("slower", "faster")}
     return not slower & UNTOUCHED and all(
@@ -157,8 +160,10 @@ def named(report: dict[str, Any]) -> bool:
     )
 
 
-def test_one_comparison_names_the_three(pair: tuple[Server, Server], tmp_path: Path) -> None:
-    """Above the answer, on the terminal, in Markdown, HTML and JSON; and both servers are asked why a digest is slower."""
+def test_one_comparison_names_all_three_causes(pair: tuple[Server, Server], tmp_path: Path) -> None:
+    """The causes precede the answer on the terminal, in Markdown, HTML and JSON. Both servers were asked for the plans
+    of slower digests.
+    """
     report, shown = compare(pair, tmp_path / "1")
     rows = check_causes_stand_first(report, shown)
     verdicts = {row["digest"]: row["verdict"] for row in report["digests"]}
@@ -172,10 +177,10 @@ def test_one_comparison_names_the_three(pair: tuple[Server, Server], tmp_path: P
     assert "t: ref by k_customer, 10 rows -> a full scan" in " ".join(report["query_plans"][KEYED]["changes"])
 
 
-def test_a_neighbour_is_none_of_the_causes(pair: tuple[Server, Server], tmp_path: Path) -> None:
-    """Four busy loops beside B: what they slow is called neither slower nor explained; what was planted is named.
+def test_other_load_is_not_reported_as_a_cause(pair: tuple[Server, Server], tmp_path: Path) -> None:
+    """Four busy loops run next to B. Statements that only they slow down get neither a verdict "slower" nor a cause.
 
-    Of statements that the neighbour keeps from being judged by their times, the cause is named all the same.
+    The causes of other statements are named even if the load makes their verdicts inconclusive.
     """
     said = tmp_path / "side"
 

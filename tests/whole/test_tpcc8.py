@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A foreign TPC-C, recorded by packets: 8 clients on one warehouse, 15 seconds. A replay ends with its rows.
+"""A third-party TPC-C run recorded as packets: 8 clients on one warehouse for 15 seconds. Its replay ends with the same
+rows.
 
-The samples contain the data before the run, and CHECKSUM TABLE of each table after it.
+The samples contain the data before the run and CHECKSUM TABLE of each table after it.
 """
 
 import lzma
@@ -29,12 +30,12 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 PORT = 25274
-START, WHOLE = "start", "whole"  # the parts of the recording that are replayed: its first seconds, all of it
+START, WHOLE = "start", "whole"  # the replayed parts of the recording: its first seconds, or all of it
 START_NS = 3 * NS_PER_SECOND
-MOST_BROKEN = 1 / 1000  # of the waits
-UNKNOWN_VARIABLE = 1193  # the client's first SET has variables of MariaDB
-# CHECKSUM TABLE after the start, by MariaDB and by MySQL. One connection that executed its transactions, each whole,
-# in the order of their COMMITs, ended with the same rows.
+MOST_BROKEN = 1 / 1000  # share of the waits
+UNKNOWN_VARIABLE = 1193  # the client's first SET names MariaDB variables
+# CHECKSUM TABLE after part `start`, by MariaDB and by MySQL. A single connection that executed complete transactions in
+# COMMIT order produced the same rows.
 AFTER_START = {
     "customer1": (4070450778, 4070450778),
     "district1": (360617096, 360617096),
@@ -51,7 +52,7 @@ CONFIG = {"innodb-buffer-pool-size": "1G", "sql-mode": ""}
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tape of the packets."""
+    """Make the tape from the recorded packets."""
     folder = tmp_path_factory.mktemp("tpcc8")
     packets = folder / "packets.pcap"
     packets.write_bytes(lzma.decompress((SAMPLES / "tpcc8" / "packets.pcap.xz").read_bytes()))
@@ -62,7 +63,9 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[Callable[[str], Path]]:
-    """Return the data folder of a stopped server that holds the data before the run, for a kind of servers."""
+    """Provide a function that returns the data folder of a stopped server of a given kind, filled with the data before
+    the run.
+    """
     with ExitStack() as stack:
 
         @cache
@@ -82,7 +85,7 @@ def loaded() -> Iterator[Callable[[str], Path]]:
         *product(("mariadb", "mysql80"), ("none", "schedule"), (START,)),
     ),
 )
-def test_a_replay_ends_with_the_original_rows(
+def test_tpcc_replay_ends_with_the_original_rows(
     kind: str,
     pace: Literal["none", "schedule"],
     part: str,
@@ -92,7 +95,7 @@ def test_a_replay_ends_with_the_original_rows(
     server_factory: ServerFactory,
     tmp_path: Path,
 ) -> None:
-    """No row differs, and no wait is broken but 1 in 1,000."""
+    """At most 1 in 1,000 waits is broken."""
     server = server_factory(kind, CONFIG, loaded(kind))
     end_ns = open_folder("tape", tape).info["first_ns"] + START_NS if part == START else None
     given = options(
@@ -102,20 +105,20 @@ def test_a_replay_ends_with_the_original_rows(
         selection=Selection(to_ns=end_ns),
         overrides=Overrides(clock=True, ids=True),
         commit_order=True,
-        drain_ns=600 * NS_PER_SECOND,  # a slow machine has not answered all when the recorded time is over
+        drain_ns=600 * NS_PER_SECOND,  # a slow machine answers after the recorded time
     )
     summary = replay(tape, given)
     waits = summary.info["accounting"]
     assert accounting(summary)[3] == 0
     assert waits["order_broken"] <= waits["order_waits"] * MOST_BROKEN
     assert set(summary.errors) <= ({UNKNOWN_VARIABLE} if kind == "mysql80" else set())
-    if part == WHOLE and kind == "mysql80":  # its CHECKSUM TABLE is its own: MariaDB has to hold the same rows
+    if part == WHOLE and kind == "mysql80":  # MySQL's checksums differ, so compare on MariaDB
         server = copied(server, server_factory("mariadb", CONFIG, loaded("mariadb")))
     assert checksums(server) == expected(kind, part)
 
 
 def expected(kind: str, part: str) -> dict[str, int]:
-    """Return CHECKSUM TABLE of each table after a part of the recording."""
+    """Return the expected CHECKSUM TABLE of each table after a part of the recording."""
     if part == WHOLE:
         lines = (SAMPLES / "tpcc8" / "after.checksums").read_text().splitlines()
         return {table: int(checksum) for table, checksum in (line.split("\t") for line in lines)}
@@ -124,7 +127,7 @@ def expected(kind: str, part: str) -> dict[str, int]:
 
 
 def load(server: Server, samples: Path) -> None:
-    for schema in ("tpcc", "shop"):  # the second is where the replay connects to
+    for schema in ("tpcc", "shop"):  # the replay connects to shop
         server.execute(f"CREATE DATABASE {schema}")
     run_sql(server, lzma.decompress((samples / "tpcc8" / "before.sql.xz").read_bytes()))
 
@@ -139,7 +142,7 @@ def checksums(server: Server) -> dict[str, int]:
 
 
 def copied(source: Server, target: Server) -> Server:
-    """Replace the rows of all tables by those of another server; return the server that holds them now."""
+    """Replace the rows of all tables of `target` by those of `source`. Return the target."""
     names = [name for (name,) in source.execute("SHOW TABLES FROM tpcc")]
     dump = ["mariadb-dump", "-uroot", f"-S{source.socket}", "--no-create-info", "--skip-triggers", "tpcc", *names]
     run_sql(target, b"SET foreign_key_checks = 0;" + b"".join(b"TRUNCATE %s;" % name.encode() for name in names))

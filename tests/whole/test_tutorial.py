@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial: its commands run as they stand on the page, and print what the page shows."""
+"""The tutorial: its commands run as written on the page and print the lines that the page shows."""
 
 import subprocess
 import sys
@@ -11,12 +11,11 @@ from querytape.servers.programs import find_program, missing_sentence
 
 from tests.conftest import skip_loudly
 
-STEPS = 10  # commands on the page, at least
+STEPS = 10  # least number of commands on the page
 
 
 @pytest.mark.long
-def test_the_tutorial_does_what_it_shows(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Every command of the page succeeds, and each line that the page shows is printed."""
+def test_tutorial_commands_print_the_lines_on_the_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if find_program("mariadb") is None:
         skip_loudly(request, missing_sentence("mariadb"))
     command = [sys.executable, run_tutorial.__file__, str(tmp_path / "t")]
@@ -26,8 +25,8 @@ def test_the_tutorial_does_what_it_shows(tmp_path: Path, request: pytest.Fixture
     assert [path.name for path in (tmp_path / "t").iterdir()] == [], "the page says that it cleans up"
 
 
-def test_what_is_not_printed_is_found() -> None:
-    """A page's line that a command doesn't print, or not in this order, is named; numbers, units and wrapping are not compared."""
+def test_unprinted_or_misplaced_tutorial_line_is_found() -> None:
+    """The comparison ignores numbers, units and line wrapping."""
     printed = "old.run: 2,685 events = 2,685 executed\n  took 10.0 s\nB has too little memory to\nsort; set it\n"
     same = ["...", "old.run: 17 events = 17 executed", "  took 350 ms", "B has too little memory to sort; set it", ""]
     assert run_tutorial.not_printed(same, printed) == []
@@ -36,15 +35,15 @@ def test_what_is_not_printed_is_found() -> None:
     assert run_tutorial.not_printed(["took 10.0 hours"], printed) == ["took 10.0 hours"]
 
 
-def test_commands_are_read_as_they_stand() -> None:
-    """Blocks of the kind console alone are run; a command may go over lines, and has the lines below it."""
+def test_tutorial_commands_are_read_from_console_blocks() -> None:
+    """A command may span several lines. The lines after it are its expected output."""
     page = "```console\n$ one \\\n    two\nout\n$ three\n```\n```\n$ four\n```\n    $ five\n"
     found = [(step.line, step.command, step.shown) for step in run_tutorial.steps(page)]
     assert found == [(2, "one \\\n    two", ["out"]), (5, "three", [])]
 
 
-def test_the_page_has_steps_and_pictures() -> None:
-    """The page has its commands, and the lines that only a quiet machine prints are among what it shows."""
+def test_tutorial_has_enough_commands_and_all_pictures() -> None:
+    """The page marks lines that only an idle machine prints."""
     page = run_tutorial.PAGE.read_text(encoding="utf-8")
     steps = list(run_tutorial.steps(page))
     assert len(steps) >= STEPS

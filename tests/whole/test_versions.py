@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One tape on one version and the next: the report stands, with plans of both and the same rows."""
+"""One tape replayed on a server version and its successor: the report contains the plans of both, and the rows are
+equal.
+"""
 
 from pathlib import Path
 
@@ -18,8 +20,10 @@ READ, WRITE, BROKEN = (f"{n:016x}" for n in range(1, 4))
 
 @pytest.mark.long
 @pytest.mark.parametrize(("before", "after"), PAIRS)
-def test_an_upgrade(before: str, after: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Both servers answer the same rows; what only one of them understands is an error that changed."""
+def test_upgrade_gives_equal_rows_and_reports_new_errors(
+    before: str, after: str, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    """A statement that only one version understands is reported as a changed error."""
     events = []
     for number in range(240):
         at = {"session": 1 + number % 4, "start_ns": T0 + number * 10 * MS, "db": "shop"}

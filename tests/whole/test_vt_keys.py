@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `inspect` reads from logs, beside what vitessio/vt reads from the same: equal, or the difference has a reason.
+"""The results of `inspect` for a log equal the results of vitessio/vt for the same log, except for these known
+differences:
 
-The reasons:
-- vt has BETWEEN as two comparisons; inspect as one range.
-- vt leaves IS NULL out of its filters; inspect has it, for an index serves it.
-- vt leaves out what is grouped by an expression; inspect has the column, and that no index helps (plain is false).
-- vt writes table names as the log does; inspect in lower case, as the tape has them.
-- vt fails on the log's own head and on SET timestamp; capture takes both for what they are.
-- vt lists statements without tables (FLUSH, COMMIT); inspect counts them as `other`.
-- vt has SELECT and COMMIT apart where the log has both in one event; inspect takes them as the one command they were.
-- vt's value numbers of a transaction tell which literals are equal; inspect has the columns, and hot rows for values.
+- vt splits BETWEEN into two comparisons. inspect reports one range.
+- vt omits IS NULL from its filters. inspect includes it, because an index can serve it.
+- vt omits GROUP BY expressions. inspect reports their column with plain = false, because no index helps.
+- vt keeps the case of table names. inspect uses lower case, as the tape does.
+- vt fails on the log's own header and on SET timestamp. capture parses both.
+- vt lists statements without tables (FLUSH, COMMIT). inspect counts them as `other`.
+- vt separates SELECT and COMMIT of one log event. inspect treats them as one multi-statement.
+- vt numbers the values of a transaction to show equal literals. inspect reports columns, and hot rows for values.
 """
 
 import json
@@ -27,7 +27,7 @@ OPS = {"=": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "in": "in", "like
 
 
 def inspected(log: Path, folder: Path) -> Workload:
-    """Capture a log, and return the workload that inspect finds."""
+    """Capture a log and return the workload that inspect finds."""
     tape = folder / "vt.tape"
     done = run_here("capture", "slowlog", str(log), "-o", str(tape))
     assert done.code == 0, done
@@ -35,7 +35,7 @@ def inspected(log: Path, folder: Path) -> Workload:
 
 
 def ours(usage: WorkloadUsageRow) -> dict[str, list[str]]:
-    """Return a digest's tables, joins, groups and filters in vt's words, by the reasons above."""
+    """Return a digest's tables, joins, groups and filters, converted to vt's format according to the list above."""
     filters = []
     for column in usage["columns"]:
         name = f"{column['table']}.{column['column']}"
@@ -51,14 +51,14 @@ KEYS = ("tableNames", "joinPredicates", "groupingColumns", "filterColumns")
 
 
 def theirs(query: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the same of vt."""
+    """Return the tables, joins, groups and filters of a query in vt's result."""
     found = {name: sorted(query.get(name, [])) for name in KEYS}
     filters = (text.rsplit(" ", 1) for text in found["filterColumns"])
     return {**found, "filterColumns": sorted(f"{name} {OPS[op]}" for name, op in filters)}
 
 
 def digest_at(lines: list[str], number: int) -> str:
-    """Return the digest of the statement whose first line this is, from 1."""
+    """Return the digest of the statement that begins at a line number (from 1)."""
     text = ""
     for line in lines[number - 1 :]:
         text += line + "\n"
@@ -72,8 +72,8 @@ def digest_at(lines: list[str], number: int) -> str:
     ("log", "keys"),
     [("bigger_slow_query_log.log", "bigger_slow_query_log.json"), ("slow_query_log", "slow-query-log.json")],
 )
-def test_keys_are_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Path) -> None:
-    """Tables, joins, groups and filters of every statement that vt parsed."""
+def test_keys_equal_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Path) -> None:
+    """The test compares tables, joins, groups and filters of every statement that vt parsed."""
     file = samples / "vt" / log
     workload = inspected(file, tmp_path)
     usage = {row["digest"]: row for row in workload["usage"]}
@@ -89,8 +89,8 @@ def test_keys_are_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Path
     assert len(usage) == len(known) + file.read_text().count(";\ncommit;")
 
 
-def test_transaction_signatures_are_those_of_vt(samples: Path, tmp_path: Path) -> None:
-    """Count, statements in order, the table that each writes, its columns and predicates."""
+def test_transaction_signatures_equal_those_of_vt(samples: Path, tmp_path: Path) -> None:
+    """The test compares the counts, the order of statements, written tables, columns and predicates."""
     workload = inspected(samples / "vt" / "small-slow-query-log", tmp_path)
     usage = {row["digest"]: row for row in workload["usage"]}
     wanted = json.loads((samples / "vt" / "small-slow-query-transactions.json").read_text())["signatures"]

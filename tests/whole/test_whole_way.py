@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way on real servers: 7 connections, 23 statements, 3 errors, counted at every stage, in every direction."""
+"""Capture, replay and report on real servers: 7 connections, 23 statements and 3 errors are counted at every stage,
+between all kinds of servers.
+"""
 
 import json
 import threading
@@ -36,7 +38,7 @@ def literal(value: bytes) -> bytes:
 
 
 def statements() -> list[tuple[int, bytes]]:
-    """Return (connection, statement) in the order of sending; three of them fail."""
+    """Return (connection, statement) in sending order. Three of the statements fail."""
     fixed = {
         2: b"SELECT /* qt:%d */ * FROM nowhere",
         9: b"INSERT /* qt:%d */ INTO carts VALUES (1, 1)",
@@ -50,7 +52,7 @@ def statements() -> list[tuple[int, bytes]]:
 
 
 def prepare(server: Server) -> None:
-    """Make the schema, unlogged."""
+    """Create the schema while the slow log is disabled."""
     server.execute("SET GLOBAL slow_query_log = OFF")
     for sql in SCHEMA:
         server.execute(sql)
@@ -58,7 +60,9 @@ def prepare(server: Server) -> None:
 
 
 def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
-    """Send the workload over seven connections of its own; return what each sent, and when each statement was sent."""
+    """Send the workload over seven connections. Return the statements of each connection and the time of each
+    statement.
+    """
     plan: dict[int, list[tuple[int, bytes]]] = {c: [] for c in range(CONNECTIONS)}
     for n, (connection, sql) in enumerate(statements()):
         plan[connection].append((n, sql))
@@ -88,7 +92,7 @@ def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
 
 
 def run(*arguments: Any, status: int = 0) -> str:
-    """Run the command line and return what it printed; it must not show a traceback."""
+    """Run the command line and return its output, which must not contain a traceback."""
     done = run_command(*arguments, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == status, done.stdout + done.stderr
@@ -105,10 +109,12 @@ def record(server: Server, tape: Path) -> tuple[dict[int, list[bytes]], dict[int
 
 @pytest.mark.parametrize("target_kind", mostly_long(KINDS, "mysql80"))
 @pytest.mark.parametrize("source_kind", mostly_long(KINDS, "mariadb"))
-def test_counts_order_bytes_and_times(
+def test_counts_order_bytes_and_times_survive_capture_and_replay(
     server_factory: Callable[..., Server], tmp_path: Path, source_kind: str, target_kind: str
 ) -> None:
-    """What was sent is on the tape, is replayed on as many connections in the same order, and is in the report."""
+    """The tape, the replay and the report contain each sent statement, on the same number of connections and in the
+    same order.
+    """
     config = {"slow_query_log": "ON", "long_query_time": "0", "loose-log-slow-extra": "ON"}
     source = server_factory(source_kind, config)
     tape, out = tmp_path / "shop.tape", tmp_path / "shop.run"
@@ -137,7 +143,7 @@ def test_counts_order_bytes_and_times(
 
 
 def check_target(target: Server, source: Server, sent: dict[int, list[bytes]]) -> None:
-    """The target's own log shows the same statements, on as many connections, in the same order inside each."""
+    """Check that the target's log shows the same statements on as many connections, in the same order per connection."""
     rows = target.execute(
         "SELECT thread_id, CONVERT(argument USING latin1) FROM mysql.general_log"
         " WHERE command_type = 'Query' AND argument LIKE '%qt:%' AND argument NOT LIKE '%general_log%' ORDER BY event_time"
@@ -153,7 +159,7 @@ def check_target(target: Server, source: Server, sent: dict[int, list[bytes]]) -
 
 
 def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> None:
-    """Everything was executed, failed as it had, and was sent when it was due; the schedule is the original's."""
+    """Check that each statement was executed, failed as recorded and was sent when due, on the original schedule."""
     run_folder = open_folder("run", out)
     with duckdb.connect() as con:
         rows = con.execute(
@@ -168,7 +174,7 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
     tolerance = 0.1 if exact else 1.1
     shifts = sorted(due / 1e9 - moments[n] for _, _, due, _, _, n in rows)
     assert all(sent >= max(due, free) for _, _, due, sent, free, _ in rows)
-    # A thread that is not woken in time is the machine's: nine of ten are.
+    # A busy machine may wake a thread late. Nine of ten statements must be on time.
     off = sorted(abs(due / 1e9 - moments[n] - shifts[len(shifts) // 2]) for _, _, due, _, _, n in rows)
     late = sorted((sent - max(due, free)) / 1e9 for _, _, due, sent, free, _ in rows)
     assert off[9 * len(off) // 10] < tolerance
@@ -179,8 +185,10 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql80"))
-def test_a_tapes_own_source_is_refused(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """With --source the tape knows where it came from, and that server is refused as a target."""
+def test_source_server_of_a_tape_is_refused_as_target(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str
+) -> None:
+    """With --source, the tape contains the identity of its server."""
     source = server_factory(kind, {"slow_query_log": "ON", "long_query_time": "0"})
     prepare(source)
     drive(source)
@@ -193,8 +201,8 @@ def test_a_tapes_own_source_is_refused(server_factory: Callable[..., Server], tm
     assert not (tmp_path / "t.run").exists()
 
 
-def test_truncated_empty_and_binary_logs_are_sentences(tmp_path: Path) -> None:
-    """Bad input gives exit code 1 and one line, and leaves no tape."""
+def test_truncated_empty_and_binary_logs_are_one_line_errors(tmp_path: Path) -> None:
+    """The exit code is 1, and no tape is left."""
     for name, content in (("empty.log", b""), ("binary.log", bytes(range(256)) * 999), ("missing.log", None)):
         log = tmp_path / name
         if content is not None:
@@ -202,6 +210,6 @@ def test_truncated_empty_and_binary_logs_are_sentences(tmp_path: Path) -> None:
         text = run("capture", "slowlog", log, "-o", tmp_path / "x.tape", status=1)
         (line,) = [
             line for line in text.splitlines() if not line.startswith("capture: ")
-        ]  # a slow machine shows progress
+        ]  # a slow machine prints progress
         assert name in line
         assert not (tmp_path / "x.tape").exists()

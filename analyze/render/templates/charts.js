@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws Vega-Lite charts in the colours of the page, each when its place (.chart[data-name]) comes into view.
+// Draws Vega-Lite charts in the colours of the page. Each chart is drawn when its place (.chart[data-name]) scrolls
+// into view.
 const charts = (() => {
   "use strict";
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -12,13 +13,13 @@ const charts = (() => {
       legend: { labelColor: ink, titleColor: ink },
     };
   };
-  // What is drawn of a digest leads to its row.
+  // A click on a digest in a chart opens its row in the table.
   const lead = ({ view }) => view.addEventListener("click", (event, item) => {
     const digest = item && item.datum && item.datum.digest;
     if (!digest) return;
     if (location.hash === "#r" + digest) dispatchEvent(new HashChangeEvent("hashchange")); else location.hash = "r" + digest;
   });
-  // Thousands of elements take long to make.
+  // SVG is slow with thousands of elements, so such charts use a canvas.
   const many = (spec) => (spec.layer || []).some((layer) => layer.data && layer.data.values.length > 1000);
   const draw = (place, spec) => {
     place.textContent = "";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches, sorts and shows the digests and the details of each; charts.js draws. Every text goes in as text.
+// Searches, sorts and shows the digests and their details. charts.js draws the charts. Every text is inserted as plain
+// text.
 (() => {
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -219,7 +220,7 @@
     details.scrollIntoView({ block: "start" });
     close.focus({ preventScroll: true });
   };
-  // Leads to a digest's row in the table of all, whatever was searched for before.
+  // Scrolls to a digest's row in the table of all digests and clears any search.
   const lead = (d) => {
     state.words = []; document.getElementById("search").value = "";
     press(null); choose();
@@ -241,7 +242,7 @@
     if (event.key === "/" && document.activeElement.tagName !== "INPUT") { event.preventDefault(); document.getElementById("search").focus(); }
     if (event.key === "Escape" && !details.hidden) location.hash = "digests";
   });
-  // On a narrow screen each row is a card: its cells name their columns.
+  // On a narrow screen each row is a card, so each cell needs the name of its column.
   document.querySelectorAll("table").forEach((whole) => {
     const names = [...whole.querySelectorAll("thead th")].map((th) => th.textContent);
     whole.querySelectorAll("tbody tr").forEach((line) => [...line.children].forEach((cell, i) => { cell.dataset.label ??= names[i] ?? ""; }));

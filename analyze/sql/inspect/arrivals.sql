@@ -1,8 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How do statements and sessions arrive: how many a second, how evenly? burstiness = variance of the seconds' counts over their mean
--- (index of dispersion): 1 as of a Poisson process, more = bursts. think = from an answer to the session's next statement.
--- Input: tape_events, tape_sessions.
--- By hand:
+-- How do statements and sessions arrive: how many per second, and how evenly?
+--
+-- - burstiness: the index of dispersion, which is the variance of the counts per second divided by their mean. A
+--   Poisson process has 1. A higher value means bursts.
+-- - think: the time from an answer to the next statement of the session.
+--
+-- Input: the views tape_events and tape_sessions.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   .read analyze/sql/inspect/arrivals.sql

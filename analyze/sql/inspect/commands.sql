@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which client commands are on the tape, how many of them with a statement, how many of no class of statements? The last and
--- the events of all classes (classes.sql) add up to all events. Input: tape_events.
--- By hand:
+-- Which client commands does the tape contain? Each row shows how many events the command has, how many of these have a
+-- statement, and how many have no statement class. The events without a class, plus the events counted by classes.sql,
+-- are all events of the tape.
+--
+-- Input: the view tape_events.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/commands.sql
 SELECT command, count(*) AS events, count(statement) AS with_statement, count(*) FILTER (class IS NULL) AS without_class

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How many sessions were open between their first and last event, and how many statements ran at once, at most and on
--- average? Input: tape_sessions, tape_events.
--- By hand:
+-- How many sessions were open, and how many statements ran at once? The result has the maximum and the average of each.
+-- A session counts as open from its first to its last event.
+--
+-- Input: the views tape_sessions and tape_events.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   .read analyze/sql/inspect/concurrency.sql

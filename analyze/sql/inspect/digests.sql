@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests take most of the time? Input: tape_events, tape_digests.
--- By hand:
+-- Which digests take most of the time?
+--
+-- Input: the views tape_events and tape_digests.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   .read analyze/sql/inspect/digests.sql

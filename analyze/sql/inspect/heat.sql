@@ -1,7 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which durations occurred when? Per bin of bin_ns (variable), from the first event, and rows of half powers of two of the duration in ns:
--- a stall, a nightly job, a slow drift show as shapes. Input: tape_events.
--- By hand:
+-- At which times did which durations occur? The result is a heat map that shows a stall, a nightly job or a slow drift
+-- as a shape.
+--
+-- - Columns: bins of bin_ns nanoseconds, counted from the first event.
+-- - Rows: the duration in ns on a logarithmic scale, with two steps per power of two.
+--
+-- Input: the view tape_events and the variable bin_ns.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   SET VARIABLE bin_ns = 1000000000;
 --   .read analyze/sql/inspect/heat.sql

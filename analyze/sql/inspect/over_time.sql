@@ -1,9 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How does the traffic change over time? Per bin of bin_ns (variable), from the first event: statements and commands that were sent, reads,
--- writes, failures, connects; sessions that were open and statements that ran, on average over the bin. Bins without events are there, too.
--- Averages: each begin and each end moves the number by one, for the rest of its bin and for all later ones.
--- Input: tape_events, tape_sessions.
--- By hand:
+-- How does the traffic change over time? The result has one row for each bin of bin_ns nanoseconds, counted from the
+-- first event.
+--
+-- Each row counts the sent commands, reads, writes, failures and connects. It also has the average number of open
+-- sessions and of running statements. Bins without events have a row as well.
+--
+-- How an average is computed: a beginning adds one and an end subtracts one, for the rest of its bin and for all later
+-- bins.
+--
+-- Input: the views tape_events and tape_sessions, and the variable bin_ns.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   SET VARIABLE bin_ns = 1000000000;

@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How large are statements and answers? Bytes of the statements' texts, rows sent and changed. Input: tape_events.
--- By hand:
+-- How large are statements and answers? Statements are measured in bytes of text, and answers in rows sent and rows
+-- changed.
+--
+-- Input: the view tape_events.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/sizes.sql
 SELECT quantile_disc(octet_length(statement), [0.5, 0.95]) AS statement_bytes, max(octet_length(statement)) AS max_statement_bytes,

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which tables are read and written, by what their statements name? Input: tape_digests (with its counts of events).
--- By hand:
+-- Which tables are read and written? Only tables that a statement names are counted.
+--
+-- Input: the view tape_digests, which has the number of events of each digest.
+--
+-- Run by hand:
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   .read analyze/sql/inspect/tables.sql
 WITH named AS (

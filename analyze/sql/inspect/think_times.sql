@@ -1,8 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long do clients think, from an answer to the session's next statement? Counts by half powers of two of that time in ns. What was sent
--- before the answer came (pipelining, or times that are known to the second only) is not counted.
--- Input: tape_events.
--- By hand:
+-- How long do clients think between an answer and the next statement of their session?
+--
+-- The result counts the think times on a logarithmic scale in ns, with two steps per power of two. A statement that was
+-- sent before the previous answer arrived is not counted. Two causes are pipelining, and times that are known only to
+-- the second.
+--
+-- Input: the view tape_events.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/think_times.sql
 WITH thinking AS (

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How much is on the tape, over which time, how fast? Input: tape_events, tape_sessions, tape_digests.
--- By hand:
+-- How much is on the tape, over which time, and at which rate?
+--
+-- Input: the views tape_events, tape_sessions and tape_digests.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';

@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long are the transactions? From the statement that begins one (with autocommit off: the first that reads or writes) to
--- the one that ends it, in its session: statements between them, and time. Statements under autocommit are not counted.
--- Input: tape_events, macro has_action.
--- By hand:
+-- How long are the transactions, in statements and in time?
+--
+-- A transaction runs from its first to its last statement, in one session. With autocommit off, it begins with the
+-- first statement that reads or writes. Statements under autocommit are not counted.
+--
+-- Input: the view tape_events and the macro has_action.
+--
+-- Run by hand:
 --   .read schemas/names.sql
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/transactions.sql
@@ -11,7 +15,7 @@ WITH marked AS (
         command IN ('query', 'execute', 'bulk_execute') AS runs,
         runs AND coalesce(errno, 0) = 0 AS executes,
         executes AND class IN ('read', 'write') AS works,
-        CASE -- of autocommit, from here on; a session begins with it on
+        CASE -- the new autocommit setting; a session begins with autocommit on
             WHEN executes AND has_action(actions, 'autocommit_off') THEN false
             WHEN executes AND has_action(actions, 'autocommit_on') THEN true
             WHEN command IN ('reset_connection', 'change_user') THEN true
@@ -22,8 +26,9 @@ WITH marked AS (
     FROM tape_events
 ), off AS (
     SELECT DISTINCT session::UINTEGER AS session FROM tape_events WHERE has_action(actions, 'autocommit_off')
-), by_hand AS ( -- sessions that turned autocommit off: what a commit ends there was begun by any read or write
-    -- Running maxima and sums: last_value IGNORE NULLS and count FILTER take a time that grows with the square of a session.
+), by_hand AS ( -- in sessions that disabled autocommit, any read or write begins a transaction
+    -- Uses running maxima and sums because the time of last_value IGNORE NULLS and count FILTER grows with the square
+    -- of the session length.
     SELECT * EXCLUDE (executes, turned, plainly_ends), coalesce(max(2 * seq::BIGINT + turned::INTEGER) OVER before % 2 = 0, false) AS hand,
         plainly_ends OR (hand AND executes AND coalesce(turned, false)) AS ends
     FROM marked
@@ -33,13 +38,13 @@ WITH marked AS (
     FROM by_hand
     UNION ALL
     SELECT * EXCLUDE (executes, turned, plainly_ends), false, plainly_ends FROM marked WHERE session NOT IN (FROM off)
-), counted AS ( -- COMMIT AND CHAIN is of the transaction that it ends
+), counted AS ( -- COMMIT AND CHAIN belongs to the transaction that it ends
     SELECT *, (begins OR (hand AND works)) AND NOT ends AS opens,
         (sum((begins OR ends)::INTEGER) OVER so_far)::BIGINT - ends::INTEGER AS number,
         coalesce(lag(begins AND ends) OVER so_far, false) AS chained
     FROM every
     WINDOW so_far AS (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
-), bounds AS ( -- what ends one is the last of its number; what comes before the first of one by hand is not of it
+), bounds AS ( -- the last event of a number ends the transaction; events before its first_seq are outside it
     SELECT session, number, min(seq) AS least_seq, min(seq) FILTER (opens OR chained) AS first_seq,
         max(seq) FILTER (ends) AS last_seq, count(*) FILTER (runs AND NOT begins AND NOT ends) AS statements,
         max(end_ns) - min(start_ns) AS span_ns, count(*) FILTER (writes) AS writes, bool_or(undoes) AS undone

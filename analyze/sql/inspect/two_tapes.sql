@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements are more or less frequent on the second tape than on the first? A row for each digest: statements
--- an hour and mean duration on both.
--- Input: tape_digests, other_digests, variables hours and other_hours.
--- By hand:
+-- Which statements are more or less frequent on the second tape than on the first? The result has one row for each
+-- digest. Each row has the statements per hour and the mean duration on both tapes.
+--
+-- Input: the views tape_digests and other_digests, and the variables hours and other_hours (the lengths of the tapes).
+--
+-- Run by hand:
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   CREATE VIEW other_digests AS FROM 'later.tape/digests.parquet';
 --   SET VARIABLE hours = 24; SET VARIABLE other_hours = 1;

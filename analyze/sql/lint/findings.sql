@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests does each rule matter for, the costliest first? Input: lint_findings, lint_digests (texts.sql).
--- By hand:
+-- Which digests violate each rule, the most expensive first?
+--
+-- Input: the tables lint_findings and lint_digests, which texts.sql makes.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   .read analyze/sql/lint/texts.sql

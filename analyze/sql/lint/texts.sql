@@ -1,14 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What do the rules of `querytape lint` look at? Input: tape_events, tape_digests.
---   lint_digests: each digest that is not known to have failed always, with counts and its sample in lower case, where strings, quoted
---     names and comments are `?`; executable comments (/*! ... */) and hints stay. Statements that always failed did so before, too.
---     outcome_unknown: how many of its events may have failed, for the tape does not know.
---   lint_prepared: the digests that were prepared.
--- By hand:
+-- Which texts do the rules of `querytape lint` check? This file makes their tables.
+--
+-- - lint_digests: each digest that did not always fail, with its counts and its sample in lower case. Strings, quoted
+--   names and comments in the sample are replaced by `?`. Executable comments (/*! ... */) and hints stay. A statement
+--   that always failed is left out, because it failed before the check as well.
+-- - outcome_unknown (column): the number of events that may have failed, because the tape has no error number for them.
+-- - lint_prepared: the digests that were prepared.
+--
+-- Input: the views tape_events and tape_digests.
+--
+-- Run by hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
 --   .read analyze/sql/lint/texts.sql
--- Bytes that are not UTF-8 become \xNN, quotes and backslashes stay what they are.
+--
+-- The macro as_text shows bytes that are not UTF-8 as \xNN. Quotes and backslashes stay as they are.
 CREATE OR REPLACE TEMP MACRO as_text(bytes) AS coalesce(try(decode(bytes)),
     replace(replace(replace(bytes::VARCHAR, '\x27', ''''), '\x22', '"'), '\x5C', '\'));
 

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What became of each event of the tape? Every event is in exactly one row of each run.
--- Input: every_outcome (prelude.sql).
--- By hand, with the variables of prelude.sql:
+-- What happened to each event of the tape? In each run, every event is counted in exactly one row.
+--
+-- Input: the view every_outcome (prelude.sql).
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/accounting.sql
 SELECT run, status, reason, count(*) AS events, sum(done_ns - sent_ns)::BIGINT AS service_ns

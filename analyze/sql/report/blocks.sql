@@ -1,11 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did each digest's times shift, in each block of the tape's time and each round? The verdicts are made of these: neighbouring
--- events share what the machine did, blocks hardly.
---   n, shift    events; mean of ln(b / a): over the pairs where at least half of the smaller side's events are paired (paired),
---               else the difference of both sides' mean logarithms
---   level_a     mean of ln(a): how one round of a differs from the next is the machine's own variance
--- Input: paired_times, outcome.
--- By hand, with the variables of prelude.sql:
+-- How did the times of each digest shift, in each block of the tape's time and each round?
+--
+-- The verdicts use these shifts. Events within a block share the load of the machine. Different blocks are nearly
+-- independent.
+-- - n: the number of events.
+-- - shift: the mean of ln(b / a) over the pairs, if at least half of the events of the smaller side are paired.
+--   Otherwise, the difference between the mean logarithms of both sides.
+-- - paired: whether `shift` was computed from pairs.
+-- - level_a: the mean of ln(a). Its change between the rounds of a shows the variance of the machine itself.
+--
+-- Input: the views paired_times and outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/blocks.sql

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How many events could be compared by each kind of result? One row. Input: matched_events.
--- By hand, with the variables of prelude.sql:
+-- How many events could be compared, for each kind of result? The result has one row.
+--
+-- Input: the view matched_events.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/compared.sql

@@ -1,7 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did the servers count during the runs, for each thousand statements? Counters of SHOW GLOBAL STATUS that tell how work was done
--- (handlers, InnoDB rows and reads, sorts, temporary tables, joins, locks, query cache), the largest difference first. Input: sampled, outcome.
--- By hand, with the variables of prelude.sql:
+-- What did the servers count during the runs, per thousand statements?
+--
+-- The result contains counters of SHOW GLOBAL STATUS that show how the server did its work. They count handlers, InnoDB
+-- rows and reads, sorts, temporary tables, joins, locks and the query cache. The largest difference comes first.
+--
+-- Input: the views sampled and outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql

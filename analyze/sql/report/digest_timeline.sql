@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did each digest go over time? Median and p95 in 60 parts of the run (its first round). Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How did the service times of each digest change over time? The result has the median and the p95 in 60 parts of the
+-- first round of the run.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/digest_timeline.sql
 CREATE OR REPLACE TEMP TABLE digest_timeline_bins AS

@@ -1,7 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements cost what in each run? One row for each digest and run; the tape's own durations next to them are
--- for information only, as they were taken elsewhere. p99.9 where ten events are beyond it. Input: outcome, tape_event.
--- By hand, with the variables of prelude.sql:
+-- How much time does each statement cost in each run? The result has one row for each digest and run.
+--
+-- The tape's own durations are only for information, because they were measured in another place. p99.9 is given if at
+-- least ten events exceed it.
+--
+-- Input: the views outcome and tape_event.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/digests.sql
 CREATE OR REPLACE TEMP TABLE digests_sums AS

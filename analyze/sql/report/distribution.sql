@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How are each digest's service times distributed? Events in buckets of a quarter power of two, of both sides. Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How are the service times of each digest distributed? The result counts events in buckets of a quarter power of two,
+-- for both sides.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/distribution.sql
 CREATE OR REPLACE TEMP TABLE distribution_counts AS

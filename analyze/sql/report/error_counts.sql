@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which errors occurred, per run? Input: outcome, failure.
--- By hand, with the variables of prelude.sql:
+-- Which errors occurred in each run?
+--
+-- Input: the view outcome and the table failure.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/error_counts.sql
 CREATE OR REPLACE TEMP TABLE error_counts_sums AS

@@ -1,12 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which errors are new, gone, changed or the same, comparing the reference with the run under test, event by event?
--- With two runs the reference is a; with one it is the tape, where the tape knows error numbers at all (else no rows).
---   what   new: only b fails; both: both sides fail, and the tape knows that it succeeded; changed: both fail, each with another error;
---          gone: only a fails; same: both fail with the same error, and it failed on the tape, too, or nobody knows
---   tape   its error on the tape: 0 = known to have succeeded, NULL = unknown
---   after_set   how many of the events came after a SET of their session that failed in the run under test alone; set_digest: of the first one
--- Input: joined, failure (prelude.sql), variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
--- By hand, with the variables of prelude.sql:
+-- Which errors are new, gone, changed or the same? The run under test is compared with the reference, event by event.
+--
+-- With two runs, the reference is a, and b is under test. With one run, the reference is the tape. If the tape has no
+-- error numbers, there are no rows.
+--
+-- The column `what` has these values:
+-- - new: only the run under test fails.
+-- - both: both sides fail, although the event is known to have succeeded on the tape.
+-- - changed: both sides fail, with different errors.
+-- - gone: only the reference fails.
+-- - same: both sides fail with the same error, and the event failed on the tape or its outcome there is unknown.
+--
+-- Further columns:
+-- - tape: the error number on the tape. 0 = known to have succeeded, NULL = unknown.
+-- - after_set: how many of the events came after a SET of their session that failed only in the run under test.
+-- - set_digest: the digest of the first such SET.
+--
+-- Error messages may contain values. Reports mask these values.
+--
+-- Input: the tables joined and failure (prelude.sql), and the variable errors_known (whether the tape has error
+-- numbers).
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/errors.sql
 CREATE OR REPLACE TEMP TABLE errors_unset AS

@@ -1,8 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How much of what was sent failed on every side, and is not known to have failed on the tape? One row: sent; succeeded (of what failed,
--- how many the tape knows to have succeeded) and unknown (of how many it does not know), each with the errno that is most frequent among
--- them; session and seq of the first. With two runs every side is both of them; with one it is that run. Input: joined (prelude.sql).
--- By hand, with the variables of prelude.sql:
+-- How many sent events failed on every side, without a known failure on the tape? With two runs, "every side" is both
+-- runs. With one run, it is that run. The result has one row:
+-- - sent: all sent events.
+-- - succeeded: the failed events that are known to have succeeded on the tape.
+-- - unknown: the failed events whose outcome on the tape is unknown.
+-- - succeeded_errno, unknown_errno: the most frequent error number of each group.
+-- - first_session, first_seq: the first failed event.
+--
+-- Input: the table joined (prelude.sql).
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/failed_everywhere.sql
 CREATE OR REPLACE TEMP TABLE failed_everywhere_sent AS

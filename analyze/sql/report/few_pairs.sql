@@ -1,9 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which pairs have the digests that ran only a few times? One row for each pair of those with fewer than 30: they are tested exactly.
---   moment   pairs of one moment share what the machine did, and count once: those of a block; where a run is so short that blocks take
---            less than half a second, those of one half second of the run in which they came earlier
--- Input: joined, paired_times.
--- By hand, with the variables of prelude.sql:
+-- Which pairs do the rare digests have? A digest with fewer than 30 pairs is tested exactly. The result has one row for
+-- each of these pairs.
+--
+-- moment: the pairs of one moment share the load of the machine, and count once. A moment is a block of the tape's
+-- time. If blocks take less than half a second, a moment is half a second of the run. An event then belongs to the half
+-- second in which the first of the two runs sent it.
+--
+-- Input: the table joined and the view paired_times.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/few_pairs.sql

@@ -1,7 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which schemas, users, classes of statement, tables and sessions take the time, and on which side more? `kind` says which of these a
--- row is; the 50 with the most time of each. Tables are those that the statement names. Input: outcome, digest_texts.
--- By hand, with the variables of prelude.sql:
+-- Which schemas, users, statement classes, tables and sessions take the time, and on which side do they take more?
+--
+-- `kind` names the group of a row. Each group has the 50 entries with the most time. Tables are those that the
+-- statement names.
+--
+-- Input: the view outcome and the table digest_texts.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/groups.sql
 CREATE OR REPLACE TEMP TABLE groups_shapes AS

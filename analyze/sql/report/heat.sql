@@ -1,7 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which latencies occurred when? Per run (its first round): at most 120 columns of time, and rows of half powers of two of the
--- service time; a stall, a second mode, a slow drift show as shapes. Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- At which times did which latencies occur? The result is a heat map of the first round of each run. It shows a stall,
+-- a second mode or a slow drift as a shape.
+--
+-- - Columns: at most 120 parts of the time.
+-- - Rows: the service time on a logarithmic scale, with two steps per power of two.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/heat.sql
 CREATE OR REPLACE TEMP TABLE heat_counts AS

@@ -1,14 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did other programs take of the machines, in each block of the tape's time and each round? A row for each side, round, block and
--- machine (host: the target's; tool: that of the replayer, where it is another).
---   others     processors that neither the target nor the replayer used, on average; NULL where the target's process was not seen
---   steal      processors that the hypervisor gave to others (stolen time)
---   idle       processors that nobody used
---   cpus       how many there are
---   waiting    processes that were ready to run, less the statements that ran in the target: who asked for a processor
---   pressure   share of the time in which something waited for a processor (pressure stall information); NULL where the kernel has none
--- Samples are taken once a second, so short blocks share theirs. Input: sampled, outcome.
--- By hand, with the variables of prelude.sql:
+-- How much of the machines did other programs use, in each block of the tape's time and each round?
+--
+-- The result has one row for each side, round, block and machine. `machine` is host for the target's machine. It is
+-- tool for the replayer's machine, if that is a different one.
+-- - others: processors in use by other programs than the target and the replayer, on average. NULL if the target's
+--   process could not be observed.
+-- - steal: processors that the hypervisor gave to other guests (stolen time).
+-- - idle: unused processors.
+-- - cpus: the number of processors.
+-- - waiting: processes that were ready to run, minus the statements that ran in the target.
+-- - pressure: the share of the time in which a process waited for a processor (pressure stall information). NULL if the
+--   kernel does not report it.
+--
+-- Samples are taken once a second, so several short blocks share one sample.
+--
+-- Input: the views sampled and outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
@@ -36,7 +44,7 @@ WITH wide AS (
     FROM sampled
     WHERE source = 'status' AND name = 'Threads_running'
     GROUP BY ALL
-), filled AS ( -- a value is kept when it changed
+), filled AS ( -- the sampler stores a value only when it changes
     SELECT run, round, source, at_ns, lag(at_ns) OVER up AS from_ns,
         last_value("user" IGNORE NULLS) OVER up + last_value(nice IGNORE NULLS) OVER up + last_value(system IGNORE NULLS) OVER up AS busy,
         last_value(idle IGNORE NULLS) OVER up + coalesce(last_value(iowait IGNORE NULLS) OVER up, 0) AS idle,

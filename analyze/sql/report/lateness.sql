@@ -1,12 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Why were events sent later than they were due, and by how much? Per run and cause:
---   session  the previous answer of its session was not there yet (the target is slower than the original)
---   order    it waited for commits of other sessions (--order commit)
---   connect  its connection was not there yet (a session's first event)
---   feeder   it was not in its session's queue yet (the memory budget was full)
---   tool     everything was ready: the replayer itself, and the machine's own wake-ups
--- The parts of one event add up to its lateness. Input: every_outcome. Nothing at --pace none.
--- By hand, with the variables of prelude.sql:
+-- Why were events sent later than they were due, and by how much? The result has one row for each run and cause:
+-- - session: the previous answer of the session had not arrived (the target is slower than the original).
+-- - order: the event waited for commits of other sessions (--order commit).
+-- - connect: the connection of the session was not open yet (only the first event of a session).
+-- - feeder: the event was not in the queue of its session yet (the memory budget was full).
+-- - tool: everything was ready, but the replayer or the machine's wake-up was late.
+--
+-- The parts of one event add up to its lateness. With --pace none there are no rows.
+--
+-- Input: the view every_outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/lateness.sql
 CREATE OR REPLACE TEMP MACRO four_digits(ns) AS
@@ -31,13 +35,13 @@ WITH sent AS (
     FROM every_outcome
     WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
     GROUP BY ALL
-), held AS ( -- those whose session was not able to send: only of these it matters whether they were its first
+), held AS ( -- events whose session was not ready, because of its connect or its previous answer
     SELECT o.run, o.seq = f.first_seq AS is_first,
         o.free_ns - o.due_ns - least(o.free_ns - o.due_ns, coalesce(o.order_ns, 0)) AS ns
     FROM every_outcome AS o
     JOIN firsts AS f USING (run, round, session)
     WHERE o.status = 'executed' AND o.sent_ns IS NOT NULL AND o.free_ns > o.due_ns
-), late AS ( -- four digits are kept, so that millions of values are some thousands; most are 0, and not counted here
+), late AS ( -- rounded down to four digits, which reduces millions of values to thousands; 0 is counted later
     SELECT run, 'all' AS cause, four_digits(late) AS ns, count(*) AS n, max(late) AS longest, sum(late) AS total FROM sent WHERE late > 0 GROUP BY ALL
     UNION ALL SELECT run, if(is_first, 'connect', 'session') AS cause, four_digits(ns), count(*), max(ns), sum(ns) FROM held WHERE ns > 0 GROUP BY ALL
     UNION ALL SELECT run, 'order', four_digits(ordered), count(*), max(ordered), sum(ordered) FROM sent WHERE ordered > 0 GROUP BY ALL

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which sessions could not connect, or lost their connection, in the run under test and not in the reference, and what was not sent since?
--- One row an error number. Input: run_session (run, round and the columns of sessions), every_outcome; variable b.
--- By hand, with the variables of prelude.sql:
+-- Which sessions failed to connect or lost their connection in the run under test, but not in the reference? How many
+-- of their events were not sent? The result has one row for each error number.
+--
+-- Input: the views run_session (run, round and the columns of sessions) and every_outcome, and the variable b.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
 --       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql

@@ -1,14 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What does the same event cost in b, compared with a? Per digest, over events answered without an error in both:
---   ratio       median of b's service time divided by a's, event by event
---   ratio_low, ratio_high   its 95 % interval by order statistics: ranks n/2 -+ 1.96 sqrt(n)/2 (Conover, Practical
---               Nonparametric Statistics, section 3.2)
---   median_a_ns, median_b_ns, p95_a_ns, p95_b_ns   of the paired events
---   lost_ns     total of b less total of a
---   longer, longer_ns, shorter, shorter_ns   how many events took longer or less in b, and by how much together
---   tail_share  its share of the whole report's change beyond p99: of what the slowest 1 % of b cost more than those of a
--- Input: paired_times.
--- By hand, with the variables of prelude.sql:
+-- How long does the same event take in b, compared with a? The result has one row for each digest. Only events that
+-- were answered without an error in both runs count.
+-- - ratio: the median, over the events, of the service time in b divided by the service time in a.
+-- - ratio_low, ratio_high: the 95 % interval of the ratio by order statistics, with ranks n/2 -+ 1.96 sqrt(n)/2
+--   (Conover, Practical Nonparametric Statistics, section 3.2).
+-- - median_a_ns, median_b_ns, p95_a_ns, p95_b_ns: the service times of the paired events.
+-- - lost_ns: the total time in b minus the total time in a.
+-- - longer, longer_ns, shorter, shorter_ns: how many events took longer or less time in b, and the total difference.
+-- - tail_share: the digest's share of the whole report's change beyond p99. The change is the time of the slowest 1 %
+--   of b minus the time of the slowest 1 % of a.
+--
+-- Input: the view paired_times.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/pairs.sql

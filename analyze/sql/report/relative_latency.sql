@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How slow was the server in each twentieth of a run, whatever statements it got just then? For each event: service time divided by
--- the median of its digest in that run; the geometric mean of these. 1 = as usual; a server that warms up begins above.
--- Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How slow was the server in each twentieth of a run, independent of the mix of statements?
+--
+-- The service time of each event is divided by the median of its digest in the run. The result is the geometric mean of
+-- these ratios. 1 = as usual. A server that warms up begins above 1.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/relative_latency.sql
 CREATE OR REPLACE TEMP TABLE relative_latency_usual AS

@@ -1,33 +1,56 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which events, answered without an error on both sides, have another result? Per digest and kind:
---   rows      another number of rows was sent                 affected  another number of rows was changed
---   data      as many rows, with other data (checksums)            order     the same rows in another order
---   warnings  another number of warnings
+-- Which events have different results, although both sides answered them without an error? The result has one row for
+-- each digest and kind:
+-- - rows: the number of sent rows differs.
+-- - affected: the number of changed rows differs.
+-- - data: the number of rows is equal, but their data differs (checksums).
+-- - order: the rows are equal, but their order differs.
+-- - warnings: the number of warnings differs.
+--
 -- `known` and `reason` are codes of schemas/names.toml (result_reasons).
--- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
--- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
---   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
---   where nothing else does, writes of other sessions, of which races_found has the evidence; limits_found shows whether a LIMIT was reached (both of
---   suspects_values.sql).
---   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
---   root_digest: of that SET or write, or of the first write that changed other rows, which has no error; NULL where its session was lost or could not connect, and so the write was not sent.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session; races_found and limits_found (suspects_values.sql).
--- By hand, with the variables of prelude.sql:
+--
+-- known: an excuse, which means that two correct servers may differ in this way. NULL = no excuse.
+--
+-- reason: the excuse, or else the certain or possible explanation. The candidates are:
+-- - A write to one of the tables was not sent, failed or changed different rows on one side, before all of these
+--   events.
+-- - A SET of the session failed on one side, or the connection of the session was lost there.
+-- - A property of the statement, as listed in results_excuses.
+-- - Writes of other sessions, only if nothing else explains the difference. races_found contains the evidence.
+--
+-- limits_found shows whether a LIMIT was reached. suspects_values.sql makes limits_found and races_found.
+--
+-- - after_write: how many of the events came after such a write.
+-- - root_errno: the error in the run under test that caused the differences.
+-- - root_digest: the digest of the SET or write with this error, or of the first write that changed different rows
+--   (which has no error). NULL if the write was not sent because its session was lost or could not connect.
+--
+-- With two runs, the reference is a. With one run, the reference is the tape, as far as it has the values.
+--
+-- Input: joined, matched_events, digest_texts, tape_event, run_session; races_found and limits_found
+-- (suspects_values.sql).
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
 --       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/suspects.sql
---   CREATE TABLE statement_values AS SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   CREATE TABLE statement_values AS
+--       FROM (SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value);
 --   .read analyze/sql/report/suspects_values.sql
 --   .read analyze/sql/report/results.sql
 
--- What a property of a statement is for each kind of difference:
---   excuse   two servers that are both right differ so          perhaps  they may, and nothing proves that it is why
---   reason   it explains the difference, which counts           NULL     the property cannot make it
--- `where cut`: only where LIMIT was reached by all events on both sides; where its value is unknown, an excuse is a perhaps.
--- A checksum is of whole rows: NOW() next to columns of a table explains other data, and so does another value in a column.
--- findings/causes.py withdraws LIMIT as an excuse where it had nothing to choose.
+-- The meaning of a statement's property for each kind of difference:
+-- - excuse: two correct servers may differ in this way.
+-- - reason: the property explains the difference, but the difference counts.
+-- - perhaps: the property may be the cause, but there is no proof.
+-- - NULL: the property cannot cause the difference.
+--
+-- `where cut` applies only if all events reached their LIMIT on both sides. If the value of the LIMIT is unknown, an
+-- excuse becomes a perhaps. A checksum covers whole rows. NOW() next to columns of a table may therefore explain
+-- different data, but so may a different value in a column. findings/causes.py withdraws the LIMIT excuse if the LIMIT
+-- did not have to choose among rows.
 CREATE OR REPLACE TEMP VIEW results_excuses AS
 SELECT * FROM (VALUES
     -- property                       rows       affected   data                order               warnings
@@ -51,7 +74,7 @@ SELECT * FROM (VALUES
     ('concat_unsorted',              NULL,      NULL,      'reason',           NULL,               NULL)
 ) AS t(property, "rows", affected, data, "order", warnings);
 
--- SHOW, EXPLAIN, and what reads the server's own tables only.
+-- True for SHOW, EXPLAIN and statements that read only the server's own tables.
 CREATE OR REPLACE TEMP MACRO only_server(actions, written, tables) AS
 (has_action(actions, 'asks_server') AND has_property(written, 'shows'))
     OR (len(tables) > 0 AND len(list_filter(tables, lambda t: NOT starts_with(replace(t, '`', ''), 'information_schema.'))) = 0);
@@ -84,13 +107,15 @@ FROM (
     FROM digest_texts
 );
 
--- What belongs to the run under test.
+-- Returns the value of the run under test. This is the value of b, or of a if there is only one run.
 CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
 
--- The connection was lost with it; where it was opened again, the session's variables, temporary tables and locks were not.
+-- True for an error that ends the connection. A reconnect does not restore the session's variables, temporary tables
+-- and locks.
 CREATE OR REPLACE TEMP MACRO loses_session(errno) AS coalesce(errno IN (1053, 1927, 2006, 2013, 4031), false);
 
--- Writes that only one side made, or that changed other rows there; and SETs that only one side took. With the first one's session and error.
+-- Writes that only one side executed, or that changed different rows there, with the session and the error of the first
+-- such write. results_unset has the SETs that only one side accepted.
 CREATE OR REPLACE TEMP TABLE results_spoiled AS
 SELECT round, digest, spoiled, min(start_ns) AS since,
     arg_min(own, {'start_ns': start_ns, 'session': session, 'clone': clone, 'seq': seq}) AS first
@@ -167,7 +192,7 @@ WITH cells AS (
     FROM stated
     WHERE state IS NOT NULL
     GROUP BY ALL
-), certain AS ( -- tables whose writes changed other rows, and no race explains it: with the first of these writes
+), certain AS ( -- tables whose writes changed different rows without a race, with the first such write
     SELECT n.tbl, min({'round': s.round, 'since': s.since, 'digest': s.digest}) AS first
     FROM results_spoiled AS s
     JOIN table_names AS n ON s.digest = n.digest

@@ -1,7 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did each round of each side go? Throughput, quantiles, and its times relative to the first round of a (geometric mean over the
--- digests, weighted by events): the machine's own variance, seen at a glance. Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How did each round of each side perform? The result has the throughput, the quantiles, and the times relative to the
+-- first round of a.
+--
+-- The relative time is a geometric mean over the digests, weighted by their events. It shows the variance of the
+-- machine itself.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/rounds.sql
 CREATE OR REPLACE TEMP TABLE rounds_levels AS

@@ -1,9 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did server and machine do over time, on the time of the run's charts? A row for each run (first round), name and bin of bin_ns:
---   cpu user, cpu system, cpu iowait   percent of all processors        disk read, disk write, net in, net out   bytes a second
---   threads running; buffer pool reads, row lock waits, pages flushed, temporary disk tables   a second
--- Input: sampled (with at_ns, from the run's zero), variable bin_ns.
--- By hand, with the variables of prelude.sql:
+-- How did the counters of the server and the machine change over time? The result has one row for each name and each
+-- bin of bin_ns nanoseconds, for the first round of each run. Names and units:
+-- - cpu user, cpu system, cpu iowait: percent of all processors.
+-- - disk read, disk write, net in, net out: bytes per second.
+-- - threads running: a number.
+-- - buffer pool reads, row lock waits, pages flushed, temporary disk tables: per second.
+--
+-- Input: the view sampled, whose at_ns counts from the start of the run, and the variable bin_ns.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql

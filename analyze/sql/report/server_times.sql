@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did the statements cost in the server itself: on the tape, where it was taken there, and by the targets' own slow logs
--- (`querytape replay --target-slowlog`)? One row for each digest; these times may be ranked against each other, not against
--- the client's. Input: variable tape_in_server (was it taken in the server), view log_event (events of the slow logs' tapes, with run
--- 'a' or 'b').
--- By hand, with the views and variables of prelude.sql:
+-- How long did the statements take inside the server? The result has one row for each digest.
+--
+-- The times come from the targets' own slow logs (`querytape replay --target-slowlog`), and from the tape if the tape
+-- was captured in the server. These times can be compared with each other, but not with the client's times.
+--
+-- Input: the variable tape_in_server (whether the tape was captured in the server) and the view log_event. The view has
+-- the events of the slow logs' tapes, with run 'a' or 'b'.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW log_event AS SELECT 'a' AS run, * FROM 'later.tape/events/*.parquet';
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/server_times.sql

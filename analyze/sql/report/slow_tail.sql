@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did each digest's tail shift, in each twentieth of the tape's time and each round? p95 of both sides, where 15 pairs or more
--- carry it. Input: paired_times.
--- By hand, with the variables of prelude.sql:
+-- How did the slowest executions of each digest shift, in each twentieth of the tape's time and each round? The result
+-- has the p95 of both sides, if a part has at least 15 pairs.
+--
+-- Input: the view paired_times.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/slow_tail.sql

@@ -1,14 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- When did the server stall? Per run and round, in bins of a tenth of a second. A bin is a stall where statements waited and fewer than
--- a third of the usual number were answered (usual: the median of the 4 s around, at least half of the run's); or where what was waited
--- for in it took ten times as long as usual and 20 ms more. Neighbouring bins are one stall.
---   at_ns, long_ns   when it began, how long it took
---   depth            answers in it, as a share of the usual
---   longest_ns       the longest service time that ended in it or right after it
---   errors           statements that failed in it
---   digest           whose statements waited longest in it, together
--- Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- When did the server stall? The result has one row for each stall of a run and round.
+--
+-- The time is divided into bins of 0.1 s. A bin belongs to a stall in two cases:
+-- - Statements waited, and fewer than a third of the usual number were answered. The usual number is the median of the
+--   4 s around the bin, but at least half of the run's median.
+-- - At least 3 statements waited, and the longest service time was ten times as long as usual and 20 ms longer.
+--
+-- Neighbouring bins form one stall.
+-- - at_ns, long_ns: the beginning of the stall, and its duration.
+-- - depth: the number of answers in the stall, as a share of the usual number.
+-- - longest_ns: the longest service time that ended in the stall.
+-- - errors: statements that failed in the stall.
+-- - digest: the digest whose statements waited longest in total.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/stalls.sql
 CREATE OR REPLACE TEMP TABLE stalls_answers AS
@@ -17,7 +24,7 @@ FROM outcome
 WHERE done_ns IS NOT NULL AND done_ns >= 0
 GROUP BY ALL;
 
--- What was sent and not answered in a bin, for statements of more than a bin.
+-- The statements that were sent but not answered in each bin of 0.1 s. Only statements that took at least 0.1 s count.
 CREATE OR REPLACE TEMP TABLE stalls_waits AS
 SELECT run, round, bin, digest, count(*) AS n, sum(service_ns)::BIGINT AS service_ns
 FROM (

@@ -1,19 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which differences may the values of the statements explain? The rows: the digests whose values are needed.
--- Races: those of a digest that differs in some executions and not in all, each of them with a write of another session that overlaps with
---   it on a side, or that came before it on one side only; or that follows two such writes. The write has to be to a table of its own, and to rows that
---   it could touch. suspects_acts: the differences, and the writes to their tables, with their times on both sides; suspects_ends: the ends of their
---   transactions. Variable writes_race: whether writes were sent without --order commit.
--- Limits: suspects_limited: the differences of statements with a LIMIT, and how many rows came.
--- suspects_values.sql continues when the values have been parsed. Input: joined, matched_events, digest_texts.
--- By hand, with the variables of prelude.sql:
+-- For which differences can the values of the statements give an explanation? The result lists the digests whose values
+-- must be parsed. suspects_values.sql continues when they have been parsed.
+--
+-- Races: a digest is examined if its results differ in some executions but not in all. A digest with fewer than 3
+-- executions is also examined. Only writes of other sessions to rows that the statement could touch explain a
+-- difference. There are three cases:
+-- - The write overlaps with the statement on one side.
+-- - The write came before the statement on only one side.
+-- - The statement follows two writes that raced with each other.
+--
+-- Tables and variables:
+-- - suspects_acts: the differences and the writes to their tables, with their times on both sides.
+-- - suspects_ends: the ends of the transactions of these writes.
+-- - writes_race (variable): whether writes were sent without --order commit.
+--
+-- Limits: suspects_limited contains the differences of statements with a LIMIT, and the number of rows sent.
+--
+-- Input: the table joined, the view matched_events and the table digest_texts.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/suspects.sql
 CREATE OR REPLACE TEMP VIEW suspects_tables AS
 SELECT DISTINCT digest, lower(regexp_extract(replace(unnest(tables), '`', ''), '[^.]*$')) AS tbl, len(tables) = 1 AS alone FROM digest_texts;
 
--- What belongs to the run under test.
+-- Returns the value of the run under test. This is the value of b, or of a if there is only one run.
 CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
 
 CREATE OR REPLACE TEMP TABLE suspects_matched AS
@@ -28,7 +40,8 @@ FROM suspects_tables
 WHERE getvariable('writes_race') AND digest IN (SELECT digest FROM suspects_matched WHERE differing > 0 AND (differing < events OR events < 3))
     AND tbl IN (SELECT w.tbl FROM suspects_tables AS w JOIN digest_texts AS t ON w.digest = t.digest WHERE t.class = 'write');
 
--- A moment of the reference; the tape knows only when an event began.
+-- Returns a time of the reference. If the reference is the tape, this is the start of the event, because the tape
+-- provides no other usable time.
 CREATE OR REPLACE TEMP MACRO old_of(began, a) AS CASE WHEN getvariable('b') IS NULL THEN began ELSE a END;
 
 CREATE OR REPLACE TEMP TABLE suspects_acts AS

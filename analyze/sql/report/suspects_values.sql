@@ -1,16 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which differences of suspects.sql can a race or a LIMIT explain? races_found: per kind and digest, whether all of its differences
--- met a write that could explain it. limits_found: whether all reached their LIMIT, and whether some did not; both false = not known.
--- What a statement reads or writes is a place: its table, or the rows that have one value in a column. A place is smaller than its table
--- only where a statement that uses no other table asks for `column = value`, or inserts one row with that value. A write is in the places
--- of all its values, and of a column that it changes or does not name in each place. Two values are different for every
--- column type and collation only where both are whole numbers, or words of lower-case letters and digits; all others are not known.
--- Input: the tables of suspects.sql; statement_values (row_values.py; id = session * 2^31 + seq).
--- By hand, with the variables of prelude.sql:
+-- Which differences of suspects.sql can a race or a LIMIT explain?
+--
+-- - races_found: for each kind and digest, whether every difference met a write that could explain it.
+-- - limits_found: whether every statement reached its LIMIT, and whether some did not. If both are false, this is
+--   unknown.
+--
+-- A statement reads or writes in places. A place is a whole table, or all rows that have one value in a column. The
+-- place is smaller than the table only if the statement uses no other table. The statement must also ask for `column =
+-- value`, or insert one row with that value.
+--
+-- A write is in the places of all its values. For a column that the write changes or does not name, the write is in
+-- every place of that column.
+--
+-- Two values differ for every column type and collation only if both are whole numbers, or both are words of lower-case
+-- letters and digits. For all other values this is unknown.
+--
+-- Input: the tables of suspects.sql, and statement_values (row_values.py), whose id is session * 2^31 + seq.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/suspects.sql
---   CREATE TABLE statement_values AS SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   CREATE TABLE statement_values AS
+--       FROM (SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value);
 --   .read analyze/sql/report/suspects_values.sql
 CREATE OR REPLACE TEMP TABLE limits_found AS
 SELECT l.kind, l.digest, bool_and(coalesce(l.sent >= v.most, false)) AS all_cut, bool_or(coalesce(l.sent < v.most, false)) AS some_whole
@@ -20,12 +32,12 @@ LEFT JOIN (
 ) AS v ON l.session = v.session AND l.seq = v.seq
 GROUP BY ALL;
 
--- i5: the number 5; wfive: a word; NULL: another value, or one that is not known.
+-- Returns i5 for the number 5, wfive for the word "five", and NULL for every other or unknown value.
 CREATE OR REPLACE TEMP MACRO value_of(written) AS CASE
     WHEN regexp_full_match(written, '0|-?[1-9]\d{0,14}|''(0|-?[1-9]\d{0,14})''') THEN 'i' || replace(written, '''', '')
     WHEN regexp_full_match(written, '[''"]([a-z][a-z0-9_-]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})[''"]') THEN 'w' || written[2:-2] END;
 
--- 0 in an INSERT stands for the next id.
+-- The values of each column in each statement. 0 in an INSERT means the next id, so its value is unknown.
 CREATE OR REPLACE TEMP TABLE raced_values AS
 SELECT id // 2147483648 AS session, id % 2147483648 AS seq, name,
     CASE WHEN bool_and(role = 'filter' OR (value_of(value) IS NOT NULL AND value_of(value) <> 'i0')) THEN min(value_of(value)) END AS value
@@ -39,7 +51,8 @@ FROM suspects_acts AS a
 JOIN suspects_tables AS n ON a.digest = n.digest AND n.tbl IN (SELECT tbl FROM suspects_raced)
 GROUP BY ALL;
 
--- The columns of each table by which what differs asks for rows; of one kind of values.
+-- The columns by which the differing statements ask for rows, for each table. All values of such a column are of one
+-- kind (numbers or words).
 CREATE OR REPLACE TEMP TABLE raced_asked AS
 SELECT a.tbl, v.name
 FROM raced_acts AS a
@@ -48,7 +61,8 @@ WHERE a.differs AND a.alone
 GROUP BY ALL
 HAVING count(DISTINCT v.value[1]) = 1;
 
--- The places of each statement: the whole table, whose name is empty here, and by each of these columns; ? = each of its values.
+-- The places of each statement: the whole table (with an empty name), and one place for each of these columns. The
+-- value ? means every value of the column.
 CREATE OR REPLACE TEMP TABLE raced_places AS
 SELECT tbl, session, seq, '' AS name, '?' AS value FROM raced_acts
 UNION ALL
@@ -57,7 +71,8 @@ FROM raced_acts AS a
 JOIN raced_asked AS k ON a.tbl = k.tbl
 LEFT JOIN raced_values AS v ON a.alone AND a.session = v.session AND a.seq = v.seq AND k.name = v.name;
 
--- What a statement looks at: the places of its values and, as each of those may be there, those of any value; else the whole table.
+-- The places that a statement looks at. These are the places of its values, and the place ? of the column, because a
+-- write there may affect any value. A statement without known values looks at the whole table.
 CREATE OR REPLACE TEMP VIEW raced_all_looks AS
 SELECT tbl, session, seq, name, unnest([value, '?']) AS value FROM raced_places WHERE value <> '?'
 UNION ALL
@@ -66,7 +81,8 @@ FROM raced_places AS p
 ANTI JOIN (FROM raced_places WHERE value <> '?') AS k USING (tbl, session, seq)
 WHERE p.name = '';
 
--- The places read by the statements that differ, and by the writes in those places. No other write can explain a difference.
+-- The places that the differing statements look at, and the places that the writes to them look at. No other write can
+-- explain a difference.
 CREATE OR REPLACE TEMP TABLE raced_looks AS
 WITH seen AS (
     SELECT DISTINCT l.tbl, l.name, l.value FROM raced_all_looks AS l SEMI JOIN (FROM raced_acts WHERE differs) AS a USING (tbl, session, seq)
@@ -77,7 +93,7 @@ WITH seen AS (
 )
 SELECT l.* FROM raced_all_looks AS l SEMI JOIN near USING (tbl, session, seq);
 
--- What a write does may be seen from its start to the end of its transaction.
+-- The period in which a write can be visible: from its start to the end of its transaction.
 CREATE OR REPLACE TEMP TABLE raced_spans AS
 SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs, w.kind,
     unnest([
@@ -89,10 +105,11 @@ ASOF LEFT JOIN suspects_ends AS e ON w.round = e.round AND w.session = e.session
 
 CREATE OR REPLACE TEMP MACRO session_of(span) AS span.session::BIGINT * 1000000 + span.clone;
 
--- What is counted together: a number of 64 bits stands for its names, which take longer to compare.
+-- The key of a counter. A 64-bit hash stands for the names because comparing the names takes longer.
 CREATE OR REPLACE TEMP MACRO counted_as(tbl, name, value, round, side, what, own) AS hash(tbl, name, value, round, side, what, own);
 
--- How many writes had begun, or were over, at a moment: of all sessions, and of one.
+-- Two counts at each moment: the writes that had begun, and the writes that had ended. Both are counted for all
+-- sessions together and for each session.
 CREATE OR REPLACE TEMP TABLE raced_marks AS
 SELECT counted, moment, count(*) OVER (PARTITION BY counted ORDER BY moment) AS n
 FROM (
@@ -131,11 +148,12 @@ FROM (
 ) AS found
 GROUP BY ALL;
 
--- Another write that touches it has to be in each of the places that it looks at.
+-- `touched`: a write of another session in this place overlaps with the statement, or came before the statement on only
+-- one side. A race must touch every place that the statement looks at.
 CREATE OR REPLACE TEMP VIEW raced_touched AS
 SELECT *, old_over <> new_over OR old_begun > old_over OR new_begun > new_over AS touched FROM raced_neighbours;
 
--- The first write of each place that raced with another one: after it the table may have other rows.
+-- The first write in each place that raced with another write. After this write, the table may have different rows.
 CREATE OR REPLACE TEMP TABLE raced_since AS
 SELECT p.tbl, p.name, p.value, w.round, min(w.sent) AS since
 FROM (
@@ -144,7 +162,7 @@ FROM (
 JOIN raced_places AS p USING (tbl, session, seq)
 GROUP BY ALL;
 
--- In each place that it looks at in a table, and in one of its tables.
+-- A difference is a race if the execution met writes in every place that the statement looks at in one of its tables.
 CREATE OR REPLACE TEMP TABLE races_found AS
 WITH looked AS (
     SELECT t.kind, t.digest, t.tbl, t.name, t.round, t.session, t.clone, t.seq, bool_or(t.touched OR coalesce(t.sent > w.since, false)) AS met

@@ -1,8 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did it go over time? Per run, round and bin of bin_ns (variable), by the time of the answer:
---   per_second, p50_ns, p95_ns, p99_ns (service time), busy (statements in the server on average: service time per second), errors
--- Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How did the run change over time? The result has one row for each run, round and bin of bin_ns nanoseconds. An event
+-- belongs to the bin in which its answer ended.
+-- - per_second: answers per second.
+-- - p50_ns, p95_ns, p99_ns: the service time.
+-- - busy: the average number of statements in the server (service time per second).
+-- - errors: failed statements.
+--
+-- Input: the view outcome and the variable bin_ns.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/timeline.sql
 CREATE OR REPLACE TEMP TABLE timeline_bins AS

@@ -1,7 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How much was done, how fast? Per run; quantiles are of statements answered without an error (a query that is faster
--- because it fails is no gain); of several rounds, all of them together. Input: outcome.
--- By hand, with the variables of prelude.sql:
+-- How much work was done, and how fast? The result has one row for each run, over all its rounds.
+--
+-- The quantiles contain only statements that were answered without an error. A query that fails quickly is not an
+-- improvement.
+--
+-- Input: the view outcome.
+--
+-- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/totals.sql
 CREATE OR REPLACE TEMP TABLE totals_spans AS

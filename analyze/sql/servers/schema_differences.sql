@@ -1,17 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What differs between the schemas of the two targets? One row a difference; those of tables with most time on the tape come first.
--- Input: views schema_fact (run, kind, db, tbl, name, facts) and tape_digest; variables family_a, family_b ('mysql', 'mariadb') and
--- one_version: whether both have the same version. By hand, after
--- the view tape_digest of prelude.sql:
+-- What differs between the schemas of the two targets? The result has one row for each difference. Tables with the most
+-- time on the tape come first.
+--
+-- - what: a_lacks, b_lacks or differs.
+-- - folded: the difference comes only from the version, family or defaults of the servers, for example json and
+--   longtext.
+-- - digests, tape_ns: the number of digests that name the table, and their time on the tape.
+--
+-- Input: the views schema_fact (run, kind, db, tbl, name, facts) and tape_digest, and these variables:
+-- - family_a, family_b: 'mysql' or 'mariadb'
+-- - one_version: whether both servers have the same version
+--
+-- Run by hand, after you create the view tape_digest of prelude.sql:
 --   SET VARIABLE family_a = 'mysql'; SET VARIABLE family_b = 'mysql'; SET VARIABLE one_version = true;
 --   CREATE VIEW facts_a AS SELECT 'a' AS run, * FROM 'old.run/schema_facts.parquet';
 --   CREATE VIEW facts_b AS SELECT 'b' AS run, * FROM 'new.run/schema_facts.parquet';
 --   CREATE VIEW schema_fact AS FROM facts_a UNION ALL FROM facts_b;
 --   .read analyze/sql/servers/schema_differences.sql
--- what: a_lacks, b_lacks, differs. folded: it comes with the server's version or family alone, as int(11) and int do.
--- digests, tape_ns: how many statements name the table, and their time on the tape.
 
--- One way of writing for what servers write in several.
+-- Normalises the different spellings that servers use for the same type or property.
 CREATE OR REPLACE TEMP MACRO plain_type(value) AS regexp_replace(
     regexp_replace(lower(value), '\b(tinyint|smallint|mediumint|int|bigint|year)\(\d+\)', '\1', 'g'), '\butf8\b', 'utf8mb3', 'g');
 CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
@@ -24,7 +31,8 @@ CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
     WHEN 'extra' THEN nullif(trim(regexp_replace(
         replace(lower(value), 'current_timestamp()', 'current_timestamp'), 'default_generated', '')), '')
     WHEN 'expression' THEN nullif(regexp_replace(lower(value), '[\s()`\\'']|_(utf8mb[34]|latin1|ascii)\b', '', 'g'), '')
-    -- Each version writes a view in its own words: of two versions the names and texts in it are compared.
+    -- Each server version prints a view's definition differently. If the versions differ, only the names and strings in
+    -- the definition are compared.
     WHEN 'definition' THEN CASE WHEN getvariable('one_version') THEN lower(value)
         ELSE array_to_string(list_sort(list_distinct(list_filter(regexp_extract_all(lower(value), '`[^`]+`|''[^'']*'''),
             lambda word: NOT starts_with(word, '`name_exp_')))), ' ') END
@@ -46,12 +54,13 @@ WITH objects AS (
     FROM schema_fact WHERE kind NOT IN ('problem', 'charset', 'event')
     GROUP BY ALL
 ),
--- Of what a server did not tell, or not wholly, nothing is lacking.
+-- Schema parts that a server did not report, or reported only partly. Nothing in them counts as missing.
 unknown AS (
     SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind, lower(db) AS db
     FROM schema_fact WHERE kind = 'problem'
 ),
--- The columns of a view follow from its definition and its tables. A server gives them types of its own, and none where a table is missing.
+-- Views that both servers have. Their columns follow from the definition and the tables, so they are not compared. A
+-- server chooses its own types for them, and reports none if a table is missing.
 views AS (
     SELECT db, tbl FROM objects WHERE kind = 'view' AND contains(facts, '"definition"') GROUP BY ALL HAVING count(*) = 2
 ),
@@ -66,7 +75,7 @@ pairs AS (
     WHERE a.facts IS DISTINCT FROM b.facts
         AND NOT (coalesce(a.kind, b.kind) = 'column' AND (coalesce(a.db, b.db), coalesce(a.tbl, b.tbl)) IN (SELECT (db, tbl) FROM views))
 ),
--- Inside what one side lacks, all else is lacking too: the schema or the table is said alone.
+-- Missing objects. If a schema or table is missing, only the schema or table is listed, and not its contents.
 lacking AS (
     SELECT p.*, CASE WHEN a IS NULL THEN 'a_lacks' ELSE 'b_lacks' END AS what
     FROM pairs AS p
@@ -77,7 +86,7 @@ lacking AS (
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))
 ),
--- A routine without parameters has no row of them.
+-- Routines that both servers have. They are needed because a routine without parameters has no parameters row.
 called AS (
     SELECT db, name FROM objects WHERE kind = 'routine' AND NOT EXISTS (FROM unknown AS u WHERE u.kind = 'parameters')
     GROUP BY ALL HAVING count(*) = 2
@@ -90,7 +99,8 @@ facts AS (
 valued AS (
     SELECT * REPLACE (json_extract_string(a, '$."' || fact || '"') AS a, json_extract_string(b, '$."' || fact || '"') AS b) FROM facts
 ),
--- A column more or less moves all behind it: the order is only compared where both have the same columns.
+-- Tables with the same columns on both servers. Column positions are compared only for them, because an extra column
+-- moves all later columns.
 same_columns AS (
     SELECT db, tbl FROM objects WHERE kind = 'column' GROUP BY ALL
     HAVING list_sort(list(name) FILTER (run = 'a')) = list_sort(list(name) FILTER (run = 'b'))
@@ -101,10 +111,10 @@ differing AS (
     WHERE CASE
         WHEN fact = 'rows' THEN times_apart(a, b) >= 2 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 1000
         WHEN fact = 'cardinality' THEN times_apart(a, b) >= 10 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 100
-        WHEN fact = 'next_id' THEN coalesce(a, '1') <> coalesce(b, '1') -- MySQL has none before the first row
+        WHEN fact = 'next_id' THEN coalesce(a, '1') <> coalesce(b, '1') -- MySQL reports none before the first row
         WHEN fact = 'updated' THEN abs(date_diff('hour', TRY_CAST(a AS TIMESTAMP), TRY_CAST(b AS TIMESTAMP))) >= 168
         WHEN fact = 'position' THEN a <> b AND EXISTS (FROM same_columns AS s WHERE s.db = v.db AND s.tbl = v.tbl)
-        -- The server shows the body only to accounts that may see it.
+        -- The server shows the body only to accounts with access to it.
         WHEN kind = 'view' OR (kind = 'routine' AND fact = 'does') THEN plain_fact(fact, a) <> plain_fact(fact, b)
         ELSE plain_fact(fact, a) IS DISTINCT FROM plain_fact(fact, b)
     END
@@ -132,10 +142,10 @@ SELECT e.what, CASE e.kind WHEN 'parameters' THEN 'routine' ELSE e.kind END AS k
         WHEN fact IN ('type', 'charset') THEN EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext'])
     END, false)
-    -- MariaDB's JSON is a text of its own collation.
+    -- JSON in MariaDB is a text with its own collation.
     OR (fact IS NOT DISTINCT FROM 'collation' AND EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext']))
-    -- A table's or schema's own default concerns new columns only: its columns are compared by themselves.
+    -- The default of a table or schema affects only new columns. Existing columns are compared separately.
     OR coalesce(e.kind = 'table' AND fact = 'collation', false) AS folded,
     count(*) OVER () AS differences
 FROM every AS e

@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which columns are used in which role, by the time of the statements that use them so? A statement counts once for each of its
--- columns. Input: digest_parts, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE digest_parts AS FROM (VALUES (1, 'column', 't', 'a', 'filter', true)) AS v(id, what, tbl, name, role, plain);
+-- Which columns are used in which role? The columns with the most statement time come first. A statement counts once
+-- for each of its columns and roles.
+--
+-- Input: the tables digest_parts and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE digest_parts AS
+--       FROM (VALUES (1, 'column', 't', 'a', 'filter', true)) AS v(id, what, tbl, name, role, plain);
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 1 AS events, 1 AS duration_ns;
 --   .read analyze/sql/workload/columns.sql
 WITH used AS (

@@ -1,12 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which reads came again with the same text and always had the same answer, so that a cache could have given it? By checksum where
--- the tape knows it, else by the number of rows alone; without either nothing is said. Reads that lock, ask the time, chance or their
--- session are left out, and so are texts whose answer changed. saved_ns: the time of all but one of each text.
--- Input: workload_events, workload_digests, macro has_action.
--- By hand, with what `querytape inspect` makes before it:
+-- Which reads could a cache have answered? These reads came again with the same text and always had the same answer.
+--
+-- Answers are compared by checksum if the tape has it, else by the number of rows. Reads without either are left out.
+-- Reads that take locks or that depend on the time, on random numbers or on the session are also left out. So are texts
+-- whose answer changed. `saved_ns` is the time of all executions of each text except one.
+--
+-- Input: the tables workload_events and workload_digests, and the macro has_action.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   .read schemas/names.sql
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 'a' AS digest, 'select a' AS normalized, 0 AS actions;
---   CREATE TABLE workload_events AS SELECT 1 AS digest, 'read' AS class, 0 AS errno, 5 AS text, 5 AS duration_ns, 1 AS rows_sent, 0 AS checksum, true AS checksum_known FROM range(3);
+--   CREATE TABLE workload_events AS SELECT *, 1 AS rows_sent, 0 AS checksum, true AS checksum_known
+--       FROM (SELECT 1 AS digest, 'read' AS class, 0 AS errno, 5 AS text, 5 AS duration_ns FROM range(3));
 --   .read analyze/sql/workload/constant_reads.sql
 WITH asked AS (
     SELECT id FROM workload_digests

@@ -1,9 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What did each executed statement do, in which transaction? tx is NULL under autocommit. text: equal for equal statements with equal
--- parameters in the same schema. ended: committed, rolled back, deadlock, left open (the session ended first), tape ended.
--- Input: tape_events, tape_sessions, workload_digests, found_transactions (schemas/transactions.sql), macros executes, has_action and
--- rolled_back. Makes: workload_tx, workload_events.
--- By hand, with what `querytape inspect` makes before it:
+-- What did each executed statement do, and in which transaction?
+--
+-- - tx: the number of the transaction. NULL under autocommit.
+-- - text: equal for equal statements with equal parameters in the same schema.
+-- - ended: committed, rolled back, deadlock, left open (the session ended first), or tape ended.
+--
+-- Input: the views tape_events and tape_sessions; the tables workload_digests and found_transactions
+-- (schemas/transactions.sql); the macros executes, has_action and rolled_back. Makes: the tables workload_tx and
+-- workload_events.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';

@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which rows are written or locked most often, by the values that statements ask for? The thousand with the most events, of those that
--- came more than once. number tells the values of the same columns apart
--- without showing them.
--- Input: workload_keys.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE workload_keys AS SELECT 't' AS tbl, 'id' AS name, '5' AS value, 1 AS session, 7 AS digest, 'write' AS class, 1 AS duration_ns, 0 AS lock_ns FROM range(3);
+-- Which rows are written or locked most often? Rows are identified by the values in the statements' conditions.
+--
+-- The result has at most a thousand rows, those with the most events. A row that was used only once is left out.
+-- `number` distinguishes the values of one set of columns without showing them.
+--
+-- Input: the table workload_keys.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE workload_keys AS SELECT *, 7 AS digest, 'write' AS class, 1 AS duration_ns, 0 AS lock_ns
+--       FROM (SELECT 't' AS tbl, 'id' AS name, '5' AS value, 1 AS session FROM range(3));
 --   .read analyze/sql/workload/hot_rows.sql
 SELECT tbl AS table_name, name AS columns, row_number() OVER (PARTITION BY tbl, name ORDER BY count(*) DESC, value) AS number, value, count(*) AS events,
     count(*) FILTER (class = 'write') AS writes, count(DISTINCT session) AS sessions, count(DISTINCT digest) AS digests,

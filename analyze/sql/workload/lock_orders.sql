@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which two tables are locked in one order by some transactions and in the other by others, as deadlocks come from?
--- Input: tx_steps, digest_parts.
--- By hand, with what `querytape inspect` makes before it:
+-- Which two tables do some transactions lock in one order, and others in the reverse order? Such pairs can cause
+-- deadlocks.
+--
+-- Input: the tables tx_steps and digest_parts.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE TABLE tx_steps AS FROM (VALUES (1, 7, 1), (1, 8, 2), (2, 8, 1), (2, 7, 2)) AS v(tx, digest, step);
---   CREATE TABLE digest_parts AS FROM (VALUES (7, 'table', 't', 'write'), (8, 'table', 'u', 'write')) AS v(id, what, tbl, role);
+--   CREATE TABLE digest_parts AS
+--       FROM (VALUES (7, 'table', 't', 'write'), (8, 'table', 'u', 'write')) AS v(id, what, tbl, role);
 --   .read analyze/sql/workload/lock_orders.sql
 WITH locked AS (
     SELECT s.tx, p.tbl, min(s.step) AS step

@@ -1,10 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which reads run in a loop: the same digest ten times or more in a row in a session, with other literals, after another read (its
--- rows are what the loop walks through)? Or two digests in turn, A B A B ..., ten times each or more: `partner` is the second one then.
--- Only reads and writes count as neighbours. Input: workload_events, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE workload_digests AS FROM (VALUES (1, 'a', 'select a'), (2, 'b', 'select b')) AS v(id, digest, normalized);
---   CREATE TABLE workload_events AS SELECT 1 AS session, 0 AS seq, 1 AS digest, 'read' AS class, 5 AS duration_ns, 0 AS text UNION ALL SELECT 1, i, 2, 'read', 5, i FROM range(1, 12) AS r(i);
+-- Which reads run in a loop?
+--
+-- A loop has at least ten executions of one digest in a row in a session, with different literals, after another read.
+-- The loop probably walks through the rows of that read. Two alternating digests (A B A B ...), at least ten times
+-- each, are also a loop. `partner` is then the second digest. Only reads and writes count as neighbours.
+--
+-- Input: the tables workload_events and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE workload_digests AS
+--       FROM (VALUES (1, 'a', 'select a'), (2, 'b', 'select b')) AS v(id, digest, normalized);
+--   CREATE TABLE workload_events AS SELECT *, 1 AS session, 'read' AS class, 5 AS duration_ns
+--       FROM (SELECT i AS seq, i AS text, least(i, 1) + 1 AS digest FROM range(12) AS r(i));
 --   .read analyze/sql/workload/n_plus_one.sql
 WITH placed AS (
     SELECT session, seq, digest, class, row_number() OVER by_seq AS place, lag(digest) OVER by_seq AS before,
@@ -13,7 +20,7 @@ WITH placed AS (
     FROM workload_events
     WHERE class IN ('read', 'write')
     WINDOW by_seq AS (PARTITION BY session ORDER BY seq)
-), bounds AS ( -- the first and the last statement of each run
+), bounds AS ( -- the first and the last statement of each series of one digest
     SELECT *, lead(seq) OVER by_seq AS other_seq, lead(place) OVER by_seq AS other_place
     FROM placed
     WHERE class = 'read' AND (digest IS DISTINCT FROM before) <> (digest IS DISTINCT FROM behind)

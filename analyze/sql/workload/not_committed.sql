@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements write what is never committed: rolled back, victims of deadlocks, left open when the session ended? Under
--- autocommit a write commits itself. Input: workload_events, workload_tx, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
+-- Which statements write data that is never committed? Their transactions were rolled back, were the victim of a
+-- deadlock, or were still open when the session ended. Under autocommit, a write commits itself.
+--
+-- Input: the tables workload_events, workload_tx and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 'a' AS digest, 'update t' AS normalized;
 --   CREATE TABLE workload_tx AS SELECT 1 AS tx, 'rolled back' AS ended;
 --   CREATE TABLE workload_events AS SELECT 1 AS tx, 1 AS digest, 'write' AS class, 0 AS errno, 5 AS duration_ns;

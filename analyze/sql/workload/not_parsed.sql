@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests could not be parsed, the costliest first? near: the normalised text may say more.
--- Input: digest_parts, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
+-- Which digests could not be parsed, the most expensive first? The normalised text may help to find the reason.
+--
+-- Input: the tables digest_parts and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE TABLE digest_parts AS FROM (VALUES (1, 'failed')) AS v(id, what);
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 'd' AS digest, 'x' AS normalized, 1 AS events, 1 AS duration_ns;
 --   .read analyze/sql/workload/not_parsed.sql

@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which transactions had no end: the session quit (left open: the server rolls them back), or the tape ended before them? By
--- signature. Input: tx_facts.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE tx_facts AS FROM (VALUES (5, 1, 1, 0, 9, 'left open', 3)) AS v(signature, statements, writes, start_ns, end_ns, ended, session);
+-- Which transactions have no end, for each signature? Either the session quit and the server rolled the transaction
+-- back (left open), or the tape ended before the transaction.
+--
+-- Input: the table tx_facts.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE tx_facts AS SELECT *, 'left open' AS ended, 3 AS session
+--       FROM (VALUES (5, 1, 1, 0, 9)) AS v(signature, statements, writes, start_ns, end_ns);
 --   .read analyze/sql/workload/open_transactions.sql
 SELECT ended, printf('%016x', signature) AS signature, count(*) AS transactions, count(*) FILTER (writes > 0) AS with_writes,
     sum(statements)::BIGINT AS statements, max(end_ns - start_ns) AS longest_ns, min(session) AS example_session

@@ -1,9 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which sequences of digests are transactions made of, how often, how long, and in which order do they lock tables? statements: the
--- digests in order; times: how often each came in a row in the example, the first such transaction. locks: tables in the order of
--- the first write or locking read of each. Input: tx_facts, tx_steps, workload_digests, digest_parts.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE tx_facts AS FROM (VALUES (1, 5, 1, 1, 2, 0, 0, 9, 'committed')) AS v(tx, signature, statements, writes, duration_ns, lock_ns, start_ns, end_ns, ended);
+-- Which sequences of digests form transactions, how often, how long do they take, and in which order do they lock
+-- tables?
+--
+-- - statements: the digests in order.
+-- - times: how often each digest came in a row, in the first such transaction.
+-- - locks: the tables, in the order of their first write or locking read.
+--
+-- Input: the tables tx_facts, tx_steps, workload_digests and digest_parts.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE tx_facts AS SELECT *, 2 AS duration_ns, 0 AS lock_ns, 'committed' AS ended
+--       FROM (VALUES (1, 5, 1, 1, 0, 9)) AS v(tx, signature, statements, writes, start_ns, end_ns);
 --   CREATE TABLE tx_steps AS SELECT 1 AS tx, 1 AS seq, 7 AS digest, 1 AS step;
 --   CREATE TABLE workload_digests AS SELECT 7 AS id, 'd' AS digest, 'update t' AS normalized;
 --   CREATE TABLE digest_parts AS SELECT 7 AS id, 'table' AS what, 't' AS tbl, 'write' AS role;

@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which signature has each transaction: its digests in order, where the same one several times in a row counts as one? BEGIN,
--- COMMIT and settings are not part of it. Input: workload_events, workload_tx. Makes: tx_steps, tx_facts.
--- By hand, with what `querytape inspect` makes before it:
+-- Which signature does each transaction have? The signature is the sequence of its digests. Repetitions of one digest
+-- in a row count as one. BEGIN, COMMIT and settings are not part of the signature.
+--
+-- Input: the tables workload_events and workload_tx. Makes: the tables tx_steps and tx_facts.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE TABLE workload_tx AS SELECT 1 AS tx, 1 AS session, 'committed' AS ended, 9 AS end_ns;
---   CREATE TABLE workload_events AS FROM (VALUES (1, 1, 1, 7, 'write', 0, 2, 2, 0)) AS v(tx, session, seq, digest, class, start_ns, end_ns, duration_ns, lock_ns);
+--   CREATE TABLE workload_events AS SELECT *, 0 AS start_ns, 2 AS end_ns, 2 AS duration_ns, 0 AS lock_ns
+--       FROM (VALUES (1, 1, 1, 7, 'write')) AS v(tx, session, seq, digest, class);
 --   .read analyze/sql/workload/transactions.sql
 CREATE OR REPLACE TABLE tx_steps AS
 WITH followed AS (

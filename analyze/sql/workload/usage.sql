@@ -1,8 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which tables, columns and joins has each digest, the costliest first? A column whose tbl is NULL may be of several tables. plain:
--- it stands alone on its side of the comparison, so that an index could be used. Input: digest_parts, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
---   CREATE TABLE digest_parts AS FROM (VALUES (1, 'table', 't', 'a', 'read', '=', NULL, NULL, true)) AS v(id, what, tbl, name, role, op, tbl2, name2, plain);
+-- Which tables, columns and joins does each digest use, the most expensive digest first?
+--
+-- A column whose table is NULL may belong to several tables. `plain` means that the column is alone on its side of the
+-- comparison, so that an index could be used.
+--
+-- Input: the tables digest_parts and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
+--   CREATE TABLE digest_parts AS SELECT *, '=' AS op, NULL AS tbl2, NULL AS name2, true AS plain
+--       FROM (VALUES (1, 'table', 't', 'a', 'read')) AS v(id, what, tbl, name, role);
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 'd' AS digest, 1 AS events, 1 AS duration_ns;
 --   .read analyze/sql/workload/usage.sql
 WITH tables AS (

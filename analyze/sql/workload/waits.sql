@@ -1,12 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements came to rows that another session's transaction still held, and how long did they wait? held_by: the last
--- statement before it, of another session, with the same values. times: how often; waited: of those, with a lock time of 0.1 ms or
--- more. Where the tape knows no lock times, waited and lock_ns are NULL: they may have waited or not.
--- Input: workload_keys, tx_facts, workload_digests.
--- By hand, with what `querytape inspect` makes before it:
+-- Which statements used rows that a transaction of another session still held, and how long did they wait?
+--
+-- - held_by: the last statement before, from another session, with the same values.
+-- - times: how often this happened.
+-- - waited: how many of these had a lock time of at least 0.1 ms.
+--
+-- If the tape has no lock times, waited and lock_ns are NULL, and it is unknown whether the statements waited.
+--
+-- Input: the tables workload_keys, tx_facts and workload_digests.
+--
+-- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE TABLE workload_digests AS SELECT 7 AS id, 'd' AS digest, 'update t' AS normalized;
 --   CREATE TABLE tx_facts AS SELECT 1 AS tx, 5 AS signature;
---   CREATE TABLE workload_keys AS FROM (VALUES ('t', 'id', '5', 1, 1, 1, 7, 1, 9, 1, 0), ('t', 'id', '5', 2, 1, 2, 7, 2, 12, 8, 7000000)) AS v(tbl, name, value, session, seq, tx, digest, start_ns, held_ns, duration_ns, lock_ns);
+--   CREATE TABLE workload_keys AS SELECT *, 't' AS tbl, 'id' AS name, '5' AS value
+--       FROM (SELECT *, session AS tx, 1 AS seq, 7 AS digest
+--       FROM (VALUES (1, 1, 9, 1, 0), (2, 2, 12, 8, 7000000)) AS v(session, start_ns, held_ns, duration_ns, lock_ns));
 --   .read analyze/sql/workload/waits.sql
 WITH touched AS (
     SELECT tbl, session, tx, digest, start_ns, duration_ns, lock_ns, lag(session) OVER by_time AS other_session,

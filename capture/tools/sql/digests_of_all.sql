@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What are the digests of several tapes together? The text is that of the first tape that has it.
--- Input: view all_digests: the digests of each tape, with its number as `tape`.
+-- What are the digests of several tapes together? The text of a digest comes from the first tape that contains it.
+--
+-- Input: the view all_digests, which has the digests of each tape and the number of the tape as `tape`.
 WITH together AS (
     SELECT
         digest,

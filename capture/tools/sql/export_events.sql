@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Every event of a tape with its texts readable: for `export --format csv` and `jsonl`. Input: view events.
--- Statements that are not UTF-8 are shown with \x.. escapes; params as hexadecimal digits.
+-- Lists every event of a tape with readable texts, for `export --format csv` and `jsonl`. Statements that are not UTF-8
+-- are shown with \x.. escapes. Parameters are shown as hexadecimal digits.
+--
+-- Input: the view events.
 SELECT
     * REPLACE (
         coalesce(TRY(decode(statement)), statement::VARCHAR) AS statement,

@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Each event as an entry of a slow log, in the order of their ends: what pt-query-digest, pt-upgrade, mysqldumpslow and
--- `querytape capture slowlog` read. What the tape does not know is left out, or 0 where the format has no other word.
--- Input: view events. Connects have no entry in a slow log; a statement without its text has none here.
+-- Writes each event as an entry of a slow log, in the order of the ends of the events. pt-query-digest, pt-upgrade,
+-- mysqldumpslow and `querytape capture slowlog` can read the entries.
+--
+-- Values that the tape does not have are left out, or 0 if the format requires a value. A slow log has no entries for
+-- connects. Statements without a text are left out as well.
+--
+-- Input: the view events.
 WITH named (command, name) AS (
     VALUES
         ('quit', 'Quit'),

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which tape gets each session that has none yet? They go in turns, there and back, the heaviest first.
--- Inputs: tables loads, dealt (session, share), turns (turn from 0, share). Variable: tapes.
+-- Which tape gets each session that has no tape yet? The sessions are dealt from the heaviest to the lightest, first up
+-- and then down the list of tapes.
+--
+-- Input: the tables loads, dealt (session, share) and turns (turn from 0, share), and the variable tapes.
 WITH placed AS (
     SELECT session, row_number() OVER (ORDER BY load DESC, session) - 1 AS place
     FROM loads

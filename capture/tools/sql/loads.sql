@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is the load of each session: its share of the events and of the time that they took, in equal parts?
--- Input: view tape_events. session, events, busy_ns (ns), load (of 1).
+-- What is the load of each session? It is the average of the session's share of the events and its share of the time.
+-- Columns: session, events, busy_ns (ns), load (the loads of all sessions add up to 1).
+--
+-- Input: the view tape_events.
 SELECT
     session,
     events,

@@ -1,15 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements took the most time in the run? The costliest digests, each with a sample and its schema; only what
--- EXPLAIN takes, and only samples that are whole and have at most a MiB.
--- Inputs: views run_outcomes, tape_events, tape_digests; parameter $1 = how many.
--- By hand: .read schemas/names.sql, create the views FROM the Parquet files of run and tape, put a number for $1, then .read costliest.sql
+-- Which statements took the most time in the run? The result has the most expensive digests, each with a sample and its
+-- schema. Only digests that EXPLAIN accepts are listed. Samples must be complete and at most 1 MiB long.
+--
+-- Input: the views run_outcomes, tape_events and tape_digests; the parameter $1 (the number of digests).
+--
+-- Run by hand: .read schemas/names.sql, create the views FROM the Parquet files of run and tape, put a number for $1,
+-- then .read costliest.sql
 WITH by_schema AS (
     SELECT e.digest, e.db, sum(coalesce(o.done_ns - o.sent_ns, 0)) AS took_ns
     FROM run_outcomes AS o
     JOIN tape_events AS e USING (session, seq)
     WHERE o.status = 'executed' AND e.class IN ('read', 'write')
     GROUP BY e.digest, e.db
-), sums AS ( -- the schema in which it took the most time
+), sums AS ( -- the schema in which the digest took the most time
     SELECT digest, arg_max(db, (took_ns, db)) AS db, sum(took_ns) AS took_ns
     FROM by_schema
     GROUP BY digest

@@ -1,9 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements of each digest are explained, or asked in quick mode? The commonest and the rarest, the longest (with the longest list), and those with the
--- smallest and the largest values; of about a thousand events of each digest. The digests with most time on the tape come first.
--- Inputs: views tape_events, tape_digests; variables wanted (digests, NULL = all), per_digest, max_bytes, unwanted_flags, prepared (also
--- executions of prepared statements, with their values in `params`: those that read through a cursor or with long data are left out).
--- By hand: .read schemas/names.sql, set the variables, create the views FROM the Parquet files of a tape, then .read plan_samples.sql
+-- Which statements of each digest does querytape explain, or send in quick mode? It takes up to five samples, from
+-- about a thousand events of each digest. These are the most frequent, the rarest and the longest statement, and those
+-- with the smallest and the largest values. The longest statement has the longest list of values. Digests with the most
+-- time on the tape come first.
+--
+-- Input: the views tape_events and tape_digests, and these variables:
+-- - wanted: the digests (NULL = all)
+-- - per_digest, max_bytes, unwanted_flags
+-- - prepared: whether executions of prepared statements are included, with their values in `params`. Executions with a
+--   cursor or long data are left out.
+--
+-- Run by hand: .read schemas/names.sql, set the variables, create the views FROM the Parquet files of a tape, then
+-- .read plan_samples.sql
 WITH digests AS (
     SELECT digest, events, coalesce(duration_ns, 0) AS tape_ns
     FROM tape_digests

@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which character set does a login ask for? The id of its collation (one byte of the handshake) and the set's name.
--- Source: information_schema.COLLATIONS of MySQL 8.0 and MariaDB 10.11, without sets that servers no longer have.
--- Inputs: none. By hand: duckdb < charsets.sql
+-- Which character set does a login request? The result maps the id of a collation (one byte of the handshake) to the
+-- name of its character set.
+--
+-- Source: information_schema.COLLATIONS of MySQL 8.0 and MariaDB 10.11, without character sets that servers no longer
+-- have.
+--
+-- Input: none. Run by hand: duckdb < charsets.sql
 SELECT unnest(ids)::INTEGER AS id, name FROM (VALUES
     ('big5', [1, 84]), ('latin2', [2, 9, 21, 27, 77]), ('koi8r', [7, 74]), ('latin1', [5, 8, 15, 31, 47, 48, 49, 94]),
     ('ascii', [11, 65]), ('ujis', [12, 91]), ('sjis', [13, 88]), ('cp1251', [14, 23, 50, 51, 52]), ('hebrew', [16, 71]),

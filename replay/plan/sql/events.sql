@@ -1,11 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which events of one window are sent? All events of the window, with `reason`; NULL = it is sent.
--- Inputs: view window_selected (database.py); table excluded_statements (session, stmt, reason: prepared statements whose
--- PREPARE is not sent), refused_digests (refused_digests.sql), excluded_events (kills_alone.sql, unanswered.sql); macros of
--- macros.sql, schema_of; variable commit_order.
--- By hand: `database.open_planner(plan)`, then `database.show_window(...)`, which makes this the view window_events.
--- Under the order of commits what failed for reasons of its time (lock wait, killed, too slow) is excluded: it would
--- succeed now.
+-- Which events of one window are sent? The result has all events of the window, with `reason`. NULL = the event is
+-- sent.
+--
+-- Events that failed on the tape because of their timing (lock wait, killed, too slow) are excluded under the order of
+-- commits. They would succeed in the replay.
+--
+-- Input: the view window_selected (database.py) and these tables, macros and variables:
+-- - excluded_statements (session, stmt, reason): prepared statements whose PREPARE is not sent
+-- - refused_digests (refused_digests.sql), excluded_events (kills_alone.sql, unanswered.sql)
+-- - the macros of macros.sql, the macro schema_of, the variable commit_order
+--
+-- Run by hand: `database.open_planner(plan)`, then `database.show_window(...)`, which makes the view window_events from
+-- this file.
 SELECT
     t.* REPLACE (schema_of(t.db) AS db),
     coalesce(

@@ -1,11 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What does the engine get of one window? The events that are sent, in the engine's columns, once for each copy of this
--- round; times in nanoseconds from the run's zero.
--- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); table victims (victims.sql);
--- variables round, collations, amplify, commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
--- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_feed.
--- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits the victim of a
--- deadlock is rolled back where it was on the tape.
+-- Which data does the engine get for one window? The result has the events that are sent, in the engine's columns, once
+-- for each copy of this round. Times are nanoseconds from the start of the run.
+--
+-- A KILL names the session that it targets, instead of the connection id of the tape. Under the order of commits, the
+-- victim of a deadlock is rolled back at its place on the tape.
+--
+-- Input: the views window_events, session_bases, commit_order and window_kills (database.py); the table victims
+-- (victims.sql); these variables and macros:
+-- - variables: round, collations, amplify, commit_order, commands, classes, rollback
+-- - macros: those of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of
+--
+-- Run by hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes the view window_feed from
+-- this file.
 WITH sent AS (
     SELECT w.*, c.clone,
         due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
@@ -40,7 +46,7 @@ SELECT
         WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))
         WHEN s.kills
             THEN if(s.ends_session, 'CONNECTION', 'QUERY')::BLOB
-        WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
+        WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- an EXECUTE does not need its text again
     END AS statement,
     CASE WHEN NOT s.undone THEN s.params END AS params,
     CASE WHEN NOT has_action(s.actions, 'asks_diagnostics') THEN clock_of(s.class, s.actions, s.flags, s.tape_ns) END AS clock_us,

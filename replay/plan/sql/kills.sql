@@ -1,8 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which session does each KILL of one window mean? session, seq, victim: the session that had the connection id at that
--- moment, or NULL; ends_session: it is no KILL QUERY.
--- Inputs: table kills (make_plan.py); views window_events, threads (database.py).
--- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_kills.
+-- Which session does each KILL of one window target?
+--
+-- Columns: session, seq, victim (the session that had the connection id at that moment, or NULL), ends_session (false
+-- for KILL QUERY).
+--
+-- Input: the table kills (make_plan.py), and the views window_events and threads (database.py).
+--
+-- Run by hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes the view window_kills from
+-- this file.
 WITH sent AS (
     SELECT session, seq, w.tape_ns, k.thread, k.ends_session
     FROM window_events w

@@ -1,11 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Macros of a plan: why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it may go.
--- Inputs: macros of schemas/names.sql and schemas/event_macros.sql; variables allowed (names of dangers that the
--- user allows), allow_writes, sends_sql_prepare (the tape has what clients sent, not what a server logs of it),
--- split, copies.
--- By hand: `database.open_planner(plan)` in Python returns a connection that has them.
+-- Macros of a plan. They decide why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it
+-- may go.
+--
+-- Input: the macros of schemas/names.sql and schemas/event_macros.sql, and these variables:
+-- - allowed: the names of the dangers that the user allows
+-- - allow_writes, split, copies
+-- - sends_sql_prepare: whether the tape contains the commands of clients, and not a server's log of them
+--
+-- Run by hand: `database.open_planner(plan)` in Python returns a connection that has these macros.
 
--- Why a statement is not sent, from what is known about its text. A server in read-only mode refuses locking reads (1792).
+-- Returns why a statement is not sent, based on its text. A read-only server refuses locking reads (error 1792).
 CREATE OR REPLACE TEMP MACRO exclude_statement(class, actions, flags) AS CASE
     WHEN has_flag(flags, 'truncated') THEN 'truncated'
     WHEN has_flag(flags, 'redacted') THEN 'redacted'
@@ -23,12 +27,13 @@ CREATE OR REPLACE TEMP MACRO exclude_statement(class, actions, flags) AS CASE
     ELSE 'unknown_class'
 END;
 
--- Is the command sent as text? A log's Execute is the statement with its values.
+-- True if the command is sent as text. An Execute of a server log is a statement that contains its values.
 CREATE OR REPLACE TEMP MACRO sent_as_text(command, flags, stmt) AS
     command = 'query' OR (command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound'));
 
--- Why a command about a prepared statement is not sent, where its text is no reason. With a PREPARE that is excluded all about
--- its statement is: events.sql. A server's log numbers no statements; it has what each EXECUTE ran as text.
+-- Returns why a command about a prepared statement is not sent, if its text is not the reason. If a PREPARE is
+-- excluded, events.sql excludes all commands about its statement. A server log does not number prepared statements. It
+-- contains the text that each EXECUTE ran.
 CREATE OR REPLACE TEMP MACRO exclude_prepared(command, flags, stmt) AS CASE
     WHEN stmt IS NULL OR has_flag(flags, 'unbound')
         THEN CASE WHEN command IN ('close_stmt', 'reset_stmt') THEN 'nothing_to_close'
@@ -38,8 +43,8 @@ CREATE OR REPLACE TEMP MACRO exclude_prepared(command, flags, stmt) AS CASE
     WHEN has_flag(flags, 'truncated') THEN 'truncated'
 END;
 
--- `exclude_statement` stands here once: DuckDB binds and optimizes a macro wherever it is named, which is most of what
--- planning a small tape takes. Sent as text, a logged `?` is no value.
+-- Calls `exclude_statement` only once. DuckDB binds and optimizes a macro at each call, and this takes most of the
+-- planning time of a small tape. A statement that is sent as text cannot have a logged `?` as a value.
 CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db, stmt) AS CASE
     WHEN has_flag(flags, 'system') THEN 'system'
     WHEN sent_as_text(command, flags, stmt) AND has_flag(flags, 'placeholder') THEN 'placeholder'
@@ -56,8 +61,8 @@ CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db
     ELSE 'unsupported_command'
 END;
 
--- Which target may answer it. A read that locks, that depends on what its connection did or holds, or that
--- reads or writes a file of the server is the target's.
+-- True if the read target may answer the statement. Reads that take locks go to the main target. So do reads that
+-- depend on the state of their connection, and statements that read or write a file of the server.
 CREATE OR REPLACE TEMP MACRO reads_anywhere(class, actions, flags) AS
     class = 'read' AND NOT has_action(actions, 'locking_read') AND NOT has_action(actions, 'session_dependent')
     AND danger_of(flags) = 'none';
@@ -75,11 +80,12 @@ END;
 -- Bit 42 (QT_PLAN_FAILED): the command failed on the tape.
 CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN plan_flag('failed') ELSE 0 END;
 
--- The collation that COM_CHANGE_USER asks for: the letter C and its id, and what SET NAMES takes for it (NULL: not known).
+-- Returns the id of the collation that COM_CHANGE_USER requests. `params` is the letter C and the id. names_of returns
+-- the argument of SET NAMES for this id (NULL = unknown).
 CREATE OR REPLACE TEMP MACRO collation_of(params) AS
     CASE WHEN octet_length(params) = 3 AND hex(params)[1:2] = '43'
         THEN TRY_CAST('0x' || substr(hex(params), 5, 2) || substr(hex(params), 3, 2) AS INTEGER) END;
 CREATE OR REPLACE TEMP MACRO names_of(id) AS getvariable('collations')[id];
 
--- Numbers of the copies of each event.
+-- The numbers of the copies of each event.
 CREATE OR REPLACE TEMP VIEW every_clone AS SELECT range::INTEGER AS clone FROM range(getvariable('copies')::BIGINT);

@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Between which moments did each event that is sent run, and what is it? The events of the sweep, as
--- native/sweep/stream.c reads them. docs/order.md has the rules.
--- Inputs: table all_events (commit_order.py); variables precision_ns, overlap_ns, long and last (bits of facts), and times:
--- what the tape knows of an event (commit_order.py: both, ends, arrivals).
--- By hand: `commit_order.order_commits(con, plan, catalog)` makes this the view order_events.
--- Of a log of arrivals a statement ran up to the arrival of its session's next, and an Execute, which some servers log
--- when it has ended, from that of the one before.
+-- Between which times did each sent event run, and what does it do? The result has the events in the form that
+-- native/sweep/stream.c reads. docs/order.md lists the rules.
+--
+-- In a log of arrivals, a statement ran until the arrival of the session's next statement. Some servers log an Execute
+-- only when it has ended. An Execute therefore began at the arrival of the session's previous statement.
+--
+-- Input: the table all_events (commit_order.py) and these variables:
+-- - precision_ns, overlap_ns
+-- - long, last: bits of facts
+-- - times: the kind of times that the tape has (commit_order.py: both, ends, arrivals)
+--
+-- Run by hand: `commit_order.order_commits(con, plan, catalog)` makes the view order_events from this file.
 WITH timed AS (
     SELECT *,
         CASE WHEN getvariable('times') <> 'arrivals' THEN start_ns

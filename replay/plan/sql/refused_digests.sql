@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which digests are reads by their class, and yet refused where only reads are sent? digest, reason. A server in read-only
--- mode opens the table of an explained write as if it wrote (1792).
--- Inputs: view tape_digests; macros of schemas/names.sql; variable allow_writes.
--- By hand: `database.open_planner(plan)` makes this the table refused_digests.
+-- Which digests have the class read, but are refused if only reads are sent? Columns: digest, reason.
+--
+-- EXPLAIN of a write is such a read. A read-only server opens the table of the explained write as for a write, and
+-- fails with error 1792.
+--
+-- Input: the view tape_digests, the macros of schemas/names.sql and the variable allow_writes.
+--
+-- Run by hand: `database.open_planner(plan)` makes the table refused_digests from this file.
 SELECT digest, 'write' AS reason
 FROM tape_digests
 WHERE NOT getvariable('allow_writes') AND class = 'read'

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What does one window have of each session? One row a session; later windows add theirs. Times are still the tape's.
--- Inputs: table window_groups (window_groups.sql); view window_tape (database.py).
--- By hand: `database.open_planner(plan)`, then `database.show_window(...)` and the table.
+-- Which data does one window have about each session? The result has one row for each session. Later windows add their
+-- own rows. Times are still those of the tape.
+--
+-- Input: the table window_groups (window_groups.sql) and the view window_tape (database.py).
+--
+-- Run by hand: `database.open_planner(plan)`, then `database.show_window(...)` and the table.
 SELECT
     session,
     min(min_seq) AS min_seq,

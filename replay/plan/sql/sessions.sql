@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which sessions are opened, when, and for how many events? One row for each copy of each session with an event to send;
--- times in nanoseconds from the run's zero.
--- Inputs: table session_windows (session_window.sql, with the number of the window); views tape_sessions, charsets,
--- every_clone, collations (what the target knows: id, and what SET NAMES takes for it); variable lead_ns; macros due_of, shift_of, account_of.
--- By hand: the answer is the plan's `sessions.parquet`.
+-- Which sessions are opened, when, and for how many events? The result has one row for each copy of each session that
+-- has an event to send. Times are nanoseconds from the start of the run.
+--
+-- Input: the table session_windows (the rows of session_window.sql, with the number of the window); the variable
+-- lead_ns; the macros due_of, shift_of and account_of; these views:
+-- - tape_sessions, charsets, every_clone
+-- - collations: the collations that the target has (id, and the argument of SET NAMES for it)
+--
+-- Run by hand: the plan's `sessions.parquet` contains the result.
 WITH each AS (
     SELECT
         session,

@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which writes, locking reads and commits have no answer? session, seq, reason. They are the last statements of a session.
--- A KILL ended it, or its client, or the tape.
--- no_answer: inside a transaction that nothing ends. Its rows are rolled back whatever the statement did. If it was sent, it
--- would take locks that it perhaps never got.
--- NULL: nobody knows whether a write outside of a transaction, or a commit, was done. Under LOCK TABLES nothing may be rolled back.
--- Inputs: view tape_events; table found_transactions (transactions.py); macros of names.sql and event_macros.sql.
--- By hand: `transactions.find_transactions(con, plan)` reads this, if the tape has durations.
+-- Which writes, locking reads and commits have no answer? They are the last statements of a session that was ended by a
+-- KILL, by its client or by the end of the tape. Columns: session, seq, reason.
+--
+-- - no_answer: the statement is inside a transaction that nothing ends. Its rows are rolled back in any case. If it was
+--   sent, it would take locks that it may never have got on the tape.
+-- - NULL: a commit, or a write outside of a transaction. It is unknown whether it was executed. Under LOCK TABLES the
+--   reason is also NULL, because the changes may not be rolled back.
+--
+-- Input: the view tape_events, the table found_transactions (transactions.py), and the macros of names.sql and
+-- event_macros.sql.
+--
+-- Run by hand: `transactions.find_transactions(con, plan)` reads this file if the tape has durations.
 WITH silent AS (
     SELECT session, seq, class
     FROM tape_events

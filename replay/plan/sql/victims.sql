@@ -1,14 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements were a deadlock's victims, on a tape whose log has no error numbers? session, seq.
--- Inputs: view tape_events, table found_transactions (transactions.py); macro executes (macros.sql), has_action; variables
--- precision_ns and arrivals (transactions.py).
--- By hand: `find_transactions` makes this the plan's `victims.parquet`.
--- A statement inside a transaction that took locks and came to no row, and behind which its client began anew: with ROLLBACK, or with
--- BEGIN. Before a ROLLBACK rows that the log does not know count as none: nothing is lost but its work, for ROLLBACK undoes that. Before a
--- BEGIN, which would commit what was written, none has to be known; COMMIT AND CHAIN is no beginning anew. XA END may stand between: a
--- client sends it before XA ROLLBACK, whatever the server says to it.
--- And a deadlock takes two: another session was in a transaction meanwhile, or wrote. Of a log that has arrivals alone (a general log) a
--- statement ran up to the arrival of its session's next, and an Execute, which some servers log when it has ended, from that of the one before.
+-- Which statements were victims of a deadlock, on a tape whose log has no error numbers? Columns: session, seq.
+--
+-- A statement is a victim if all of these conditions are true:
+-- - It is inside a transaction, takes locks and has no rows.
+-- - Its client then begins again, with ROLLBACK or with BEGIN. COMMIT AND CHAIN is not a new beginning.
+-- - Another session was in a transaction at the same time, or wrote.
+--
+-- If a ROLLBACK follows, an unknown number of rows counts as 0. The ROLLBACK undoes the statement anyway, so nothing
+-- else is lost. If a BEGIN follows, the number of rows must be known to be 0, because the BEGIN would commit any
+-- written rows. XA END may come in between, because a client sends it before XA ROLLBACK in any case.
+--
+-- A general log has only arrivals. A statement then ran until the arrival of the session's next statement. Some servers
+-- log an Execute only when it has ended. An Execute therefore began at the arrival of the session's previous statement.
+--
+-- Input: the view tape_events; the table found_transactions (transactions.py); the macros executes (event_macros.sql)
+-- and has_action; the variables precision_ns and arrivals (transactions.py).
+--
+-- Run by hand: `find_transactions` stores the result as `victims.parquet` of the plan.
 WITH executed AS (
     SELECT session, seq, errno, rows_affected, rows_sent, class, actions,
         lead(actions) OVER by_seq AS behind, lead(actions, 2) OVER by_seq AS behind_that,
@@ -29,7 +37,7 @@ WITH executed AS (
     ASOF LEFT JOIN found_transactions x ON e.session = x.session AND e.seq >= x.first_seq
 ), quits AS (
     SELECT session, max(start_ns) AS quit_ns FROM tape_events WHERE command = 'quit' GROUP BY session
-), active AS ( -- who may have held locks, and when; a transaction that nothing ends is open until its session is gone
+), active AS ( -- periods in which a session may hold locks; an open transaction lasts until its session ends
     SELECT session, min(from_ns) AS from_ns,
         CASE WHEN any_value(open) THEN coalesce(any_value(quit_ns), 4611686018427387904)
             ELSE max(CASE WHEN seq = end_seq THEN start_ns ELSE next_ns END) + getvariable('precision_ns') END AS to_ns
@@ -39,7 +47,7 @@ WITH executed AS (
     GROUP BY session, first_seq
     UNION ALL BY NAME
     SELECT session, from_ns, to_ns FROM placed WHERE inside IS NOT TRUE AND class IN ('write', 'ddl')
-), begun AS ( -- how many had begun by a moment: of all sessions, and of each
+), begun AS ( -- number of periods that have begun by each moment; begun_own counts per session
     SELECT from_ns AS at_ns, count(*) OVER (ORDER BY from_ns) AS n FROM active
 ), ended AS (
     SELECT to_ns AS at_ns, count(*) OVER (ORDER BY to_ns) AS n FROM active

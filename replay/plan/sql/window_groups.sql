@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What does one window have? One row for each session, reason, schema and user: all that is counted of a window is counted
--- in one pass over its events. Times are still the tape's.
--- Input: view window_events (database.py).
--- By hand: `database.open_planner(plan)`, then `database.show_window(...)`; the answer is table window_groups.
+-- What does one window contain? The result has one row for each session, reason, schema and user. All counts of a
+-- window come from this one pass over its events. Times are still those of the tape.
+--
+-- Input: the view window_events (database.py).
+--
+-- Run by hand: `database.open_planner(plan)`, then `database.show_window(...)`. The table window_groups contains the
+-- result.
 SELECT
     session,
     reason,

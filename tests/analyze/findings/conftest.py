@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One planted comparison for all tests here."""
+"""One comparison with planted differences, shared by all tests in this folder."""
 
 import pytest
 from querytape.analyze import Report
@@ -9,5 +9,5 @@ from .planted import planted
 
 @pytest.fixture(scope="package")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Read it, change nothing."""
+    """Build the comparison once. Tests must not change it."""
     return planted(tmp_path_factory.mktemp("planted"))

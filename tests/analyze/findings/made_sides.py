@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sides of a comparison whose schema facts are made, and a database that knows a tape to compare them for."""
+"""Helpers that build comparison sides with invented schema properties, and a database that contains a tape's digests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from querytape.schemas import open_folder
 
 
 def facts_of(*rows: tuple[str, str, str, str, str], **variables: str) -> Side:
-    """Return a side with facts (kind, schema, table, name, JSON) and global variables."""
+    """Return a side with the given schema properties (kind, schema, table, name, JSON) and global variables."""
     facts = f"(FROM (VALUES {', '.join(map(str, rows))}) AS v(kind, db, tbl, name, facts))"
     return Side({"variables": dict[str, str | None](variables)} if variables else {}, facts)
 
 
 @contextmanager
 def knowing(tape: Path) -> Iterator[AnalysisDatabase]:
-    """Open a database that knows the digests of a tape."""
+    """Open a database that contains the digests of a tape."""
     database = open_analysis()
     try:
         database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {open_folder('tape', tape).source('digests')}")
@@ -29,6 +29,6 @@ def knowing(tape: Path) -> Iterator[AnalysisDatabase]:
 
 
 def compared(tape: Path, a: Side, b: Side) -> Servers:
-    """Compare two sides for what a tape uses."""
+    """Compare two sides with respect to the objects that a tape uses."""
     with knowing(tape) as database:
         return compare_servers(database, a, b)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on real servers, and the causes that a report names where these servers differ in one setting."""
+"""Helpers for tests on real servers: tables, and the causes that a report names when two servers differ in one setting."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -36,7 +36,7 @@ def started(factory: ServerFactory, kind: str, config: Mapping[str, str] | None 
 
 
 def rows_of(server: Server, statement: str, before: tuple[str, ...] = (), times: int = 1) -> Any:
-    """Return what a statement returns in a session of its own."""
+    """Run a statement in a new session and return its rows."""
     with closing(server.connect()) as con, con.cursor() as cursor:
         for text in before:
             cursor.execute(text)
@@ -46,7 +46,7 @@ def rows_of(server: Server, statement: str, before: tuple[str, ...] = (), times:
 
 
 def variables(server: Server) -> dict[str, str]:
-    """Return the global variables, and what goes with them."""
+    """Return the server's global variables and the related properties that a run stores."""
     with closing(server.connect()) as con:
         return gather(con).variables
 
@@ -58,9 +58,9 @@ def settable(value: str) -> str:
 def explaining(
     statement: str, kind: str, differences: list[ServerDifference], plans: Row | None = None, **more: Any
 ) -> list[str]:
-    """Return the names of differences that explain a statement that returns something else, or is slower.
+    """Return the names of the differences that explain a changed result or a slower statement.
 
-    `kind`: results, or the class of the slower statement. `plans`: its plans of both sides.
+    `kind`: "results", or the class of the slower statement. `plans`: the statement's plans on both sides.
     """
     entry = {
         "digest": "d",

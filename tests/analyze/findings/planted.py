@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison with one planted thing of each kind, without a server."""
+"""A comparison with one planted difference of each kind, built without a server."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,9 @@ ERRORS: dict[str, dict[str, Any]] = {
 
 
 def planted(folder: Path, versions: tuple[str, str] = ("5.7.44-log", "8.0.42"), tape_errno: int | None = 0) -> Report:
-    """Return the report: errors of three kinds on B, one on both sides, other results, two slower digests."""
+    """Return a report with new errors of three kinds on B and one error on both sides. It also has changed results and
+    two slower digests.
+    """
     events: list[dict[str, Any]] = []
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for number in range(REPEATS * len(TEXTS)):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which difference of the servers may explain which statement, and what a statement does with a column."""
+"""Assignment of server differences to the statements that they explain, and the ways in which a statement uses a
+column.
+"""
 
 import json
 from dataclasses import replace
@@ -33,7 +35,7 @@ BEYOND: dict[str, Any] = {"verdict": "inconclusive", "shift": {"ratio": 9.0}, "p
 
 
 def report(**more: Any) -> Report:
-    """Return a report of three digests: one is slower on the table o, one sorts and is slower, one is the same."""
+    """Return a report of three digests: one is slower on table `o`, one sorts and is slower, one is the same."""
     tape = Folder("tape", Path("t"), {})
     digests = [
         entry_of({"digest": "slow", "verdict": "slower", "text": "select * from o"}),
@@ -47,13 +49,15 @@ def report(**more: Any) -> Report:
 
 
 def read_again(made: Report) -> Report:
-    """Return the report, with the properties of its texts."""
+    """Return the report after parsing its statement texts again."""
     made.written = {row["digest"]: Normalizer().properties(row["text"].encode()) for row in made.digests}
     return made
 
 
-def test_what_explains_a_change_comes_first() -> None:
-    """An index of a changed statement's table, a sort buffer where one sorts; then what explains nothing."""
+def test_differences_that_explain_changes_come_first() -> None:
+    """The index of a changed statement's table comes first, then the sort buffer, then a setting that explains no
+    statement.
+    """
     rows = (
         ServerDifference("setting", "time_zone", "t"),
         ServerDifference("index", "o.k", "i", table="O"),
@@ -65,7 +69,7 @@ def test_what_explains_a_change_comes_first() -> None:
     assert reason_text(found[2]) == "t"
 
 
-def test_a_setting_that_changes_only_results_explains_no_slowdown() -> None:
+def test_setting_for_results_does_not_explain_slowdown() -> None:
     zone = ServerDifference("setting", "time_zone", "zone", "UTC", "SYSTEM")
     made = report(servers=Servers((zone,)))
     made.digests[0]["text"] = "select now() from o"
@@ -79,7 +83,7 @@ def test_a_setting_that_changes_only_results_explains_no_slowdown() -> None:
     assert getattr(difference, "text", None) == "index"
 
 
-def test_durability_settings_explain_slower_writes_commits_and_ddl_only() -> None:
+def test_durability_settings_explain_only_slower_writes_commits_and_ddl() -> None:
     made = report(servers=Servers((ServerDifference("setting", "log_bin", "l"),)))
     made.digests[0] |= {"class": "write"}
     made.digests[1] |= {"class": "read"}
@@ -90,8 +94,8 @@ def test_durability_settings_explain_slower_writes_commits_and_ddl_only() -> Non
     assert reason_text(found) == "l: 3 changed statements write or commit"
 
 
-def test_what_may_be_slower_has_its_cause_too() -> None:
-    """A digest that its times can't judge, beyond the margin; not one inside it, nor one that lost next to nothing."""
+def test_possibly_slower_digest_has_a_cause() -> None:
+    """An inconclusive digest has a cause only if its ratio exceeds the margin and its lost time is relevant."""
     rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("index", "o.k", "i", table="o"))
     made = report(servers=Servers(rows))
     first = dict(made.digests[0])
@@ -106,8 +110,10 @@ def test_what_may_be_slower_has_its_cause_too() -> None:
     assert reason_text(with_causes(made).differences[0]) == "i: 1 possibly slower statement uses the index"
 
 
-def test_a_lost_index_comes_before_the_buffer_that_sorts_instead() -> None:
-    """A statement sorts only since it has no index: that is its cause, though the buffer concerns others as well."""
+def test_lost_index_precedes_sort_buffer() -> None:
+    """If a statement sorts because B lacks an index, the index is the cause. The sort buffer is not, although it
+    affects more statements.
+    """
     rows = (
         ServerDifference("setting", "sort_buffer_size", "s"),
         ServerDifference("index", "o.k", "i", table="o"),
@@ -121,8 +127,10 @@ def test_a_lost_index_comes_before_the_buffer_that_sorts_instead() -> None:
     assert [each.text for each in differences_of(replace(made, servers=found), "slow")] == ["i", "s"]
 
 
-def test_an_index_that_no_plan_uses_explains_nothing() -> None:
-    """Where plans are known; a column has to be named, or all are read."""
+def test_unused_index_explains_nothing() -> None:
+    """With known plans, only an index that a plan uses is a cause. A changed column matters if a statement names it or
+    selects all columns.
+    """
     keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
     rows = tuple(ServerDifference("index", f"o.{key}", key, table="o") for key in ("k", "l"))
     rows += (
@@ -136,8 +144,8 @@ def test_an_index_that_no_plan_uses_explains_nothing() -> None:
     assert found == {"k": ("slow",), "l": (), "a": ("slow",), "pa": ("sorting",), "pb": ()}
 
 
-def test_a_plan_knows_better_than_the_text() -> None:
-    """ORDER BY may come from an index; a plan that sorts, sorts."""
+def test_plan_overrides_statement_text() -> None:
+    """An index can satisfy ORDER BY, so only the plan shows whether the server sorts."""
     plans = {"sorting": {"a": {"json": "{}"}, "b": {}}, "slow": {"a": {}, "b": {"json": SORTS}}}
     made = report(query_plans=plans)
     assert not does(made, "sorting", "sorts")
@@ -145,9 +153,10 @@ def test_a_plan_knows_better_than_the_text() -> None:
     assert not does(report(), "slow", "sorts")
 
 
-def test_a_collation_explains_what_compares() -> None:
-    """A column's explains a statement that compares it, not one that only reads it; a table's own, which is for new
-    columns, explains nothing: neither what changed nor what may be slower."""
+def test_collation_explains_comparing_statements() -> None:
+    """A column's collation explains statements that compare the column, not statements that only read it. A table's
+    default collation affects only new columns and explains nothing.
+    """
     rows = (
         ServerDifference("table", "o collation", "table", table="o", folded=True, fact="collation"),
         ServerDifference("table", "o engine", "engine", table="o", fact="engine"),
@@ -168,8 +177,8 @@ def test_a_collation_explains_what_compares() -> None:
     assert {each.text for each in with_causes(made).differences if each.inconclusive} == {"engine", "column", "charset"}
 
 
-def test_sql_mode_explains_errors() -> None:
-    """Those that it decides about, and that are new in B; it stands before what explains nothing."""
+def test_sql_mode_explains_new_errors() -> None:
+    """sql_mode explains an error only if the error depends on the mode and is new or changed in B."""
     rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("setting", "sql_mode", "m"))
     made = report(servers=Servers(rows))
     for errno, what, changed in (
@@ -186,8 +195,8 @@ def test_sql_mode_explains_errors() -> None:
             assert reason_text(first) == "m: 1 changed statement fails with an error that this difference can cause"
 
 
-def test_statistics_explain_nothing_that_only_fails() -> None:
-    """Statistics, histograms and estimates make a plan, not an error; a column explains both."""
+def test_statistics_do_not_explain_errors() -> None:
+    """Statistics, histograms and estimates affect plans, not errors. A changed column explains slowdowns and errors."""
     rows = tuple(
         ServerDifference(kind, name, name, table="o", fact=name.partition(" ")[2])
         for kind, name in (
@@ -204,8 +213,8 @@ def test_statistics_explain_nothing_that_only_fails() -> None:
         assert sorted(row.name for row in with_causes(made).differences if "slow" in row.changed) == sorted(found)
 
 
-def test_statistics_explain_nothing_where_plans_agree() -> None:
-    """What only the optimizer reads is no cause of the same plan; how many rows there are is one."""
+def test_equal_plans_exclude_statistics_as_cause() -> None:
+    """Optimizer statistics cannot explain a slowdown with equal plans. A different number of rows in the table can."""
     rows = (
         ServerDifference("index", "o.PRIMARY cardinality", "c", table="o", fact="cardinality"),
         ServerDifference("table", "o rows", "r", table="o", fact="rows"),
@@ -231,10 +240,12 @@ SCANNED = {"table_name": "o", "access_type": "ALL", "rows_examined_per_scan": 90
         (None, [KEYED], []),
     ],
 )
-def test_settings_of_the_optimizer_explain_what_it_weighed(
+def test_optimizer_settings_explain_changed_plans(
     a: list[dict[str, Any]] | None, b: list[dict[str, Any]], names: list[str]
 ) -> None:
-    """The order of several tables, the choice of an index; nothing of a plan that reads no table or is unknown."""
+    """Optimizer settings explain a changed join order or index choice. They explain nothing if the plan is unknown or
+    reads no table.
+    """
     settings = ("eq_range_index_dive_limit", "optimizer_prune_level", "optimizer_switch", "optimizer_trace")
     rows = tuple(ServerDifference("setting", name, name) for name in settings)
     sides = [{} if plan is None else {"json": nested(plan)} for plan in (a, b)]
@@ -243,8 +254,8 @@ def test_settings_of_the_optimizer_explain_what_it_weighed(
     assert [each.name for each in found if "slow" in each.changed] == names
 
 
-def test_a_table_that_is_scanned_on_both_sides_has_other_estimates() -> None:
-    """The settings of statistics explain them, though no index is read."""
+def test_statistics_settings_explain_different_estimates_of_scanned_table() -> None:
+    """The settings of persistent statistics explain different row estimates even if no plan uses an index."""
     rows = (ServerDifference("setting", "innodb_stats_persistent", "s"),)
     plan = {"a": {"json": nested([SCANNED])}, "b": {"json": nested([SCANNED])}, "changes": ["o: more rows"]}
     for word, changed in (("estimates apart", ("slow",)), ("now sorts or a temporary table", ())):
@@ -253,7 +264,7 @@ def test_a_table_that_is_scanned_on_both_sides_has_other_estimates() -> None:
 
 
 def nested(tables: list[dict[str, Any]]) -> str:
-    """Return a plan that reads tables in this order."""
+    """Return a plan that reads the tables in the given order."""
     return json.dumps({"query_block": {"nested_loop": [{"table": table} for table in tables]}})
 
 
@@ -271,8 +282,10 @@ def nested(tables: list[dict[str, Any]]) -> str:
         ("insert into o select * from o where c = ?", True),
     ],
 )
-def test_statistics_explain_no_lookup_of_one_row(text: str, named: bool) -> None:
-    """Where plans are unknown, a statement with all columns of a unique index reads one row by it, in any case."""
+def test_statistics_do_not_explain_single_row_lookup(text: str, named: bool) -> None:
+    """Without a plan, a statement that names all columns of a unique index counts as a single-row lookup. Case is
+    ignored.
+    """
     difference = ServerDifference("index", "o.PRIMARY cardinality", "c", table="o", fact="cardinality")
     made = report(servers=Servers((difference,)))
     made.digests[0]["text"] = text
@@ -284,7 +297,7 @@ def test_statistics_explain_no_lookup_of_one_row(text: str, named: bool) -> None
     assert with_causes(made).differences[0].changed == ("slow",)
 
 
-def test_the_durability_setting_that_counters_show_comes_first() -> None:
+def test_durability_setting_with_changed_counters_comes_first() -> None:
     rows = tuple(ServerDifference("setting", name, name) for name in ("innodb_flush_method", "log_bin"))
     counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
     made = report(servers=Servers(rows), write_counters=counted)
@@ -297,7 +310,7 @@ def test_the_durability_setting_that_counters_show_comes_first() -> None:
     assert slower_because([reason_of(made, made.digests[0])]) == "innodb_flush_method"
 
 
-def test_a_smaller_buffer_pool_is_a_cause_only_if_b_reads_more_pages_from_disk() -> None:
+def test_smaller_buffer_pool_explains_only_more_disk_reads() -> None:
     difference = ServerDifference("setting", "innodb_buffer_pool_size", "pool")
     sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": pages}})} for pages in (0, 225)]
     for pages, words in ((1, "pool; for each execution B reads 225 pages from disk, A 0"), (0, "")):
@@ -311,7 +324,7 @@ def test_a_smaller_buffer_pool_is_a_cause_only_if_b_reads_more_pages_from_disk()
     assert slower_because([reason_of(report(), report().digests[0])]) == ""
 
 
-def test_another_plan_of_a_write_comes_before_the_counters_of_writes() -> None:
+def test_changed_plan_of_write_precedes_write_counters() -> None:
     counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
     plan = {"class": "now a scan", "changes": ["o: ref by k -> a full scan"], "a": {}, "b": {}}
     made = report(write_counters=counted, query_plans={"slow": plan})
@@ -321,8 +334,8 @@ def test_another_plan_of_a_write_comes_before_the_counters_of_writes() -> None:
     assert slower_because([reason_of(made, made.digests[0])]).startswith("for each write B writes 1")
 
 
-def test_a_routine_explains_what_calls_it() -> None:
-    """Errors and other results of statements that call it, by themselves or through a view; of no others."""
+def test_changed_routine_explains_its_callers() -> None:
+    """A changed routine explains errors and changed results of statements that call it directly or through a view."""
     made = report(servers=Servers((ServerDifference("routine", "shop.Tax", "B lacks the function shop.tax"),)))
     made.routines = {"slow": frozenset({"tax"}), "same": frozenset({"other"})}
     made.answers["errors"] = rows_of(
@@ -356,8 +369,8 @@ def test_a_routine_explains_what_calls_it() -> None:
         ("select a from other where id=? limit ?", False),
     ],
 )
-def test_limit_excuses_nothing_where_one_row_is_found(text: str, is_one: bool) -> None:
-    """By a whole unique index; so other data of it counts."""
+def test_limit_does_not_excuse_single_row_lookup(text: str, is_one: bool) -> None:
+    """A lookup by a complete unique index finds one row, so LIMIT cannot excuse different data."""
     made = report()
     made.digests[0]["text"], made.tables = text, {"slow": frozenset({"other" if "other" in text else "t"})}
     read_again(made)
@@ -371,8 +384,8 @@ def test_limit_excuses_nothing_where_one_row_is_found(text: str, is_one: bool) -
 @pytest.mark.parametrize(
     ("kind", "name", "counts"), [("view", "v", True), ("routine", "shop.f", True), ("index", "v.k", False)]
 )
-def test_limit_excuses_nothing_where_the_servers_define_it_differently(kind: str, name: str, counts: bool) -> None:
-    """A view or a routine of the statement: other data of it counts."""
+def test_limit_does_not_excuse_different_definitions(kind: str, name: str, counts: bool) -> None:
+    """A difference in the data counts if the statement uses a view or routine that differs between the servers."""
     difference = ServerDifference(kind, name, "differs", table=name.partition(".")[0] if kind != "routine" else "")
     made = report(servers=Servers((difference,)))
     made.tables, made.routines = {"slow": frozenset({"v"})}, {"slow": frozenset({"f"})}
@@ -382,8 +395,8 @@ def test_limit_excuses_nothing_where_the_servers_define_it_differently(kind: str
     assert [row["known"] for row in made.answers["results"]] == [None if counts else "limit_unsorted", "limit_unsorted"]
 
 
-def test_a_trigger_explains_what_reads_the_tables_that_it_writes() -> None:
-    """So does a routine that writes them; neither explains what uses other tables."""
+def test_changed_trigger_explains_reads_of_written_tables() -> None:
+    """A changed routine explains reads of the tables that it writes in the same way as a trigger."""
     written = frozenset({"p"})
     rows = (
         ServerDifference("trigger", "t.log", "B lacks trigger log on t", table="t", writes=written),
@@ -415,8 +428,10 @@ def test_a_trigger_explains_what_reads_the_tables_that_it_writes() -> None:
         "select order_status from orders where order_status = ?",
     ],
 )
-def test_values_that_are_only_read_or_written(text: str) -> None:
-    """An item of what is selected, with or without a name, or what is set; or another thing has its name."""
+def test_selected_or_assigned_column_is_not_compared(text: str) -> None:
+    """A column that is only selected or assigned by SET is not compared. The same applies if the name belongs to
+    another object.
+    """
     assert not compares(text, "status")
 
 
@@ -445,11 +460,13 @@ def test_values_that_are_only_read_or_written(text: str) -> None:
         "delete from orders where orders.status = ?",
     ],
 )
-def test_values_that_are_compared(text: str) -> None:
-    """In conditions, joins, groups, orders, DISTINCT, UNION, functions and expressions, and in rows for unique keys."""
+def test_columns_in_conditions_and_expressions_are_compared(text: str) -> None:
+    """Conditions, joins, GROUP BY, ORDER BY, DISTINCT, UNION, functions and expressions compare values. Inserted rows
+    are compared with unique keys.
+    """
     assert compares(text, "status")
 
 
 @pytest.mark.parametrize("text", ["", "select", ")", "((", "select status", "status", "select status as"])
-def test_cut_or_broken_statements_raise_no_error(text: str) -> None:
+def test_truncated_or_invalid_statements_raise_no_error(text: str) -> None:
     compares(text, "status")

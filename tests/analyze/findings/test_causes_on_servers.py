@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that explain other results and slower statements, tried on real servers that differ in just this."""
+"""Settings that explain changed results, tested on real servers that differ in one setting only."""
 
 from contextlib import closing
 from pathlib import Path
@@ -41,7 +41,7 @@ NUMBER = (
     *("INSERT INTO shop.n VALUES ()",) * 2,
 )
 DEEP = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 9) SELECT n FROM c"
-# Setting, its values in A and B, what returns something else, and what is done before it in the same session.
+# The setting, its values in A and B, the statement whose result changes, and earlier statements of its session.
 OF_BOTH: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("sql_mode", "''", "'PIPES_AS_CONCAT'", "SELECT 1 || 0", ()),
     ("sql_mode", "''", "'HIGH_NOT_PRECEDENCE'", "SELECT NOT 1 BETWEEN -5 AND 5", ()),
@@ -75,8 +75,7 @@ RESULTS = {
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", RESULTS)
-def test_settings_that_change_results(kind: str, server_factory: ServerFactory) -> None:
-    """The rows differ between A's value and B's, and the setting is the one that explains them."""
+def test_setting_changes_result_and_is_named_as_cause(kind: str, server_factory: ServerFactory) -> None:
     server = started(server_factory, kind)
     for name, a, b, statement, before in RESULTS[kind]:
         old = variables(server)[name]
@@ -92,8 +91,8 @@ def test_settings_that_change_results(kind: str, server_factory: ServerFactory) 
 
 
 @pytest.mark.long
-def test_tables_of_time_zones(mysql80: Server, server_factory: ServerFactory) -> None:
-    """Where one server has them, what converts between zones returns something else; the servers differ in just this."""
+def test_missing_time_zone_tables_explain_changed_results(mysql80: Server, server_factory: ServerFactory) -> None:
+    """Only one server has the time zone tables, so CONVERT_TZ returns different values. Nothing else differs."""
     other = server_factory("mysql80")
     for statement in (
         "INSERT INTO mysql.time_zone VALUES (9000, 'N')",
@@ -109,8 +108,10 @@ def test_tables_of_time_zones(mysql80: Server, server_factory: ServerFactory) ->
     assert explaining(statement, "results", [zones]) == ["time_zone_tables"]
 
 
-def test_default_collations(mysql80: Server, mariadb: Server, tmp_path: Path) -> None:
-    """Texts without a column compare otherwise where a character set has another default collation."""
+def test_default_collation_explains_changed_literal_comparison(
+    mysql80: Server, mariadb: Server, tmp_path: Path
+) -> None:
+    """Literals without a column use the default collation of their character set, which differs between the servers."""
     statement = f"SELECT {SAME}"
     sides: list[Side] = []
     tape = make_tape(tmp_path / "t.tape", [{"statement": statement, "db": "shop"}])
@@ -125,7 +126,7 @@ def test_default_collations(mysql80: Server, mariadb: Server, tmp_path: Path) ->
     assert "utf8mb4 collation" in explaining(statement, "results", found)
 
 
-def test_each_line_about_answers_has_a_setting_that_is_tried_on_a_server() -> None:
+def test_each_result_setting_is_tested_on_a_server() -> None:
     tried = {row[0] for rows in RESULTS.values() for row in rows} | {"time_zone_tables"}
     for line in lines():
         if "results" in line.symptoms and line.topic == "answers" and line.by:

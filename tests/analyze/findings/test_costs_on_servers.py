@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that explain slower statements, tried on real servers that differ in just this: counters or plans differ."""
+"""Settings that explain slower statements, tested on real servers that differ in one setting. Counters or plans differ."""
 
 from dataclasses import dataclass
 from math import log
@@ -28,7 +28,7 @@ WRITE = "INSERT INTO shop.n VALUES ()"
 CHANGE = "UPDATE shop.t SET c = IF(c = 'a', 'b', 'a') WHERE id < 3000"
 MORE_ROWS = ("INSERT INTO shop.t (c, note) SELECT c, REPEAT(note, 1) FROM shop.t",) * 2
 TABLES = tuple(f"SELECT * FROM shop.o{number}" for number in range(30))
-# The pages of the tables, written to disk at once; after it no page is a new one.
+# Writes the tables' pages to disk immediately. Afterwards no page counts as newly created.
 PAGES = ("FLUSH TABLES shop.t FOR EXPORT", "UNLOCK TABLES")
 NO_DIRTY_PAGES = ("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
 BINLOG_SYNCS = (
@@ -45,10 +45,10 @@ MORE_TABLES = (
 
 @dataclass(frozen=True)
 class Case:
-    """A setting and its values in A and B, what is slower and its class, and the counter of which B has more.
+    """A setting and its values in A and B, with a slower statement, its class, and the counter that is higher in B.
 
-    `before` and `after`: in the session of the statement, and without it. `at_start`: the server reads it when it
-    starts. `fewer`: B has less of the counter.
+    `before` runs in the session of the statement. `after` runs in another session afterwards. `at_start`: the server
+    reads the setting only when it starts. `fewer`: the counter is lower in B.
     """
 
     name: str
@@ -156,7 +156,7 @@ SLOWER: dict[str, list[Case]] = {
 
 
 def counted(server: Server, counter: str) -> int:
-    """Return a status counter, or what a statement counts."""
+    """Return a status counter, or the number that a statement returns."""
     if counter == BINLOG_BYTES:
         return sum(int(row[1]) for row in server.execute(counter))
     rows = server.execute(counter if counter.startswith("SELECT") else f"SHOW GLOBAL STATUS LIKE '{counter}'")
@@ -164,7 +164,7 @@ def counted(server: Server, counter: str) -> int:
 
 
 def measure(server: Server, case: Case) -> tuple[int, dict[str, str]]:
-    """Return by how much the counter grew while the statement ran, and the variables."""
+    """Return the increase of the counter during the statement, and the global variables."""
     first = counted(server, case.counter)
     rows_of(server, case.statement, case.before, case.times)
     for text in case.after:
@@ -181,8 +181,7 @@ def with_tables(factory: ServerFactory, kind: str, config: dict[str, str]) -> Se
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", SLOWER)
-def test_settings_that_make_it_slower(kind: str, server_factory: ServerFactory) -> None:
-    """The server counts more of what takes long, and the setting is the one that explains it."""
+def test_setting_increases_counter_and_is_named_as_cause(kind: str, server_factory: ServerFactory) -> None:
     shared = with_tables(server_factory, kind, CONFIG[kind])
     for case in SLOWER[kind]:
         sides = []
@@ -204,7 +203,7 @@ def test_settings_that_make_it_slower(kind: str, server_factory: ServerFactory) 
         assert explaining(case.statement, case.of_class, differences, counters=counters) == [case.name], case.statement
 
 
-# What is read in other plans: numbers with few values, many values, mostly one value, and mostly NULL.
+# Test data for plans: numbers with few values, many values, mostly one value, and mostly NULL.
 PLANNED = (
     "CREATE TABLE shop.big (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, s INT, n INT, w CHAR(60),"
     " KEY ka (a), KEY kb (b), KEY ks (s), KEY kn (n))",
@@ -230,7 +229,7 @@ OF_FIVE = (
 )
 COUNT_AGAIN = ("ANALYZE TABLE shop.sparse",)
 COUNT_ALL = ("SET SESSION use_stat_tables = PREFERABLY", "ANALYZE TABLE shop.big, shop.small PERSISTENT FOR ALL")
-# Setting, its values in A and B, the statement that is planned differently, and what is done before it.
+# The setting, its values in A and B, the statement whose plan changes, and the statements that run before it.
 PLANS_OF_BOTH = [
     ("optimizer_switch", "'index_merge=on'", "'index_merge=off'", EITHER, ()),
     ("eq_range_index_dive_limit", "200", "1", LISTED, ()),
@@ -254,7 +253,7 @@ PLANS = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_setting_that_changes_plans_explains_it(kind: str, server_factory: ServerFactory) -> None:
+def test_setting_that_changes_plans_is_named_as_cause(kind: str, server_factory: ServerFactory) -> None:
     server = with_tables(server_factory, kind, {})
     for statement in PLANNED:
         server.execute(statement)
@@ -271,15 +270,15 @@ def test_a_setting_that_changes_plans_explains_it(kind: str, server_factory: Ser
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PLANS)
-def test_persistent_statistics(kind: str, server_factory: ServerFactory) -> None:
-    """A server that keeps its statistics uses them, right or wrong; the other one estimates again."""
+def test_persistent_statistics_explain_changed_plans(kind: str, server_factory: ServerFactory) -> None:
+    """A server with persistent statistics uses them even if they are outdated. The other server estimates again."""
     plans, seen = [], []
     for value in ("ON", "OFF"):
         server = started(server_factory, kind, {"innodb-stats-persistent": value})
         for statement in PLANNED:
             server.execute(statement)
         server.execute("UPDATE mysql.innodb_table_stats SET n_rows = 9 WHERE table_name = 'kept'")
-        server.execute("RENAME TABLE shop.kept TO shop.renamed")  # the server reads the statistics of a new name
+        server.execute("RENAME TABLE shop.kept TO shop.renamed")  # makes the server read the statistics of the new name
         plans.append(rows_of(server, "EXPLAIN FORMAT=JSON SELECT v FROM shop.renamed")[0][0])
         seen.append(variables(server))
     differences = setting_differences(*seen)
@@ -287,7 +286,7 @@ def test_persistent_statistics(kind: str, server_factory: ServerFactory) -> None
 
 
 def planned_differently(plans: list[str], statement: str, differences: list[ServerDifference]) -> list[str]:
-    """Return the names of differences that explain a slower read with these plans of A and B."""
+    """Return the names of the differences that explain a slower read with the given plans of A and B."""
     changes = plan_changes(*plans)
     assert changes, statement
     sides: dict[str, Any] = {side: {"json": text} for side, text in zip("ab", plans, strict=True)}
@@ -295,7 +294,7 @@ def planned_differently(plans: list[str], statement: str, differences: list[Serv
     return explaining(statement, "read", differences, kept)
 
 
-# Settings without a test here, and why.
+# Settings without a test in this file, each with the reason.
 UNTRIED = {
     "innodb_io_capacity": "the pages that the server writes in the background have no fixed number",
     "log_bin": "test_remedies_on_servers.py tries it",
@@ -315,7 +314,7 @@ UNTRIED = {
 }
 
 
-def test_each_setting_that_explains_slowdowns_is_tried_or_has_a_reason_why_not() -> None:
+def test_each_slowdown_setting_is_tested_or_has_a_reason() -> None:
     tried = {case.name for cases in SLOWER.values() for case in cases} | {"innodb_stats_persistent"}
     tried |= {row[0] for rows in PLANS.values() for row in rows}
     of_slower = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a tape the runs did not try: it is said, and above one percent there is no yes."""
+"""Coverage: the report states which share of the tape was not replayed. Above 1 % the answer is never yes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,9 +24,10 @@ UNSENT_ROWS = [UNSENT] * 36
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    """Return a report of runs whose first outcomes are these and whose others succeed; `errno` is the tape's.
+    """Return a function that builds a report. Its arguments are the first outcomes of the runs and `errno`, the error
+    on the tape. All other events succeed.
 
-    Read it, change nothing: who asks again gets the same one.
+    The function caches its reports, so tests must not change them.
     """
     tapes: dict[int | None, Path] = {}
     reports: dict[str, Report] = {}
@@ -53,9 +54,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
 
 
 def left_out(compared: Compared, status: str, reason: str, source: str = "packets") -> Report:
-    """Return a report of two runs that left out 40 of 400 events, for this reason; `source`: what the tape is of.
+    """Return a report of two runs that skipped 40 of 400 events for the given reason. `source` is the kind of captured
+    log.
 
-    One report serves all reasons: they are in its accounting, and nothing else that it has depends on them.
+    All reasons share one cached report, because only its accounting depends on the reason.
     """
     report = compared(LEFT_OUT, LEFT_OUT)
     rows = [
@@ -76,7 +78,7 @@ def answer(report: Report) -> str:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "inconclusive"), (150, "inconclusive")])
-def test_more_than_one_percent_failing_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
+def test_failures_on_both_sides_above_1_percent_prevent_yes(compared: Compared, failed: int, expected: str) -> None:
     report = compared([REFUSED] * failed, [REFUSED] * failed)
     assert answer(report) == expected
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
@@ -85,8 +87,10 @@ def test_more_than_one_percent_failing_on_both_sides_is_no_yes(compared: Compare
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("errno", "expected"), [(0, "inconclusive"), (None, "inconclusive"), (1792, "yes")])
-def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int | None, expected: str) -> None:
-    """An event that failed in the original is no surprise; where the tape does not know, that is said."""
+def test_failure_on_the_tape_excuses_failure_in_the_replay(
+    compared: Compared, errno: int | None, expected: str
+) -> None:
+    """An event that failed originally may fail again. If the tape has no error numbers, the report states that."""
     report = compared([REFUSED] * 20, [REFUSED] * 20, errno)
     assert answer(report) == expected
     found = headline(report)
@@ -96,8 +100,8 @@ def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int |
 
 
 @pytest.mark.slow
-def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
-    """Seven events of seven hundred: less than a hundredth of the traffic, all of their digest; nothing hides them."""
+def test_digest_that_always_fails_prevents_yes(tmp_path: Path) -> None:
+    """Only 7 of 700 events fail, but they are all the events of one digest."""
     events = [{"statement": "SELECT 1", "digest": f"{n >= 693:016x}", "errno": 0} for n in range(700)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
     rows = [*[{}] * 693, *[REFUSED] * 7]
@@ -112,8 +116,8 @@ def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> None:
-    """Four of four hundred are no obstacle, and are not hidden."""
+def test_yes_names_few_failures_on_both_sides(compared: Compared) -> None:
+    """Four failures of 400 events do not prevent a yes, but the report lists them."""
     found = headline(compared([REFUSED] * 4, [REFUSED] * 4))
     assert found is not None
     assert "4 events of 1 digest failed on both sides (mostly error 1792) but succeeded on the tape." in found.notes
@@ -129,8 +133,10 @@ def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> No
         ("both", 36, "inconclusive"),
     ],
 )
-def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, expected: str) -> None:
-    """On either side: the share is in the trust section, and above one percent in the answer."""
+def test_unsent_events_count_as_not_replayed(compared: Compared, side: str, unsent: int, expected: str) -> None:
+    """Unsent events of either side count. The trust section of the report shows their share. Above 1 % the answer
+    mentions it.
+    """
     rows = [UNSENT] * unsent
     report = compared(rows if side != "b" else [], rows if side != "a" else [])
     assert answer(report) == expected
@@ -145,7 +151,7 @@ def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, exp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", sorted(LOST_REASONS))
-def test_an_incomplete_event_counts_as_not_tried(compared: Compared, reason: str) -> None:
+def test_incomplete_event_counts_as_not_replayed(compared: Compared, reason: str) -> None:
     assert answer(left_out(compared, "skipped", reason)) == "inconclusive"
 
 
@@ -160,8 +166,8 @@ def test_an_incomplete_event_counts_as_not_tried(compared: Compared, reason: str
         ("packets+slowlog", "inconclusive"),
     ],
 )
-def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expected: str, compared: Compared) -> None:
-    """A slow log and a general log have the statement of each EXECUTE: what is left out is not missing."""
+def test_skipped_prepare_is_not_missing_if_log_has_executes(source: str, expected: str, compared: Compared) -> None:
+    """A slow log and a general log contain the statement of each EXECUTE, so a skipped PREPARE loses nothing."""
     report = left_out(compared, "skipped", "sql_prepare", source)
     assert answer(report) == expected
     assert (missing_sentences(report) == []) == (expected == "yes")
@@ -179,8 +185,10 @@ def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expec
         ("not_sent", "nothing_to_close"),
     ],
 )
-def test_what_is_excluded_on_purpose_does_not_count(compared: Compared, status: str, reason: str) -> None:
-    """Writes of a replay of reads only, connects, which sessions make by themselves, and commands with nothing to do."""
+def test_intentionally_excluded_events_do_not_count(compared: Compared, status: str, reason: str) -> None:
+    """Excluded events are writes in a read-only replay, connects that sessions perform themselves, and commands without
+    effect.
+    """
     report = left_out(compared, status, reason)
     assert list(coverage(report)) == []
     assert missing_sentences(report) == []
@@ -188,8 +196,8 @@ def test_what_is_excluded_on_purpose_does_not_count(compared: Compared, status: 
 
 
 @pytest.mark.slow
-def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
-    """New errors are an answer whatever was not sent; the share is added to it."""
+def test_no_mentions_events_that_were_not_replayed(compared: Compared) -> None:
+    """New errors always lead to a no. The answer adds the share of unsent events."""
     report = compared(UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
     found = headline(report)
     assert found is not None
@@ -198,14 +206,14 @@ def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
 
 
 @pytest.mark.slow
-def test_one_run_has_no_answer_but_its_trust_section_names_what_failed(compared: Compared) -> None:
+def test_single_run_has_no_answer_but_lists_failures(compared: Compared) -> None:
     texts = [finding.text for finding in compared([REFUSED] * 20, None).trust]
     assert texts[0].startswith("20 events of 1 digest failed in the run (mostly error 1792) but succeeded")
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """A report of the runs of a tape of samples."""
+    """Build a report of two runs of a quick-mode tape of samples."""
     folder = tmp_path_factory.mktemp("quick")
     rows = {"reads that lock": {"tape_ns": 1}, "writes": {"tape_ns": 9}}
     said = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": 0.0, "tape_ns": {f"{1:016x}": 77}}
@@ -216,8 +224,8 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "expected"), [(0.0, "yes"), (0.009, "yes"), (0.3, "inconclusive")])
-def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expected: str) -> None:
-    """The reasons stand in the answer, those with most time first."""
+def test_statements_skipped_by_quick_mode_prevent_yes(quick: Report, share: float, expected: str) -> None:
+    """The answer lists the reasons why quick mode skipped statements. Reasons with the most time come first."""
     info = quick.tape.info | {"quick": quick.tape.info["quick"] | {"share_not_asked": share}}
     report = replace(quick, tape=replace(quick.tape, info=info))
     assert answer(report) == expected
@@ -235,10 +243,10 @@ def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expe
         ("A", "B", 200, "inconclusive"),
     ],
 )
-def test_what_one_side_was_not_to_be_sent_is_no_yes(
+def test_different_selections_of_the_sides_prevent_yes(
     compared: Compared, left: int, expected: str, side: str, other: str
 ) -> None:
-    """Runs of different selections: what was sent to one side alone is compared with nothing."""
+    """Events that only one side selected have no counterpart to compare."""
     rows = [{"status": "filtered", "reason": "write"}] * left
     report = compared(*(([], rows) if other == "B" else (rows, [])))
     assert answer(report) == expected
@@ -249,8 +257,8 @@ def test_what_one_side_was_not_to_be_sent_is_no_yes(
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, None])
-def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> None:
-    """A digest that A never answered has nothing to be compared with; one of which A answered most has."""
+def test_failures_only_in_a_prevent_yes(tmp_path: Path, errno: int | None) -> None:
+    """A digest without any successful execution in A cannot be compared. A digest that mostly succeeded in A can."""
     event = {"statement": "SELECT 1", "errno": errno}
     events = [{**event, "digest": f"{n >= 300:016x}"} for n in range(EVENTS)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
@@ -263,8 +271,8 @@ def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> N
     assert sentence.startswith("25.0 % of the sent events failed only in A (mostly error 1792)")
 
 
-def test_words() -> None:
-    """Dangers name their option; none is nothing; what is not known stays as it is."""
+def test_texts_of_dangerous_and_unknown_reasons() -> None:
+    """A dangerous statement's text names the option that allows it. An unknown reason is shown unchanged."""
     assert reason_words("danger:kill").endswith("--allow-statement kill")
     assert reason_words(None) == ""
     assert reason_words("of a later release") == "of a later release"

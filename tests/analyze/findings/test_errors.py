@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What errors are called, how many speak against B, and which follow from another one."""
+"""Errors: their kinds, the number that counts against B, and errors that follow from another error."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ NEW = next(what for what in NEW_ERRORS if what != ON_BOTH)
 
 
 def test_events_are_counted_by_digest() -> None:
-    """Of the kinds that are asked for; each kind has words."""
+    """Only the requested kinds of errors are counted, and each kind has a text."""
     given = [
         {"what": what, "digest": digest, "events": 2 + n} for n, what in enumerate(WORDS) for digest in ("a", "a", "b")
     ]
@@ -49,15 +49,17 @@ def error(digest: str, errno: int, what: str = NEW) -> Any:
         ("alter table t add column c int", "select * from t", 1146, {"t"}, False),
     ],
 )
-def test_what_follows(maker: str, follower: str, errno: int, tables: set[str], follows: bool) -> None:
-    """What misses the object that a failed statement should have made, and nothing else."""
+def test_missing_object_error_follows_from_failed_statement(
+    maker: str, follower: str, errno: int, tables: set[str], follows: bool
+) -> None:
+    """An error follows from a failed statement only if the failed statement should have created the missing object."""
     errors = [error("root", 3750), error("other", errno)]
     found = roots_of(errors, {"root": maker, "other": follower}, {"other": frozenset(tables)})
     assert found == ({"other": errors[0]} if follows else {})
 
 
-def test_a_failed_create_that_production_had_as_well() -> None:
-    """It is no root, and neither is one that fails in B alone of what is missing in A as well."""
+def test_create_that_also_failed_on_the_tape_is_no_root() -> None:
+    """An error that only B has is no root cause if the object is also missing in A."""
     texts = {"root": "create table t ( a int )", "other": "select * from t"}
     tables = {"other": frozenset({"t"})}
     assert roots_of([error("other", 1146)], texts, tables) == {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to "may we switch?", its three parts with their shares, and whether DDL is worth it."""
+"""The headline: the answer to "may we switch?", its three parts with their shares, and the answer for tried DDL."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -46,7 +46,7 @@ MS = 1_000_000
 
 
 def entry(verdict: str, total_ns: int, why: str = "") -> Any:
-    """Return a digest as far as the headline reads it."""
+    """Return a digest with only the fields that the headline reads."""
     return entry_of(
         {
             "digest": "0",
@@ -62,14 +62,14 @@ def entry(verdict: str, total_ns: int, why: str = "") -> Any:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Report:
-    """A comparison whose digests the test sets."""
+    """Build a comparison without digests. The test adds them."""
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(2)]
     return build(tape, runs[:1], runs[1:])
 
 
 @pytest.mark.slow
-def test_no_names_a_slower_digest_and_the_statement_that_lost_most(report: Report) -> None:
+def test_no_names_slower_digest_and_largest_loss(report: Report) -> None:
     answer = headline(report)
     assert answer is not None
     assert answer.answer == "no"
@@ -80,7 +80,7 @@ def test_no_names_a_slower_digest_and_the_statement_that_lost_most(report: Repor
 
 @pytest.mark.slow
 def test_errors_and_results_are_counted(empty: Report) -> None:
-    """Singular and plural; results that a reason is known for do not count."""
+    """Counts are in singular or plural. Changed results with a known reason are not counted."""
     empty.digests = [entry("errors changed", 1, "3 new errors"), entry("same", 1)]
     row = {"digest": "1", "known": None, "kind": "rows", "events": 1}
     empty.answers["results"] = rows_of(
@@ -99,8 +99,10 @@ def answered(report: Report) -> Headline:
 
 
 @pytest.mark.slow
-def test_yes_and_inconclusive(empty: Report) -> None:
-    """By the share of the time in digests that can't be judged; runs that carry no claim come before everything."""
+def test_yes_and_inconclusive_depend_on_share_of_undecided_time(empty: Report) -> None:
+    """The share of time in inconclusive digests decides. Runs that support no claim take precedence over all other
+    answers.
+    """
     empty.digests = [entry("same", 60), entry("faster", 1), entry("unstable", 39)]
     assert answered(empty).sentence == (
         "Yes: none of 3 digests is slower by more than 10% and 50.0µs, and none has new errors."
@@ -117,19 +119,19 @@ def test_yes_and_inconclusive(empty: Report) -> None:
 
 
 @pytest.mark.slow
-def test_one_run_has_no_question_and_no_answer(empty: Report) -> None:
+def test_single_run_has_no_question_and_no_answer(empty: Report) -> None:
     assert headline(Report(empty.tape, empty.a, [], Settings())) is None
 
 
 @pytest.mark.slow
-def test_the_question_has_name_and_version_of_each_server(comparison: Report) -> None:
+def test_question_names_each_server_and_its_version(comparison: Report) -> None:
     asked = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306, 8.0.42)?"
     assert question(comparison) == asked
 
 
 @pytest.mark.slow
-def test_three_parts_with_their_shares(comparison: Report) -> None:
-    """Of the events that were sent, and of the tape's time; what has a reason is counted apart."""
+def test_three_parts_show_their_shares(comparison: Report) -> None:
+    """Shares refer to the sent events and to the tape's time. Explained differences are counted separately."""
     parts = {part.name: part for part in parts_of(comparison)}
     assert tuple(parts) == PARTS
     broken, other, slow = (parts[name] for name in PARTS)
@@ -147,8 +149,10 @@ def test_three_parts_with_their_shares(comparison: Report) -> None:
 
 
 @pytest.mark.slow
-def test_a_tape_without_times_has_the_runs(comparison: Report) -> None:
-    """Then shares of time are of the side that took longer; with no times at all there is none."""
+def test_tape_without_durations_uses_times_of_the_runs(comparison: Report) -> None:
+    """Without durations on the tape, shares of time refer to the side that took longer. Without any times there is no
+    share.
+    """
     report = deepcopy(comparison)
     for entry in report.digests:
         entry["tape_ns"] = None
@@ -161,14 +165,14 @@ def test_a_tape_without_times_has_the_runs(comparison: Report) -> None:
 
 
 @pytest.mark.slow
-def test_what_fails_on_both_and_nobody_knows_breaks_nothing(tmp_path: Path) -> None:
-    """Where the tape does not know outcomes, what fails alike on both sides is not counted as broken."""
+def test_failure_on_both_sides_with_unknown_original_is_not_broken(tmp_path: Path) -> None:
+    """If the tape contains no error numbers, equal failures on both sides do not count as broken."""
     assert DIGESTS["missing"] not in events_of(planted(tmp_path, tape_errno=None))[BREAKS]
 
 
 @pytest.mark.slow
-def test_words() -> None:
-    """Singular and plural; what there is, is never 0 %."""
+def test_headline_texts_use_singular_and_plural() -> None:
+    """A share above zero is never shown as 0 %."""
     part = Part(SLOW, 1, 1, 0.0004, None, lost_ns=5000)
     assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00µs lost"
     known = replace(part, name=ELSE, digests=2, events=1234, time_share=0.5, explained=7, lost_ns=0)
@@ -183,7 +187,7 @@ def test_words() -> None:
 
 
 def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], against: bool = False) -> Report:
-    """Return a report on DDL: each digest's verdict and what it lost; the rest is the same."""
+    """Return a report on tried DDL with the given verdict and lost time of each digest. All other parts are the same."""
     report = planted(folder)
     for entry in report.digests:
         name = next(name for name, digest in DIGESTS.items() if digest == entry["digest"])
@@ -234,10 +238,10 @@ def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], again
         ),
     ],
 )
-def test_what_it_saves_against_what_it_costs(
+def test_ddl_is_worth_it_if_it_saves_more_time(
     verdicts: dict[str, str], lost_ms: dict[str, int], answer: str, said: str, tmp_path: Path
 ) -> None:
-    """Yes where it saves more than it costs; where nothing is certain, more rounds are asked for."""
+    """If no difference is certain, the answer for tried DDL asks for more rounds."""
     report = tried(tmp_path, verdicts, lost_ms)
     found = answer_of(report)
     assert found is not None
@@ -254,7 +258,7 @@ def test_what_it_saves_against_what_it_costs(
 
 
 @pytest.mark.slow
-def test_ddl_that_breaks_something_is_not_worth_any_saving(tmp_path: Path) -> None:
+def test_ddl_that_causes_errors_is_never_worth_it(tmp_path: Path) -> None:
     found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
     assert found is not None
     assert found.answer == NO
@@ -263,7 +267,7 @@ def test_ddl_that_breaks_something_is_not_worth_any_saving(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_report_of_the_folder_of_try_asks_the_same_question(tmp_path: Path) -> None:
+def test_report_of_try_ddl_folder_asks_the_same_question(tmp_path: Path) -> None:
     planted(tmp_path)
     targets = {"a": "sandbox", "b": "sandbox"}
     ComparePlan(tmp_path / "t.tape", targets, rounds=1, kind="try", ddl=(DDL,)).write(tmp_path / PLAN_FILE)

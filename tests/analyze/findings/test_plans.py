@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EXPLAIN FORMAT=JSON of MySQL 5.7, 8.0 and 9 and MariaDB 10.11 and 11.8 is read; differences have one word each."""
+"""Parsing EXPLAIN FORMAT=JSON of MySQL 5.7, 8.0 and 9 and of MariaDB 10.11 and 11.8. Each plan change has a class."""
 
 import json
 from pathlib import Path
@@ -37,13 +37,15 @@ T, U = ("t", "ref", "k", 50), ("u", "eq_ref", "PRIMARY", 1)
 
 
 def recorded_plan(kind: str, name: str) -> Plan:
-    """Return one of the plans that were recorded on the same data."""
+    """Return a recorded plan. All plans were recorded on the same data."""
     return read_plan(json.dumps(PLANS[f"{kind}_{name}"]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_server_says_the_same(kind: str) -> None:
-    """The same tables, in one order, by one index; what sorts or keeps rows aside does; nothing else is read."""
+def test_plans_of_all_servers_are_read_alike(kind: str) -> None:
+    """Plans of all server versions have the same tables, order and index. A sort or temporary table is found in each
+    plan.
+    """
     joined = recorded_plan(kind, "join")
     assert [(each.table, each.kind, each.key) for each in joined.accesses] == [("u", "ALL", None), ("o", "ref", "k_u")]
     assert joined.accesses[0].rows == 300
@@ -57,7 +59,7 @@ def test_every_server_says_the_same(kind: str) -> None:
     assert (joined.cost is None) == (kind in ("mariadb", "mariadbanalyze", "mysql9v2"))
 
 
-def test_analyze_of_mariadb_has_rows_and_time() -> None:
+def test_mariadb_analyze_has_rows_and_time() -> None:
     measured = recorded_plan("mariadbanalyze", "join")
     assert [each.measured for each in measured.accesses] == [300, 20]
     assert measured.time_ms is not None
@@ -84,8 +86,8 @@ def test_hostile_plans_raise_nothing_and_give_finite_numbers(text: str) -> None:
     assert steps(text) == []
 
 
-def test_what_analyze_measured() -> None:
-    """MariaDB's r_ fields, MySQL's tree; of a plan that was not run, a hostile text and none at all: nothing."""
+def test_measured_rows_and_times_are_read() -> None:
+    """MariaDB reports r_ fields, and MySQL prints a tree. Plans without measurements and hostile texts give no numbers."""
     tables = [{"table": {"table_name": "t", "access_type": "ALL", "r_rows": rows}} for rows in (10, 32)]
     mariadb = json.dumps({"query_block": {"r_total_time_ms": 1.5, "nested_loop": tables}})
     assert measured(mariadb) == (1.5, 42)
@@ -96,7 +98,7 @@ def test_what_analyze_measured() -> None:
 
 
 def plan(*tables: tuple[str, str, str | None, int], **more: Any) -> str:
-    """Return a plan of MariaDB's shape: (table, kind, key, rows)."""
+    """Return a plan in MariaDB's format from tuples (table, kind, key, rows)."""
     nested = [
         {"table": {"table_name": t, "access_type": kind, **({"key": key} if key else {}), "rows": rows}}
         for t, kind, key, rows in tables
@@ -123,12 +125,12 @@ def plan(*tables: tuple[str, str, str | None, int], **more: Any) -> str:
         (plan(T), plan(message="Impossible WHERE"), [ACCESS]),
     ],
 )
-def test_each_class_of_change_has_its_word_and_the_worst_comes_first(before: str, after: str, words: list[str]) -> None:
+def test_each_change_has_a_class_and_the_worst_comes_first(before: str, after: str, words: list[str]) -> None:
     assert [change.word for change in plan_changes(before, after)] == words
     assert worst(words) == (words or [SAME])[0]
 
 
-def test_a_sentence_names_tables_before_and_after_and_why_no_table_is_read() -> None:
+def test_plan_texts_name_tables_on_both_sides_and_missing_tables() -> None:
     assert changes(plan(T), plan(("t", "ALL", None, 5000))) == ["t: ref by k, 50 rows -> a full scan, 5,000 rows"]
     assert changes(plan(T), plan(message="Impossible WHERE")) == ["t: ref by k, 50 rows -> Impossible WHERE"]
 
@@ -138,8 +140,10 @@ def test_costs_are_shown_if_both_servers_have_one() -> None:
     assert cost_text(plan(T), plan(T, cost=1.0)) is None
 
 
-def test_changes_that_differ_in_rows_alone_are_one() -> None:
-    """With the least and the most of each place; other tables, indexes and steps stay apart, in their order."""
+def test_changes_that_differ_only_in_rows_are_merged() -> None:
+    """A merged plan change shows the minimum and maximum of each number. Changes of other tables, indexes or steps stay
+    separate.
+    """
     texts = [
         "o: ref by k_2, 3 rows -> a full scan, 59,624 rows",
         "now sorts",
@@ -156,8 +160,8 @@ def test_changes_that_differ_in_rows_alone_are_one() -> None:
     assert merged([]) == []
 
 
-def test_plans_are_compared() -> None:
-    """MySQL's and MariaDB's JSON: another index, a full scan, a sort; what is no plan changes nothing."""
+def test_plan_changes_are_detected() -> None:
+    """MySQL's and MariaDB's JSON show another index, a full scan or a sort. An invalid plan shows no change."""
     mysql = {"query_block": {"ordering_operation": {"using_filesort": False, "table": {
         "table_name": "t", "access_type": "ref", "key": "b", "rows_examined_per_scan": 3}}}}  # fmt: skip
     maria = {"query_block": {"filesort": {"table": {"table_name": "t", "access_type": "ALL", "rows": 50000}}}}
@@ -169,12 +173,12 @@ def test_plans_are_compared() -> None:
     assert changes("no plan", json.dumps(mysql)) == ["t: not read -> ref by b, 3 rows"]
 
 
-def test_broken_json_other_json_and_deep_nests_have_no_accesses() -> None:
+def test_invalid_foreign_or_deeply_nested_json_has_no_accesses() -> None:
     assert accesses("{") == accesses("[1, {}]") == accesses("[" * 100_000) == []
 
 
-def test_samples_without_a_plan_differ_in_nothing() -> None:
-    """Of several samples, those whose EXPLAIN failed on both sides say nothing where another one has plans."""
+def test_samples_without_plans_are_ignored() -> None:
+    """A sample whose EXPLAIN failed on both sides is ignored if another sample of the digest has plans."""
     plan = json.dumps({"query_block": {"table": {"table_name": "t", "access_type": "ALL", "rows": 9}}})
     other = json.dumps({"query_block": {"table": {"table_name": "t", "access_type": "ref", "key": "k", "rows": 9}}})
     no_plan = {"error": "1305 FUNCTION f does not exist"}

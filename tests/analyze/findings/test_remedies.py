@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causes of errors, and what is to be done: cause and remedy by group, in the order of what matters."""
+"""Causes and remedies, grouped and sorted by importance."""
 
 import json
 import re
@@ -31,15 +31,15 @@ from .planted import DIGESTS, REPEATS, planted
         (1305, "function"), (4711, "error 4711"),
     ],
 )  # fmt: skip
-def test_numbers_have_causes(errno: int, word: str) -> None:
-    """The usual ones by name; any other is named by its number, with what to do next."""
+def test_error_numbers_have_causes(errno: int, word: str) -> None:
+    """Common errors have a named cause. Other errors show their number and the next step."""
     cause = cause_of(errno, "select ?")
     assert word in cause.text
     assert cause.remedy
 
 
-def test_an_error_without_a_known_cause_has_its_message() -> None:
-    """Its number and what the server answered, never that a message says why."""
+def test_error_without_known_cause_shows_its_message() -> None:
+    """The cause contains the error number and the server's message."""
     found = cause_of(4711, "select ?", message="Unknown thing:\x1b[2J 'x' " + "y" * 400)
     assert found.text.startswith("error 4711: Unknown thing:")
     assert "\x1b" not in found.text
@@ -49,8 +49,8 @@ def test_an_error_without_a_known_cause_has_its_message() -> None:
 
 
 @pytest.mark.slow
-def test_the_text_says_more_than_the_number(comparison: Report) -> None:
-    """At a syntax error or a missing function, a reserved word or a removed function is named, not only the number."""
+def test_cause_names_reserved_word_or_removed_function(comparison: Report) -> None:
+    """For a syntax error or a missing function, the cause names the word that B rejects."""
     rules = rules_between(comparison, "fails")
     found = cause_of(1064, "SELECT rank FROM players", rules)
     assert (found.text, found.remedy) == ("RANK is a reserved word", "quote the name: `rank`")
@@ -71,13 +71,13 @@ def test_equal_and_unknown_versions_reserve_no_new_words(tmp_path: Path) -> None
 
 
 def test_every_reason_has_a_remedy(checkout: Path) -> None:
-    """Each that the SQL names, and each kind without a reason."""
+    """Each reason in the SQL files and each kind of difference without a reason needs a remedy."""
     text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
     table = text.partition("(VALUES")[2].partition(") AS t(property")[0]
     named = {line.split("'")[1] for line in table.splitlines() if line.startswith("    ('")}
     last = text.rpartition("reasoned AS (")[2]
     given = named | set(re.findall(r"THEN '([^']{3,})'", last))
-    assert given == RESULT_REASONS.keys() - {"server_writes"}  # that one needs the servers' schemas
+    assert given == RESULT_REASONS.keys() - {"server_writes"}  # needs the servers' schemas
     assert of_result(*rows_of("results", {"reason": "chance", "kind": "rows"})).remedy == "the difference is expected"
     assert of_result(*rows_of("results", {"kind": "order"})).text == "different order of rows"
 
@@ -159,8 +159,10 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
         ),
     ],
 )
-def test_what_differs_is_in_the_cause(errno: int, difference: ServerDifference, text: str, remedy: str) -> None:
-    """A setting or an object that decides about the error, and what makes B as A; nothing that does not."""
+def test_cause_names_the_difference_and_how_to_remove_it(
+    errno: int, difference: ServerDifference, text: str, remedy: str
+) -> None:
+    """The cause names only settings and objects that affect the error. The remedy makes B equal to A."""
     found = cause_of(errno, "select ?", (), [difference])
     assert found.text == text
     assert found.remedy.startswith(remedy)
@@ -168,14 +170,14 @@ def test_what_differs_is_in_the_cause(errno: int, difference: ServerDifference, 
 
 
 @pytest.mark.parametrize("errno", [1264, 1265, 1292, 1365, 1366, 1406])
-def test_equal_sql_modes_are_not_offered_as_a_remedy(errno: int) -> None:
+def test_equal_sql_modes_are_not_offered_as_remedy(errno: int) -> None:
     known, unknown = cause_of(errno, "insert", compared=True), cause_of(errno, "insert")
     assert unknown.remedy.startswith(A_MODES)
     assert known.remedy == unknown.remedy.partition(", or ")[2]
 
 
-def test_what_breaks_comes_first(comparison: Report) -> None:
-    """Errors by their number of events, then other results, what has a reason last, then times: never by time alone."""
+def test_breaking_changes_come_first(comparison: Report) -> None:
+    """The order of tasks is: errors by event count, changed results, explained results, slower statements."""
     tasks = to_do(comparison)
     assert [task.part for task in tasks] == [BREAKS] * 4 + [ELSE] * 2 + [SLOW]
     said = [task.said() for task in tasks]
@@ -191,8 +193,8 @@ def test_what_breaks_comes_first(comparison: Report) -> None:
     assert list(tasks[6].digests) == [DIGESTS["slow"], DIGESTS["slower"]], "what lost most comes first"
 
 
-def test_one_cause_is_one_group(comparison: Report) -> None:
-    """Several digests that fail alike stand together; the one with the most events is named first."""
+def test_equal_causes_form_one_group(comparison: Report) -> None:
+    """Digests with the same error share a group. The digest with the most events comes first."""
     report = deepcopy(comparison)
     row = next(row for row in report.answers["errors"] if row["after"] == 1055)
     report.answers["errors"].append({**row, "digest": DIGESTS["fine"], "after": 3065, "events": 2 * REPEATS})
@@ -201,8 +203,8 @@ def test_one_cause_is_one_group(comparison: Report) -> None:
     assert first.digests == {DIGESTS["fine"]: 2 * REPEATS, DIGESTS["grouped"]: REPEATS}
 
 
-def test_what_follows_stands_under_its_root(comparison: Report) -> None:
-    """A table is missing since its CREATE failed: the cause and the first digest are those of the CREATE."""
+def test_dependent_errors_are_listed_under_their_root(comparison: Report) -> None:
+    """A table is missing because its CREATE failed. The report shows the cause and digest of the CREATE."""
     report = deepcopy(comparison)
     for entry in report.digests:
         if entry["digest"] == DIGESTS["locked"]:
@@ -217,8 +219,10 @@ def test_what_follows_stands_under_its_root(comparison: Report) -> None:
     assert not [task for task in to_do(report) if "a table is missing" in task.cause]
 
 
-def test_why_something_is_slower(comparison: Report) -> None:
-    """A difference of the servers that concerns the statement, else another plan, else nothing that is known."""
+def test_slowdown_has_a_cause(comparison: Report) -> None:
+    """The cause of a slowdown is a server difference that affects the statement, otherwise a changed plan, otherwise
+    unknown.
+    """
     report = deepcopy(comparison)
     lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", changed=(DIGESTS["slow"],))
     report = replace(report, servers=Servers((lacks,)))
@@ -231,8 +235,8 @@ def test_why_something_is_slower(comparison: Report) -> None:
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
 
 
-def test_plans_that_agree_are_not_to_be_asked_for(comparison: Report) -> None:
-    """The remedy of what nothing explains depends on what is known of its plans."""
+def test_known_equal_plans_are_not_requested_again(comparison: Report) -> None:
+    """The remedy for an unexplained slowdown depends on whether its plans are known."""
     report = deepcopy(comparison)
     (unknown,) = (task.remedy for task in to_do(report) if task.part == SLOW)
     assert unknown == "use querytape plans to compare the plans of both servers"
@@ -242,8 +246,8 @@ def test_plans_that_agree_are_not_to_be_asked_for(comparison: Report) -> None:
     assert known == "use querytape plans --analyze 2s to count the work of each execution (the plans agree)"
 
 
-def test_counters_speak_where_plans_agree(comparison: Report) -> None:
-    """One cause for all digests of which B does more of the same, with the range of their numbers."""
+def test_counters_explain_slowdown_with_equal_plans(comparison: Report) -> None:
+    """Digests with the same increased counter share one cause, which shows the range of their values."""
     report = deepcopy(comparison)
     for name, pages in (("slow", 225), ("slower", 9000)):
         sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": n}})} for n in (0.2, pages)]
@@ -262,8 +266,8 @@ def test_counters_speak_where_plans_agree(comparison: Report) -> None:
     ]
 
 
-def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
-    """With the cause that concerns it; where nothing does, it is not listed."""
+def test_inconclusive_digests_come_last(comparison: Report) -> None:
+    """An inconclusive digest is listed only if a cause for its slowdown is known."""
     report = deepcopy(comparison)
     for entry in report.digests:
         if entry["digest"] in (DIGESTS["slow"], DIGESTS["slower"]):
@@ -275,8 +279,8 @@ def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
     assert "with inconclusive times: B lacks index k on t (id); SHOW CREATE TABLE t on A, " in tasks[-1].said()
 
 
-def test_other_results_by_another_column(comparison: Report) -> None:
-    """A column that a statement names and whose collation differs is the cause of its other results; its default is none."""
+def test_column_collation_explains_changed_results(comparison: Report) -> None:
+    """A different collation of a named column is a cause. A different column default is not."""
     report = deepcopy(comparison)
     row = next(row for row in report.answers["results"] if row["known"] is None)
     row["reason"] = None
@@ -288,7 +292,7 @@ def test_other_results_by_another_column(comparison: Report) -> None:
         assert any("column t.g" in cause for cause in causes) == found
 
 
-def test_an_unknown_error_is_named_by_the_message_of_b(comparison: Report) -> None:
+def test_unknown_error_shows_message_of_b(comparison: Report) -> None:
     report = deepcopy(comparison)
     row = next(row for row in report.answers["errors"] if row["after"] == 1055)
     row |= {"after": 4711, "error": "Unknown or incorrect time zone: '?'"}
@@ -304,8 +308,8 @@ def test_an_unknown_error_is_named_by_the_message_of_b(comparison: Report) -> No
         (SCAN, "t: ref by k -> a full scan", "another query plan (t: ref by k -> a full scan)"),
     ],
 )
-def test_what_is_no_plan_is_no_other_plan(word: str, text: str, cause: str, comparison: Report) -> None:
-    """An EXPLAIN that fails, or was not asked, shows no other plan."""
+def test_failed_explain_is_no_plan_change(word: str, text: str, cause: str, comparison: Report) -> None:
+    """An EXPLAIN that failed or did not run shows no changed plan."""
     report = deepcopy(comparison)
     for name in ("slow", "slower"):
         report.query_plans[DIGESTS[name]] = plan_of({"changes": [text], "class": word})

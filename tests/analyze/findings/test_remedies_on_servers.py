@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that decide about an error, tried on real servers: the error comes with B's value, not with A's."""
+"""Settings that cause an error, tested on real servers: the statement fails with B's value and works with A's value."""
 
 import re
 import threading
@@ -39,7 +39,7 @@ SETUP = (
 )
 STRICT, LAX = "'STRICT_TRANS_TABLES'", "''"
 DEEP = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 9) SELECT n FROM c"
-# Settings of sessions, of both families: the statement fails with B's value and works with A's.
+# Session settings of MySQL and MariaDB: the statement fails with B's value and works with A's value.
 OF_BOTH = [
     ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t GROUP BY v", 1055),
     ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t", 1140),
@@ -89,24 +89,24 @@ FAMILIES["mysql-9"] = [
 ]
 PLUGINS = {"mysql-9": "INSTALL PLUGIN validate_password SONAME 'validate_password.so'"}
 INSERT = "INSERT INTO shop.t (v) VALUES (4)"
-# What a session does before its statement, by the word in front of it.
+# Statements that a session runs before its statement, keyed by the first word of the statement.
 BEFORE = {
     "loose": ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",),
     "open": ("BEGIN", INSERT),
     "mixed": ("SET SESSION binlog_format = STATEMENT", "BEGIN", INSERT),
 }
-# Settings that decide about an error of two sessions that read a row and then write it.
+# Settings that cause an error in two sessions that both read and then write a row.
 CROSSED = {
     "mysql80": ("transaction_isolation", "'READ-COMMITTED'", "'SERIALIZABLE'", 1213),
     "mariadb": ("tx_isolation", "'READ-COMMITTED'", "'SERIALIZABLE'", 1213),
     "mariadb-11.8": ("innodb_snapshot_isolation", "OFF", "ON", 1020),
 }
-# Settings that a server reads when it starts.
+# Settings that a server reads only when it starts.
 AT_START = {
     "mysql80": ("disabled_storage_engines", "", "MyISAM", "CREATE TABLE shop.m (a INT) ENGINE=MyISAM", 3161),
     "mariadb": ("lower_case_table_names", "1", "0", "SELECT * FROM shop.T", 1146),
 }
-# Errors that no setting decides about.
+# Errors that depend on no setting.
 ALONE = {
     "mysql80": [
         ("SET time_zone = 'Europe/Berlin'", 1298, "mysql_tzinfo_to_sql"),
@@ -119,7 +119,7 @@ ALONE = {
         ("SELECT BENCHMARK(1, (SELECT 1, 2))", 1241, "list the columns"),
     ],
 }
-# What the statements above make, so that they can run again.
+# Objects that the statements above create. They are dropped so that the statements can run again.
 MADE = (
     "DROP FUNCTION IF EXISTS shop.f",
     "DROP TABLE IF EXISTS shop.keyless, shop.made",
@@ -145,7 +145,8 @@ GROUPS = (
         ("SELECT id, COUNT(*) FROM shop.t GROUP BY v", ("SET SESSION sql_mode = ''",)),
     ),
 )
-# A statement and its error, what a remedy ("" = of the error) or a rule of lint has, and how it is written then.
+# A statement, its error, the text of its remedy or lint rule, and the corrected statement. An empty text means the
+# remedy of the error.
 CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple[str, Sequence[str]], ...]]]] = {
     "mysql80": [
         GROUPS,
@@ -182,8 +183,8 @@ CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Each names itself, with both values and with what makes B as A is."""
+def test_setting_that_causes_an_error_is_named(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """The cause names both values of the setting and the statement that makes B equal to A."""
     server = server_factory(kind, {"log-bin": "binlog"})
     for statement in (*SETUP, *([PLUGINS[kind]] if kind in PLUGINS else [])):
         server.execute(statement)
@@ -193,7 +194,7 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
         user = "maker" if "{maker}" in text else "root"
         before = setting(server, name)
         failed, seen = {}, {}
-        for value in (b, a):  # what fails leaves nothing behind
+        for value in (b, a):  # B comes first: a failed statement leaves no traces
             server.execute(f"SET GLOBAL {name} = {value}")
             seen[value] = variables(server)
             before_it = BEFORE.get(statement.partition("}")[0][1:], ())
@@ -221,8 +222,8 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", CHANGED)
-def test_changed_statements(kind: str, server_factory: ServerFactory) -> None:
-    """A statement that B refuses works as soon as it is written as the remedy or the rule of lint has it."""
+def test_remedy_makes_a_rejected_statement_work(kind: str, server_factory: ServerFactory) -> None:
+    """A statement that B rejects works after the change that the remedy or lint rule suggests."""
     server = server_factory(kind)
     for statement in (*SETUP, *TEXTS):
         server.execute(statement)
@@ -237,8 +238,8 @@ def test_changed_statements(kind: str, server_factory: ServerFactory) -> None:
 
 
 @pytest.mark.long
-def test_settings_of_collations(server_factory: ServerFactory) -> None:
-    """A setting is the cause of a mix of collations where it is one, and not where USING has its own collation."""
+def test_collation_setting_explains_illegal_mix_of_collations(server_factory: ServerFactory) -> None:
+    """The collation setting is no cause for a CONVERT ... USING, because its collation does not depend on the setting."""
     server = server_factory("mysql80")
     for statement in (*SETUP, *TEXTS):
         server.execute(statement)
@@ -262,8 +263,8 @@ def test_settings_of_collations(server_factory: ServerFactory) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql80", "mariadb"])
-def test_a_mix_of_collations_of_columns(kind: str, server_factory: ServerFactory) -> None:
-    """The columns are joined as soon as B's table is altered to A's."""
+def test_column_collation_explains_illegal_mix_of_collations(kind: str, server_factory: ServerFactory) -> None:
+    """The join of both columns works after B's table is altered to A's collation."""
     server = server_factory(kind)
     for statement in (*SETUP, *TEXTS):
         server.execute(statement)
@@ -281,8 +282,8 @@ def test_a_mix_of_collations_of_columns(kind: str, server_factory: ServerFactory
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql80", "mariadb"])
-def test_wrong_dates(kind: str, server_factory: ServerFactory) -> None:
-    """The mode decides about a date with zeros, and about no other wrong date."""
+def test_sql_mode_explains_only_zero_dates(kind: str, server_factory: ServerFactory) -> None:
+    """sql_mode affects dates that contain zeros, but no other invalid date."""
     server = server_factory(kind)
     seen, failed = {}, {}
     dates = {"zeros": "SELECT DATE'2020-00-00'", "none": "SELECT DATE'2020-02-30'"}
@@ -306,8 +307,8 @@ def test_wrong_dates(kind: str, server_factory: ServerFactory) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", CROSSED)
-def test_settings_of_isolation(kind: str, server_factory: ServerFactory) -> None:
-    """Of two sessions that read a row and then write it, one fails with B's value and none with A's."""
+def test_isolation_settings_explain_write_conflicts(kind: str, server_factory: ServerFactory) -> None:
+    """Two sessions read and then write one row. One of the sessions fails with B's isolation level, and none with A's."""
     server = server_factory(kind)
     for statement in SETUP:
         server.execute(statement)
@@ -328,8 +329,8 @@ def test_settings_of_isolation(kind: str, server_factory: ServerFactory) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", AT_START)
-def test_settings_of_the_start(kind: str, server_factory: ServerFactory) -> None:
-    """Two servers that were started with other values: the error comes on B, and the setting is named."""
+def test_startup_settings_explain_errors(kind: str, server_factory: ServerFactory) -> None:
+    """Two servers start with different values of a setting. The error occurs only on B, and the setting is named."""
     name, a, b, statement, errno = AT_START[kind]
     seen = []
     for value, expected in ((a, None), (b, errno)):
@@ -344,7 +345,7 @@ def test_settings_of_the_start(kind: str, server_factory: ServerFactory) -> None
 
 
 def crossed(server: Server) -> int | None:
-    """Return the error number of two transactions that read one row, and then write it one after the other."""
+    """Return the error number of two transactions that both read one row and then write it in turn."""
     sessions = [pymysql.connect(host="127.0.0.1", port=server.port, user="root", db="shop") for _ in range(2)]
     numbers: list[int] = []
 
@@ -370,7 +371,7 @@ def crossed(server: Server) -> int | None:
 
 
 @pytest.mark.parametrize("kind", ALONE)
-def test_causes_without_a_setting_have_something_to_run(kind: str, request: pytest.FixtureRequest) -> None:
+def test_causes_without_a_setting_have_a_command(kind: str, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue(kind)
     for statement, errno, word in ALONE[kind]:
         assert outcome(server, statement) == errno
@@ -379,8 +380,10 @@ def test_causes_without_a_setting_have_something_to_run(kind: str, request: pyte
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
-def test_the_binary_log_of_writes(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Two servers that differ in it alone: the runs' counters speak for it, and for nothing between equal ones."""
+def test_binary_log_explains_slower_writes(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Two servers differ only in the binary log. The counters of the runs then name the binary log as the cause. For
+    equal servers the counters name no cause.
+    """
     words = ["INSERT INTO t (v) VALUES (1)", "UPDATE t SET v = v + 1 WHERE id = 1"] * 30
     events = [
         {"statement": text, "class": "write", "db": "shop", "start_ns": T0 + n * MS} for n, text in enumerate(words)
@@ -411,7 +414,7 @@ def test_the_binary_log_of_writes(kind: str, server_factory: ServerFactory, tmp_
 def outcome(
     server: Server, statement: str, idle_s: float = 0, user: str = "root", before: Sequence[str] = ()
 ) -> int | None:
-    """Return the error number of a statement in a session of its own over TCP without TLS; None where it works."""
+    """Run a statement in a new session over TCP without TLS. Return its error number, or None on success."""
     try:
         connection = pymysql.connect(
             host="127.0.0.1", port=server.port, user=user, ssl_disabled=True, local_infile=True, autocommit=True

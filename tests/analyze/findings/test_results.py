@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that differ: their kinds have words, some have a reason."""
+"""Changed results: the text of each kind and the known reasons."""
 
 import re
 from dataclasses import replace
@@ -20,22 +20,22 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_every_kind_of_result_in_sql_has_words_and_no_other(checkout: Path) -> None:
+def test_result_kinds_in_sql_and_texts_are_equal(checkout: Path) -> None:
     text = (checkout / "analyze" / "sql" / "prelude.sql").read_text()
     (kinds,) = re.findall(r"CREATE TYPE result_kind AS ENUM \(([^)]*)\)", text)
     assert set(re.findall(r"'(\w+)'", kinds)) == set(RESULT_KINDS)
     assert set(re.findall(r"THEN '(\w+)'", text)) >= set(RESULT_KINDS)
 
 
-def test_a_result_with_a_reason_is_not_unexplained(small_report: Report) -> None:
+def test_explained_result_does_not_count_as_unexplained(small_report: Report) -> None:
     (row,) = unexplained(small_report)
     assert row["kind"] == "rows"
     known = Report(small_report.tape, [], [], answers=answers_of(results=[{**row, "known": "chance"}]))
     assert list(unexplained(known)) == []
 
 
-def test_a_command_without_a_statement_has_no_result(tmp_path: Path) -> None:
-    """What a tape or a run counted for a ping is no difference, against the tape or between two runs."""
+def test_command_without_statement_has_no_result(tmp_path: Path) -> None:
+    """Row counts recorded for a ping on the tape or in a run are no difference."""
     ping = {"command": "ping", "rows_sent": 7, "errno": 0}
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "rows_sent": 1, "errno": 0}, ping])
     runs = [make_run(tmp_path / f"{n}.run", tape, [{"rows_sent": 1}, {"rows_sent": n}]) for n in range(2)]
@@ -78,7 +78,7 @@ EXPLAINED = [  # text, kind, versions, known, reason
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]:
-    """The row of results.sql of each of EXPLAINED, by its number: a report for each pair of versions."""
+    """Build one report for each pair of versions, and return the results.sql row of each case in EXPLAINED."""
     found: dict[int, ResultsRow] = {}
     for versions in (UPGRADE, EQUAL, FROM_MARIADB, TO_MARIADB):
         folder = tmp_path_factory.mktemp("explained")
@@ -110,14 +110,14 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
-def test_what_explains_a_difference(number: int, explained: dict[int, ResultsRow]) -> None:
-    """A lost implicit sort counts, with its reason, where A sorted and B does not; ties and missing orders are named."""
+def test_reason_of_changed_result(number: int, explained: dict[int, ResultsRow]) -> None:
+    """A lost implicit sort counts against B if A sorted and B does not. Reasons also cover ties and a missing ORDER BY."""
     row, (_, kind, _, known, reason) = explained[number], EXPLAINED[number]
     assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
 
 
 Write = tuple[dict[str, Any], bool, int, str | None]
-WRITES: list[Write] = [  # the write, whether two runs are compared, how many reads come after it, reason
+WRITES: list[Write] = [  # the write, whether two runs are compared, number of later reads, reason
     ({"errno": 1062}, True, 2, "failed"),
     ({"errno": 1062}, False, 2, "failed"),
     ({"rows_affected": 7}, True, 2, "changed_others"),
@@ -134,7 +134,7 @@ WRITES: list[Write] = [  # the write, whether two runs are compared, how many re
 
 
 def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
-    """Return the events of a case, of tables and a session of its own, and the outcomes of both sides."""
+    """Return the events of a case and the outcomes of both sides. Each case has its own tables and session."""
     own = {"session": number + 1}
     table = write.get("table", "`shop`.T")
     insert = {"statement": f"INSERT INTO {table}{number} VALUES (1)", "class": "write", "errno": 0}
@@ -158,7 +158,7 @@ def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], 
 
 @pytest.fixture(scope="module")
 def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]:
-    """The row of results.sql of each of WRITES, by its number: a report of two runs, and one of a run alone."""
+    """Build a report of two runs and a report of one run. Return the results.sql row of each case in WRITES."""
     found: dict[int, ResultsRow] = {}
     for compared in (True, False):
         folder = tmp_path_factory.mktemp("writes")
@@ -177,15 +177,15 @@ def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsR
 
 
 @pytest.mark.parametrize("number", range(len(WRITES)), ids=[f"{write}-{two}" for write, two, _, _ in WRITES])
-def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_writes: dict[int, ResultsRow]) -> None:
-    """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
+def test_earlier_write_on_one_side_explains_different_rows(number: int, after_writes: dict[int, ResultsRow]) -> None:
+    """A write was skipped, failed or changed different rows on one side. It precedes all reads with changed results."""
     row, (_, _, after, reason) = after_writes[number], WRITES[number]
     assert (row["events"], row["after_write"]) == (2, after)
     assert row["reason"] == (reason and f"write_{reason}")
     assert row["known"] is None
 
 
-def test_a_failed_set_explains_later_reads_of_its_session_only(tmp_path: Path) -> None:
+def test_failed_set_explains_only_later_reads_of_its_session(tmp_path: Path) -> None:
     setting = {"statement": "SET time_zone = 'Europe/Berlin'", "class": "session", "errno": 0}
     reads = [
         {"statement": "SELECT FROM_UNIXTIME(1)", "errno": 0, "session": session, "digest": f"{session:016x}"}
@@ -210,7 +210,7 @@ def test_a_failed_set_explains_later_reads_of_its_session_only(tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """A report of three rounds of one digest, the same on both sides."""
+    """Build a report of three rounds of one digest with equal times on both sides."""
     folder = tmp_path_factory.mktemp("steady")
     event = {"statement": "SELECT 1", "errno": 0, "digest": f"{7:016x}"}
     tape = make_tape(folder / "t.tape", [event] * 200)
@@ -226,8 +226,10 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "inconclusive"), (200, "inconclusive")])
-def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer: str) -> None:
-    """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
+def test_difference_explained_by_order_does_not_cause_no(steady: Report, events: int, answer: str) -> None:
+    """A yes is possible if the order of statements explains differences in at most 1 % of a digest's events. A larger
+    share prevents a yes. An unexplained difference causes a no.
+    """
     (digest,) = (entry["digest"] for entry in steady.digests)
     row = {"digest": digest, "kind": "rows", "known": None, "reason": "perhaps_race", "events": events}
     report = replace(steady, answers=answers_of(steady.answers, results=[row]))

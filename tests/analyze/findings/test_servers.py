@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planted differences of two servers are named, a version's own ways of writing are folded; objects are seen through."""
+"""Differences between two servers: real ones are named, version-specific spellings are folded, and views and routines
+are resolved.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -56,7 +58,7 @@ TABLES = (
     "CREATE PROCEDURE scale(IN n INT, OUT m VARCHAR(9)) SET m = n",
     "CREATE PROCEDURE fill() DELETE FROM idle",
 )
-# Each with what the report has to say of it.
+# Statements that plant a difference, each with the expected text in the report.
 PLANTED = (
     ("ALTER TABLE orders DROP FOREIGN KEY f_user", "B lacks foreign key f_user on orders (user_id)"),
     ("ALTER TABLE orders DROP KEY k_user", "B lacks index k_user on orders (user_id)"),
@@ -115,7 +117,7 @@ SETTINGS = (
     ("sort_buffer_size", "262144", "32768", "sort_buffer_size: 262144 in A, 32768 in B"),
 )
 BASE = "CREATE TABLE base (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET utf8, d DATETIME, n DECIMAL(10,2))"
-# Each server keeps the text of a view in words of its own.
+# Views, because each server stores their text in its own spelling.
 VIEWS = (
     "CREATE VIEW v1 AS SELECT COUNT(*) c, MAX(n), DATE_FORMAT(d, '%Y') y FROM base GROUP BY y ORDER BY 3 LIMIT 5",
     "CREATE VIEW v2 AS SELECT b.id, c.d FROM base b LEFT JOIN base c USING (id) WHERE b.d > NOW() - INTERVAL 1 DAY",
@@ -153,7 +155,7 @@ SCHEMA = ("schema", "shop", "", "", "{}")
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
-    """A database that knows a tape on which users and orders are read."""
+    """Open a database that contains a tape with reads of users and orders."""
     events = [
         {"statement": "SELECT * FROM orders o JOIN users u ON u.id = o.user_id", "db": "shop", "duration_ns": 900},
         {"statement": "SELECT * FROM shop.events", "db": "shop", "duration_ns": 100},
@@ -163,7 +165,7 @@ def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
 
 
 def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
-    """Make the schema of this test under a name."""
+    """Create the schema of this test under the given name."""
     server.execute(f"DROP DATABASE IF EXISTS {name}")
     server.execute(f"CREATE DATABASE {name} DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin")
     for statement in (*TABLES, *more):
@@ -171,7 +173,7 @@ def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
 
 
 def side(server: Server, name: str, file: Path, **variables: str) -> Side:
-    """Return a server as a run keeps it, its schema `name` under the name `shop`."""
+    """Return a server as a run stores it. The schema `name` is renamed to `shop`."""
     with duckdb.connect() as con, closing(parse_target(server.url(), environ={}).connect()) as connection:
         assert keep_schema_facts(con, connection, {"shop": name}, file) > 10
     version = server.execute("SELECT VERSION()")[0][0]
@@ -183,7 +185,9 @@ def texts(servers: Servers) -> list[str]:
 
 
 def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDatabase, tmp_path: Path) -> None:
-    """Those of the schema and of four settings, and nothing else; what the tape reads comes first."""
+    """The report names the planted schema differences and four settings, and nothing else. Objects that the tape reads
+    come first.
+    """
     make_schema(mysql80, "qt_a")
     make_schema(mysql80, "qt_b", [statement for statement, _ in PLANTED])
     mysql80.execute("ANALYZE TABLE events", db="qt_b")
@@ -206,10 +210,12 @@ def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDat
 
 @pytest.mark.long
 @pytest.mark.parametrize("other", ["mysql-5.7", "mariadb-11.8"])
-def test_a_version_alone_differs_in_nothing(
+def test_other_version_alone_shows_no_difference(
     other: str, mysql80: Server, database: AnalysisDatabase, tmp_path: Path, server_factory: ServerFactory
 ) -> None:
-    """The same statements made both schemas: int(11), current_timestamp() and rules of keys are written otherwise."""
+    """The same statements created both schemas. The servers spell int(11), current_timestamp() and key rules
+    differently.
+    """
     server = server_factory(other)
     for one in (mysql80, server):
         make_schema(
@@ -226,8 +232,8 @@ def test_a_version_alone_differs_in_nothing(
     assert found.problem is None
 
 
-def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -> None:
-    """A side without facts is not equal; a fact that was refused is named."""
+def test_unknown_schema_properties_are_reported(database: AnalysisDatabase, tmp_path: Path) -> None:
+    """A side without schema properties does not count as equal. A denied query is named."""
     empty = "(SELECT NULL::VARCHAR kind, NULL::VARCHAR db, NULL::VARCHAR tbl, NULL::VARCHAR name, '' facts WHERE false)"
     refused = "(SELECT 'problem' kind, '' db, '' tbl, 'information_schema.TABLES: 1142 denied' AS name, '{}' facts)"
     found = compare_servers(database, Side({}, empty), Side({}, refused))
@@ -236,8 +242,8 @@ def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -
     )
 
 
-def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
-    """Each problem once, whatever the others are; one that costs nothing has no text and keeps from nothing."""
+def test_all_problems_are_reported(database: AnalysisDatabase) -> None:
+    """Each problem with reading a schema is shown once. A problem without consequences has no text."""
     rows = [SCHEMA, *(("problem", "", "", text, '{"unknown": "trigger"}') for text in ("zzz", "aaa", ""))]
     side, silent = facts_of(*rows), facts_of(*rows[::3])
     said = "The schemas were compared only in part: "
@@ -246,8 +252,8 @@ def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
     assert compare_servers(database, silent, silent).problem is None
 
 
-def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -> None:
-    """Indexes that could not be read are said to be unknown; a table that the server does not list is lacking."""
+def test_unreadable_indexes_are_not_missing(database: AnalysisDatabase) -> None:
+    """Unreadable indexes are reported as unknown. A table that the server does not list is reported as missing."""
     orders, users = (("table", "shop", name, "", "{}") for name in ("orders", "users"))
     index = ("index", "shop", "orders", "k_user", "{}")
     refused = ("problem", "", "", "STATISTICS: 1038 Out of sort memory", '{"unknown": "index"}')
@@ -265,10 +271,11 @@ ONE_COLUMN = "GRANT SELECT (k) ON shop.a TO narrow@'%'"
 
 
 @pytest.mark.parametrize("narrow", [ONLY_A, ONE_COLUMN, ""])
-def test_what_an_account_may_not_see_is_not_lacking(narrow: str, any_shop: Server, tmp_path: Path) -> None:
-    """An account with rights on one table, one column or nothing; the GRANT that is named shows the rest.
+def test_objects_hidden_from_the_account_are_not_missing(narrow: str, any_shop: Server, tmp_path: Path) -> None:
+    """The account has privileges on one table, on one column, or none. The suggested GRANT makes hidden objects
+    visible.
 
-    It is named where the tape uses what the account does not see.
+    The report names a hidden object only if the tape uses it.
     """
     tapes = [tmp_path / "a.tape", tmp_path / "both.tape"]
     for path, statement in zip(tapes, ("SELECT k FROM a", "SELECT a.k FROM a JOIN b ON b.a = a.id"), strict=True):
@@ -316,8 +323,10 @@ def test_hidden_routines_are_unknown_if_the_tape_calls_one(called: bool, tmp_pat
     assert (texts(found), found.problem) == ([], said if called else None)
 
 
-def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase) -> None:
-    """Without its table a view has none: the table is lacking; a view whose definition is unknown is compared by them."""
+def test_invalid_view_does_not_lack_columns(database: AnalysisDatabase) -> None:
+    """A view without its table has no columns, so the table is reported as missing. A view with an unknown definition
+    is compared by its columns.
+    """
     shared = [SCHEMA, ("table", "shop", "seen", "", '{"type": "VIEW"}')]
     for definition, said in (('{"definition": "select x"}', []), ("{}", ["B lacks column x on seen"])):
         b = [*shared, ("view", "shop", "seen", "", definition)]
@@ -327,12 +336,14 @@ def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase)
 
 
 @pytest.mark.parametrize("facts", ["{", "[]", "[" * 100_000, None])
-def test_facts_that_are_no_json_object_are_empty(facts: Any) -> None:
+def test_properties_that_are_no_json_object_are_empty(facts: Any) -> None:
     assert loaded(facts) == {}
 
 
-def test_what_matters_comes_first_and_a_version_is_folded() -> None:
-    """By importance, not by alphabet; old names are the new ones; a switch of one version and a gone mode are folded."""
+def test_important_settings_come_first_and_version_effects_are_folded() -> None:
+    """Settings are sorted by importance. Renamed settings are matched. Switches and modes that exist in one version
+    only are folded.
+    """
     a = {"sort_buffer_size": "1", "sql_mode": "X,NO_AUTO_CREATE_USER", "tx_isolation": "R", "back_log": "1"}
     b = {"sort_buffer_size": "2", "sql_mode": "X", "transaction_isolation": "R", "back_log": "2"}
     found = setting_differences({**a, "optimizer_switch": "mrr=on"}, {**b, "optimizer_switch": "mrr=on,new=on"})
@@ -343,27 +354,27 @@ def test_what_matters_comes_first_and_a_version_is_folded() -> None:
     ]
 
 
-def test_an_empty_value_is_its_meaning() -> None:
-    """MySQL 5.7 shows no flush method where it is fsync; any other one differs."""
+def test_empty_flush_method_means_fsync() -> None:
+    """MySQL 5.7 shows an empty flush method when it uses fsync. Any other value is a difference."""
     assert setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "fsync"}) == []
     found = setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "O_DIRECT"})
     assert [each.text for each in found] == ["innodb_flush_method: empty in A, O_DIRECT in B"]
 
 
-def test_limits_of_the_largest_number_are_equal_in_any_width() -> None:
+def test_maximum_limits_are_equal_at_any_integer_width() -> None:
     largest, larger = str(2**32 - 1), str(2**64 - 1)
     assert setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": larger}) == []
     (lower,) = setting_differences({"max_seeks_for_key": largest}, {"max_seeks_for_key": "1"})
     assert lower.name == "max_seeks_for_key"
 
 
-def test_the_order_of_sql_modes_is_no_difference() -> None:
+def test_order_of_sql_modes_is_no_difference() -> None:
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": ""})[0].text == "sql_mode: only A has A, B"
 
 
 def test_variables_that_only_one_server_has_come_last() -> None:
-    """None stands for a variable that a server does not have; a server's own names are none of it."""
+    """None marks a variable that a server does not have. Names of the server itself are not compared."""
     rows = different_variables({"old": "1", "z": "1"}, {"new": "2", "z": "2", "server_id": "7"})
     assert [(row["name"], row["a"], row["b"]) for row in rows] == [
         ("z", "1", "2"),
@@ -413,7 +424,7 @@ def test_an_event_or_trigger_of_one_side_is_named(
 
 
 def other_results(folder: Path) -> Report:
-    """Return a comparison in which a read of `cart` differs."""
+    """Return a comparison in which the result of a read of `cart` differs."""
     tape = make_tape(folder / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "errno": 0}])
     runs = [make_run(folder / f"{n}.run", tape, [{"rows_sent": n}]) for n in range(2)]
     return build(tape, runs[:1], runs[1:])
@@ -421,8 +432,8 @@ def other_results(folder: Path) -> Report:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheduler", "said"), [("ON", []), ("OFF", ["event shop.sweep runs in B only"])])
-def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) -> None:
-    """A side whose events are unknown lacks none; where its scheduler is off, it runs none."""
+def test_hidden_events_are_reported_as_unknown(scheduler: str, said: list[str]) -> None:
+    """Hidden events are reported as unknown, not as missing. A side whose scheduler is off runs no events."""
     unseen = ("problem", "", "", "the account may not see events", '{"unknown": "event"}')
     event = ("event", "shop", "", "sweep", '{"status": "ENABLED", "does": "DELETE FROM cart"}')
     sides = [facts_of(SCHEMA, row, event_scheduler=value) for value, row in ((scheduler, unseen), ("ON", event))]
@@ -438,8 +449,8 @@ def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) 
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
-def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -> None:
-    """Where it writes to a table of the statement, the result counts, and the event is its cause."""
+def test_event_precedes_race_as_reason(table: str, named: bool, tmp_path: Path) -> None:
+    """If an event of the server writes to a table of the statement, the changed result counts. The event is its cause."""
     report = other_results(tmp_path)
     (row,) = report.answers["results"]
     row["reason"] = "perhaps_race"
@@ -454,7 +465,7 @@ def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -
 
 
 def with_facts() -> AnalysisDatabase:
-    """Return a database that has FACTS of both sides."""
+    """Return a database that contains FACTS for both sides."""
     database = open_analysis()
     rows = ", ".join(f"('a', '{kind}', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in FACTS)
     database.con.execute(f"CREATE TEMP VIEW schema_fact AS FROM (VALUES {rows}) AS v(run, kind, tbl, name, facts)")
@@ -476,10 +487,12 @@ def with_facts() -> AnalysisDatabase:
         (None, set(), None, set()),
     ],
 )
-def test_what_a_statement_reaches(
+def test_statement_reaches_tables_behind_its_objects(
     text: str | None, named: set[str], tables: set[str] | None, routines: set[str]
 ) -> None:
-    """Its own tables, and those behind its views, routines and triggers, however deep; a column calls no routine."""
+    """A statement reaches its tables and those behind views, routines and triggers at any depth. A column name calls no
+    routine.
+    """
     database = with_facts()
     write = text is not None and text.startswith("update")
     database.con.execute(
@@ -506,12 +519,12 @@ def test_what_a_statement_reaches(
         (None, set()),
     ],
 )
-def test_what_a_definition_writes(definition: str | None, names: set[str]) -> None:
-    """The table behind each kind of write; what it only reads is none."""
+def test_tables_written_by_a_definition(definition: str | None, names: set[str]) -> None:
+    """Each kind of write in a definition names its table. Tables that are only read are excluded."""
     assert written_by(definition) == names
 
 
-def test_a_routine_writes_the_tables_of_its_body_and_of_its_calls() -> None:
+def test_routine_writes_tables_of_its_body_and_its_calls() -> None:
     database = with_facts()
     objects = Objects.of(database)
     database.close()

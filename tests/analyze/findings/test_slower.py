@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times are explained: work of one execution or write, the query cache, ratios and sums, changes over time."""
+"""Explanations of time differences: work per execution or write, the query cache, ratios versus sums, and changes over
+time.
+"""
 
 import json
 import random
@@ -70,13 +72,13 @@ def report_of_work(**more: Any) -> Report:
         ({"Sort_merge_passes": 0}, {"Sort_merge_passes": 1}, "B merges sorted rows 1 time on disk, A 0"),
     ],
 )  # fmt: skip
-def test_what_differs_by_far(a: dict[str, float], b: dict[str, float], text: str | None) -> None:
-    """A ratio and a number that matter; equal counters, and those that one side lacks, say nothing."""
+def test_large_counter_differences_are_named(a: dict[str, float], b: dict[str, float], text: str | None) -> None:
+    """A counter is named only if its ratio and its difference are both large. Both sides must have the counter."""
     assert work_sentence(plan(a, b)) == (f"plans agree; for each execution {text}" if text else "")
 
 
-def test_what_tells_most_comes_first() -> None:
-    """Disk before memory, at most two of them, each with the side that has more."""
+def test_most_relevant_counters_come_first() -> None:
+    """Disk access precedes memory. At most two counters are shown, each with the side that has the higher value."""
     a = {"Handler_write": 10, "Innodb_pages_read": 0, "Created_tmp_disk_tables": 3, "Sort_rows": 9000}
     b = {"Handler_write": 9000, "Innodb_pages_read": 80, "Created_tmp_disk_tables": 0, "Sort_rows": 0}
     assert work_text(differences(a, b)) == (
@@ -85,13 +87,13 @@ def test_what_tells_most_comes_first() -> None:
     assert settings_of(differences(a, b))[:2] == ["innodb_buffer_pool_size", "tmp_table_size"]
 
 
-def test_several_digests_are_one_range_from_least_to_most() -> None:
+def test_several_digests_share_one_range_of_counters() -> None:
     works = [*differences({"Sort_rows": 0}, {"Sort_rows": 400}), *differences({"Sort_rows": 1.5}, {"Sort_rows": 9000})]
     assert work_text(works) == "for each execution B sorts 400 to 9,000 rows, A 0 to 1.5"
 
 
-def test_only_where_plans_agree() -> None:
-    """Another plan is the cause itself; what is no counter is none."""
+def test_counters_explain_slowdown_only_if_plans_agree() -> None:
+    """A changed plan is a cause itself, so counters are not used. Invalid counters are ignored."""
     a, b = {"Sort_rows": 0}, {"Sort_rows": 400}
     assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "inconclusive")] == [
         True, True, False, False,
@@ -101,8 +103,8 @@ def test_only_where_plans_agree() -> None:
         assert counted(text) == {}
 
 
-def test_writes_by_the_servers_counters() -> None:
-    """For each write, and only where both sides have them; a read has its own."""
+def test_server_counters_explain_slower_writes() -> None:
+    """Counters of writes are divided by the number of writes. Both sides must have them. A read uses its own counters."""
     a, b = (
         {"binlog_cache_use": 0.0, "innodb_os_log_fsyncs": 1.0},
         {"binlog_cache_use": 1.0, "innodb_os_log_fsyncs": 1.1},
@@ -118,14 +120,14 @@ def test_writes_by_the_servers_counters() -> None:
     assert differences(b, a, WRITES)[0].a == 1.0
 
 
-def test_small_numbers_have_up_to_two_decimals_whole_ones_none() -> None:
+def test_small_numbers_have_up_to_two_decimals() -> None:
     assert [number(value) for value in (0, 1, 0.2, 0.04, 1.98, 9.96, 225.4, 12345)] == [
         "0", "1", "0.2", "0.04", "2", "10", "225", "12,345",
     ]  # fmt: skip
 
 
 def run_of(folder: Path, con: duckdb.DuckDBPyConnection, writes: int, before: Any, after: Any) -> Folder:
-    """Make a run that sent so many writes in two ticks."""
+    """Write a run with the given number of writes in two ticks."""
     tape = folder / "t.tape"
     if not tape.exists():
         make_tape(tape, [{"statement": "SELECT 1"}])
@@ -143,8 +145,10 @@ def con() -> Any:
         yield made
 
 
-def test_all_rounds_together(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
-    """By the writes of all; a round in which the server was started anew is left out, with its writes."""
+def test_counters_of_all_rounds_are_added(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+    """Counters are divided by the writes of all rounds. A round with a server restart is excluded, including its
+    writes.
+    """
     start = {"uptime": 10, "binlog_cache_use": 5}
     rounds = [
         run_of(tmp_path, con, 100, start, {"uptime": 20, "binlog_cache_use": 105}),
@@ -157,8 +161,10 @@ def test_all_rounds_together(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> 
     }
 
 
-def test_what_is_not_known(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
-    """Older runs, runs of reads, a server that was gone at the end, and too few writes."""
+def test_missing_counters_give_no_explanation(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+    """Runs of older releases, read-only runs and runs with few writes have no usable counters. The same applies if the
+    server is gone at the end.
+    """
     start, end = {"binlog_cache_use": 5}, {"binlog_cache_use": 105}
     assert write_counters(con, {"a": [run_of(tmp_path, con, 100, start, None)]}) == {}
     assert write_counters(con, {"a": [run_of(tmp_path, con, MIN_WRITES - 1, start, end)]}) == {}
@@ -168,7 +174,11 @@ def test_what_is_not_known(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> No
 
 
 def side(version: str, *counted: tuple[int, int, int, int] | None, read_target: str | None = None) -> list[Folder]:
-    """Return the rounds of a side: hits and Com_select before and after each; None where it has no cache."""
+    """Return the rounds of a side.
+
+    Each tuple contains the cache hits and Com_select before and after the round. None means that the server has no
+    cache.
+    """
     rounds = []
     for nth, four in enumerate(counted):
         info: dict[str, Any] = {"target": {"version": version}, "query_cache": None}
@@ -198,13 +208,15 @@ def report(a: list[Folder], b: list[Folder]) -> Report:
         (side("5.7.44", (900, 900, 10, 10)), (10, 20)),
     ],
 )
-def test_shares(rounds: list[Folder], use: tuple[int, int]) -> None:
-    """MySQL's hits are no Com_select, MariaDB's are; rounds are added; a restarted server counts from zero."""
+def test_query_cache_share_of_mysql_and_mariadb(rounds: list[Folder], use: tuple[int, int]) -> None:
+    """MySQL's Com_select excludes cache hits, and MariaDB's Com_select includes them. Rounds are added. Counters of a
+    restarted server start at zero.
+    """
     found = cache_use(report(rounds, side("8.0.42", None)))
     assert found == {"a": use}
 
 
-def test_the_sentence_says_who_answered_from_the_cache_how_much_and_what_to_do() -> None:
+def test_query_cache_text_names_side_share_and_remedy() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100) and B answered less than 1 % of its SELECTs from"
@@ -215,7 +227,7 @@ def test_the_sentence_says_who_answered_from_the_cache_how_much_and_what_to_do()
 
 
 def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: Any = None) -> Report:
-    """Return a report in which one side is four times faster but for every tenth event, which takes very long there."""
+    """Return a report in which one side is four times faster. On that side, one in ten events takes very long."""
     events = [{"statement": "SELECT 1", "digest": "1" * 16, "start_ns": T0 + n * 50 * MS} for n in range(EVENTS)]
     tape = make_tape(folder / "t.tape", events)
     write_digests(tape, {"1" * 16: "select c from t where id = ?"})
@@ -235,14 +247,16 @@ def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: An
 
 
 def lost_ns(entry: DigestEntry) -> int:
-    """Return what B took longer for the pairs of a digest."""
+    """Return the additional time that B took for the pairs of a digest."""
     assert entry["pair"] is not None
     return entry["pair"]["lost_ns"]
 
 
 @pytest.mark.slow
-def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
-    """The sentence names how many events went either way; it stands beside the ratio in every output."""
+def test_slower_ratio_with_lower_sum_has_a_note(tmp_path: Path) -> None:
+    """The note counts the events that took longer in B and those that took less. Each output shows the note next to the
+    ratio.
+    """
     report = opposed(tmp_path)
     (entry,) = report.digests
     assert (ratio_of(entry) or 0) > 1.5
@@ -258,8 +272,7 @@ def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
-    """The same in the other direction."""
+def test_faster_ratio_with_higher_sum_has_a_note(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, swap=True).digests
     assert (
         entry["note"]
@@ -268,7 +281,7 @@ def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_query_cache_that_answered_some_is_named_in_the_note(tmp_path: Path) -> None:
+def test_note_names_query_cache_hits(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, cache=CACHE).digests
     assert (entry["note"] or "").endswith("; the query cache of A answered some events")
 
@@ -276,14 +289,14 @@ def test_a_query_cache_that_answered_some_is_named_in_the_note(tmp_path: Path) -
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
-def test_ratio_and_sum_in_one_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
+def test_ratio_and_sum_with_equal_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
     (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
     assert lost_ns(entry) > 0
     assert entry["note"] is None
 
 
-def test_periods_and_warm_up() -> None:
-    """Stalls that come every 30 s are named as such, random ones not; a run that begins slowly has a warm-up."""
+def test_periodic_stalls_and_warm_up_are_named() -> None:
+    """Stalls every 30 s are called periodic, and random stalls are not. A slow start of the run is called a warm-up."""
     even = rows_of("stalls", *({"round": 1, "at_ns": n * 30 * SECOND} for n in range(6)))
     assert period_s(even) == pytest.approx(30)
     odd = rows_of("stalls", *({"round": 1, "at_ns": at * SECOND} for at in (1, 2, 30, 31, 90, 200)))
@@ -294,7 +307,7 @@ def test_periods_and_warm_up() -> None:
 
 
 def parts(*levels: tuple[int, float]) -> list[Any]:
-    """Return the rows of relative_latency.sql of run b: so many parts of each level."""
+    """Return rows of relative_latency.sql for run b. Each argument is a number of parts and their level."""
     values = [level for n, level in levels for _ in range(n)]
     return [
         {"run": "b", "round": 1, "part": n, "relative_latency": value, "span_ns": 20 * SECOND, "n": 100}
@@ -303,7 +316,7 @@ def parts(*levels: tuple[int, float]) -> list[Any]:
 
 
 def stall(at_s: float, long_s: float) -> Any:
-    """Return a row of stalls.sql of run a."""
+    """Return a row of stalls.sql for run a."""
     return {"run": "a", "round": 1, "at_ns": int(at_s * SECOND), "long_ns": int(long_s * SECOND)}
 
 
@@ -318,13 +331,13 @@ def test_each_kind_of_observation_names_its_run() -> None:
     *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
     assert faster.text == "was not steady: statements took 20% less time at the end of the run than in the middle."
     assert observations(parts((20, 1.0)), []) == []
-    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # quick, then slow once: no warm-up
-    assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # no slower than what came later
-    assert observations(parts((10, 3.0)), []) == []  # too few parts to say anything
+    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # fast, then slow once: no warm-up
+    assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # the start is not slower than the later parts
+    assert observations(parts((10, 3.0)), []) == []  # too few parts for an observation
 
 
-def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
-    """Whatever the parts were, what is said to be slower is at least a tenth slower."""
+def test_warm_up_is_slower_than_later_parts() -> None:
+    """For random levels, each reported warm-up is at least 10 % slower than the later parts."""
     chance = random.Random(20)
     for _ in range(2000):
         found = observations(parts(*((1, chance.lognormvariate(0, chance.choice((0.1, 0.5)))) for _ in range(20))), [])
@@ -332,7 +345,7 @@ def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
             assert int(re.findall(r"were (-?\d+)% slower", text)[0]) >= 10, text
 
 
-def test_one_stall_several_and_regular_ones_have_their_own_sentences() -> None:
+def test_single_repeated_and_periodic_stalls_have_different_texts() -> None:
     assert observations([], [stall(3, 0.5)]) == [("a", "had 1 stall, 500ms in total.")]
     assert observations([], [stall(3, 0.5), stall(4, 1)])[0].text == "had 2 stalls, 1.50s in total, the longest 1.00s."
     even = [stall(10 * n, 0.2) for n in range(5)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a report: runs that ended early, accounting, clocks, lateness, other programs, sides that differ."""
+"""Limits of a report: runs that ended early, accounting, clocks, lateness, other programs and different sides."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,8 +50,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.slow
-def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> None:
-    """What the report can't be trusted for comes first."""
+def test_partial_killed_and_unbalanced_runs_come_first(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2, warnings=[{"kind": "hole", "text": "a hole"}])
     a = make_run(tmp_path / "a.run", tape, [{}], finished=False, accounting=None, partial=None)
     b = make_run(tmp_path / "b.run", tape, [{}], partial="stopped by the user", accounting={"balanced": False})
@@ -66,7 +65,7 @@ def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> N
 def compared(
     folder: Path, a: dict[str, Any], b: dict[str, Any], outcomes: list[dict[str, Any]] | None = None
 ) -> Report:
-    """Return a report of two runs of a tape of two events with these keys in run.json."""
+    """Return a report of two runs of a tape of two events. The keyword arguments are keys of run.json."""
     tape = tape_of(folder / "t.tape", 2)
     runs = [make_run(folder / f"{n}.run", tape, outcomes or [{}, {}], **keys) for n, keys in enumerate((a, b))]
     return build(tape, runs[:1], runs[1:])
@@ -82,14 +81,16 @@ def compared(
         ({}, {}, None),
     ],
 )
-def test_runs_that_carry_no_claim(tmp_path: Path, a: dict[str, Any], b: dict[str, Any], expected: str | None) -> None:
-    """Why no claim can be made at all; None where one can."""
+def test_unsound_runs_support_no_claim(
+    tmp_path: Path, a: dict[str, Any], b: dict[str, Any], expected: str | None
+) -> None:
+    """`expected` is the reason why no claim is possible, or None if the runs support a claim."""
     assert why_no_claim(compared(tmp_path, a, b)) == expected
 
 
 @pytest.mark.slow
-def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
-    """Parameters that change the load, warnings of the generator and a clock that stepped are warnings."""
+def test_different_runs_cause_warnings(tmp_path: Path) -> None:
+    """Different load parameters, warnings of the replayer and a clock step each cause a warning."""
     pairs = [[0, 0], [SECOND, 4 * SECOND]]
     slow = {"parameters": {"speed": "2"}, "generator": {"warnings": ["no more memory"]}, "clock_pairs": pairs}
     texts = [finding.text for finding in compared(tmp_path, {}, slow).trust if finding.severity == "warning"]
@@ -101,8 +102,8 @@ def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
-    """One run is information only; three rounds against one say what they leave out."""
+def test_rounds_without_a_partner_are_reported(tmp_path: Path) -> None:
+    """A single run is for information only. A comparison of three rounds against one round reports the excluded rounds."""
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(4)]
     (finding,) = build(tape, runs[:1]).trust
@@ -112,7 +113,7 @@ def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_largest_clock_step_counts_and_drift_below_half_a_second_does_not() -> None:
+def test_largest_clock_step_counts_and_small_drift_does_not() -> None:
     assert clock_step_s([]) is None
     assert clock_step_s([[0, 0], [SECOND, SECOND + 400 * MS]]) is None
     assert clock_step_s([[0, 0], [SECOND, 2 * SECOND], [2 * SECOND, -SECOND]]) == pytest.approx(-4.0)
@@ -125,8 +126,10 @@ def test_sound_runs_carry_a_claim_and_are_named_by_side(report: Report) -> None:
 
 
 @pytest.mark.slow
-def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
-    """The largest over the smallest round; the upper median of what the digests would show."""
+def test_spread_and_smallest_detectable_change(small_report: Report) -> None:
+    """The spread is the largest round of A divided by the smallest. The detectable change is the upper median over all
+    digests.
+    """
     rounds: list[Row] = [
         {"run": "a", "relative_latency": 1.0},
         {"run": "a", "relative_latency": 1.05},
@@ -147,7 +150,7 @@ def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
 
 
 def rounds(folder: Path, outcomes: list[dict[str, Any]], *warnings: str) -> Report:
-    """Return a report of three rounds; each run warns so, with a number of its own."""
+    """Return a report of three rounds. Each run has the given warnings, with a different number in each."""
     tape = tape_of(folder / "t.tape", 2)
     said = [{"generator": {"warnings": [text.format(number) for text in warnings]}} for number in range(6)]
     runs = [make_run(folder / f"{number}.run", tape, outcomes, **keys) for number, keys in enumerate(said)]
@@ -155,8 +158,8 @@ def rounds(folder: Path, outcomes: list[dict[str, Any]], *warnings: str) -> Repo
 
 
 @pytest.mark.slow
-def test_one_line_for_six_runs(tmp_path: Path) -> None:
-    """What six runs say of their lateness is one finding with both sides' figures; so are sessions that waited."""
+def test_six_runs_with_equal_warnings_share_one_finding(tmp_path: Path) -> None:
+    """The lateness of six runs is one finding with the values of both sides. Sessions that waited are also one finding."""
     asleep = "one statement in a hundred was sent at least {}.1 ms late, and threads that only sleep woke as late"
     texts = [finding.text for finding in rounds(tmp_path, LATE, asleep).trust]
     (late,) = [text for text in texts if "late" in text]
@@ -177,18 +180,18 @@ def test_lateness_is_reported_once_for_runs_of_an_earlier_release(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_limit_that_several_runs_report_is_shown_once_with_their_names(tmp_path: Path) -> None:
+def test_limit_of_several_runs_is_shown_once_with_their_names(tmp_path: Path) -> None:
     texts = [finding.text for finding in rounds(tmp_path, [{}, {}], "the replayer used 9{}% of 2 cores").trust]
     (said,) = [text for text in texts if "cores" in text]
     assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (numbers of the first run)."
 
 
 def said(report: Report, disturbance: Disturbance) -> str:
-    """Return the findings on a disturbance."""
+    """Return the texts of the findings for a disturbance."""
     return " ".join(finding.text for finding in interference(replace(report, disturbance=disturbance)))
 
 
-def test_other_programs_are_named_with_the_blocks_left_out_and_the_next_command(report: Report) -> None:
+def test_finding_on_other_programs_names_excluded_blocks_and_next_command(report: Report) -> None:
     text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
     assert "other programs used 3.6 of 4 cores during B (A: 0.1)" in text
     assert "Of 9 time blocks, the test for slower excludes 4 and the test for faster excludes 0" in text
@@ -199,7 +202,7 @@ def test_other_programs_are_named_with_the_blocks_left_out_and_the_next_command(
     assert "left no CPU core idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
-def test_conditions_hold_for_all_verdicts(report: Report) -> None:
+def test_conditions_apply_to_all_verdicts(report: Report) -> None:
     found = conditions(replace(report, disturbance=UNKNOWN))
     assert (found.no_claim, found.disturbed, found.rounds) == (None, None, 1)
     assert found.unseen is not None
@@ -207,14 +210,14 @@ def test_conditions_hold_for_all_verdicts(report: Report) -> None:
 
 
 @pytest.mark.parametrize(("info", "said"), CASES)
-def test_each_reason_for_exit_code_4_has_its_sentence(info: Any, said: str) -> None:
+def test_each_reason_for_exit_code_4_has_its_text(info: Any, said: str) -> None:
     info = {"plan": {}, "accounting": {}, **info}
     assert other_data("B", info) == f"The data of run B may differ from the original data: {said}."
     summary: Any = SimpleNamespace(info=info, complete=True)
     assert exit_code(summary) == EXIT_LOST
 
 
-def test_a_run_with_the_data_of_the_tape_has_no_sentence_about_data() -> None:
+def test_run_with_unchanged_data_has_no_data_warning() -> None:
     runs: list[RunInfo] = [
         {},
         {"plan": None, "accounting": None},
@@ -225,7 +228,7 @@ def test_a_run_with_the_data_of_the_tape_has_no_sentence_about_data() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_has_one_sentence_for_each_run_with_other_data(tmp_path: Path) -> None:
+def test_each_run_with_different_data_has_one_warning(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 2)
     keys: dict[str, Any] = {"plan": {"ids_unknown": 60}, "prepared": {"rolled_back": ["a"], "left": []}}
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}], **more) for n, more in enumerate(({}, keys))]
@@ -240,16 +243,18 @@ def test_a_report_has_one_sentence_for_each_run_with_other_data(tmp_path: Path) 
     ("point", "words"),
     [("server", "in the server"), ("wire", "on the wire"), ("proxy", "at the proxy"), ("client", "in the client")],
 )
-def test_each_measuring_point_has_words(point: str, words: str) -> None:
+def test_each_measuring_point_has_a_text(point: str, words: str) -> None:
     assert where_measured({"measuring_point": point}) == words
 
 
-def test_an_unknown_or_missing_measuring_point_is_elsewhere() -> None:
+def test_unknown_or_missing_measuring_point_is_elsewhere() -> None:
     assert where_measured({"measuring_point": "moon"}) == where_measured({}) == "elsewhere"
 
 
-def test_unknown_plans_of_what_is_slower(comparison: Report) -> None:
-    """They are counted, with the command that asks for them; COMMIT has none, and a report of DDL no such servers."""
+def test_unknown_plans_of_slower_statements_are_counted(comparison: Report) -> None:
+    """The finding names the command that collects the plans. COMMIT has no plan, and a report on tried DDL has no
+    servers to ask.
+    """
     slower = [DIGESTS["slow"], DIGESTS["slower"]]
     written = dict.fromkeys(slower, PROPERTIES["explainable"])
     report = replace(comparison, written=written, query_plans={})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which unique indexes the servers have, and which of them both can use."""
+"""Unique indexes of the servers, and those that both servers can use."""
 
 import json
 
@@ -10,8 +10,8 @@ KEY = {"columns": "id", "not_unique": "0"}
 OTHER = {"columns": "A,b", "not_unique": "0"}
 
 
-def test_keys_that_both_servers_have() -> None:
-    """A key counts as shared where each table of the name has it, and the optimizer sees it."""
+def test_shared_keys_exist_in_all_tables_of_the_name() -> None:
+    """A key is shared if each table with the name has it and the optimizer can see it."""
     rows: list[tuple[str, str, str, str, str, dict[str, str]]] = [
         (run, "table", "shop", table, "", {}) for run in "ab" for table in ("Orders", "users")
     ]
@@ -27,7 +27,7 @@ def test_keys_that_both_servers_have() -> None:
 
 
 def keys(rows: list[tuple[str, str, str, str, str, dict[str, str]]]) -> tuple[object, object]:
-    """Return the keys of either and of both servers with these facts."""
+    """Return two values: the unique keys that any server has, and the unique keys that both servers have."""
     with duckdb.connect() as con:
         con.execute(
             "CREATE TABLE schema_fact (run VARCHAR, kind VARCHAR, db VARCHAR, tbl VARCHAR, name VARCHAR, facts VARCHAR)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the servers did not show of their schemas, and whether the tape can depend on it."""
+"""Schema objects that the account could not see, and whether the tape uses them."""
 
 from pathlib import Path
 
@@ -12,15 +12,15 @@ from tests.helpers.tapes import make_tape
 @pytest.mark.parametrize(
     ("statement", "b", "said"),
     [
-        ("SELECT id FROM orders", ("orders",), False),  # what is not seen is not used
+        ("SELECT id FROM orders", ("orders",), False),  # hidden objects are not used
         ("SELECT id FROM users", ("orders",), True),
         ("SELECT id FROM recent", ("orders", "recent"), True),  # the view reads users
         ("SELECT id FROM made_by_the_tape", ("orders",), False),
         ("SELECT 1", ("orders",), True),
     ],
 )
-def test_tables_that_an_account_may_not_see(statement: str, b: tuple[str, ...], said: bool, tmp_path: Path) -> None:
-    """They are unknown, which is shown if the tape uses one that the other server has."""
+def test_hidden_tables_are_reported_if_used(statement: str, b: tuple[str, ...], said: bool, tmp_path: Path) -> None:
+    """A table is hidden from one account. The report mentions it if the tape uses it and the other server has it."""
     rows = [("schema", "shop", "", "", "{}")]
     whole = [*rows, *(("table", "shop", name, "", "{}") for name in ("orders", "users", "recent"))]
     whole += [("view", "shop", "recent", "", '{"definition": "select id from users"}')]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules over tapes: every example is found by its own rule, quoted names and strings are not, failures do not count."""
+"""Lint rules on tapes: each rule finds its own example, and quoted names, strings and failed statements do not match."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ RULES = list(all_rules())
 
 
 def tape_of(folder: Path, statements: list[dict[str, object]]) -> Path:
-    """Return a tape of statements, each with the digest of its text."""
+    """Write a tape of statements. Each digest is that of the statement's text."""
     normalizer = Normalizer()
     rows = [{"digest": f"{normalizer.normalize(str(row['statement']).encode()).digest}", **row} for row in statements]
     return make_tape(folder / "l.tape", rows)
 
 
 def found(result: LintResult) -> dict[str, int]:
-    """Return the events of each rule that found something."""
+    """Return the number of events of each rule that found something."""
     return {finding.rule.name: finding.events for finding in result.findings}
 
 
@@ -65,7 +65,7 @@ def test_quoted_reserved_words_are_no_finding(tmp_path: Path) -> None:
     assert found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-5.7"))) == {}
 
 
-def test_syntax_that_both_families_have_is_no_name(tmp_path: Path) -> None:
+def test_syntax_shared_by_both_families_is_no_finding(tmp_path: Path) -> None:
     fine = (
         "SELECT a FROM t LIMIT 5 OFFSET 10",
         "SELECT RANK() OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
@@ -93,7 +93,7 @@ def test_only_statements_that_succeeded_count(tmp_path: Path) -> None:
     assert result.count("fails") == 1
 
 
-def test_a_zero_date_is_found_outside_the_sample_of_its_digest(tmp_path: Path) -> None:
+def test_zero_date_is_found_outside_the_sample_of_its_digest(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"statement": "INSERT INTO t (d) VALUES ('2020-01-01')"},
         {"statement": "INSERT INTO t (d) VALUES ('0000-00-00')"},
@@ -104,14 +104,14 @@ def test_a_zero_date_is_found_outside_the_sample_of_its_digest(tmp_path: Path) -
     assert found(result) == {"zero-date": 2}
 
 
-def test_the_version_of_the_tape_is_the_source(tmp_path: Path) -> None:
+def test_version_of_the_tape_is_the_source(tmp_path: Path) -> None:
     tape = tape_of(tmp_path, [{"statement": "SELECT rank FROM t"}])
     assert "reserved-word-rank" in found(lint_tape(tape, parse_version("mysql-8.0")))
     assert "reserved-word-rank" not in found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-8.0")))
 
 
 @pytest.mark.long
-def test_new_words_of_mariadb_12_are_found_as_names_only(tmp_path: Path) -> None:
+def test_new_mariadb_12_words_are_found_only_as_names(tmp_path: Path) -> None:
     for number, (text, expected) in enumerate(
         [
             ("SELECT to_date FROM t", {"reserved-word-to-date"}),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules themselves: on real servers, each example fails or changes where its rule says so, and not where it comes from."""
+"""The lint rules on real servers: each example fails or changes on the rule's target versions, but not on its source
+versions.
+"""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +39,7 @@ TABLE = (
 DEPRECATED = (1287, 1681, 3719, 3778)
 
 
-def test_versions_are_read_as_users_and_as_servers_write_them() -> None:
+def test_versions_are_parsed_as_users_and_servers_write_them() -> None:
     assert parse_version("mysql-9.x").numbers > parse_version("MySQL-9.7").numbers > parse_version("mysql-8.4").numbers
     assert str(parse_version("mysql-9")) == "mysql-9.x"
     assert tape_version("5.5.5-10.11.6-MariaDB-log") == Version("mariadb", (10, 11, 6))
@@ -65,13 +67,13 @@ def test_versions_are_read_as_users_and_as_servers_write_them() -> None:
         ("mariadb-13.1", "mariadb-11.8"),
     ],
 )
-def test_an_unknown_version_has_the_newest_known_one_of_its_family(text: str, known: str | None) -> None:
+def test_unknown_version_uses_newest_known_version_of_its_family(text: str, known: str | None) -> None:
     found = parse_version(text).known
     assert (None if found is None else str(found)) == known
 
 
 def test_calendar_versions_are_newer() -> None:
-    """MySQL 26.7 comes after 9.7, and 26.10 after 26.7; servers say so as well."""
+    """MySQL 26.7 is newer than 9.7, and 26.10 is newer than 26.7. Server version strings are compared in the same way."""
     texts = ["mysql-9.7", "mysql-26.7", "mysql-26.10", "mysql-27.1"]
     assert sorted(texts, key=lambda text: parse_version(text).numbers) == texts
     assert tape_version("26.7.0") == Version("mysql", (26, 7, 0))
@@ -83,7 +85,7 @@ def test_mariadb_and_mysql_before_8_0_sort_groups() -> None:
     assert [sorts_groups(parse_version(text)) for text in texts] == [True, False, False, True, True]
 
 
-def test_each_rule_is_whole_named_once_and_its_expressions_compile() -> None:
+def test_each_rule_is_complete_unique_and_compiles() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES) > 200
     for rule in RULES:
         assert rule.effect in EFFECTS, rule.name
@@ -100,12 +102,12 @@ def test_each_rule_is_whole_named_once_and_its_expressions_compile() -> None:
 
 
 def names(source: str | None, target: str) -> set[str]:
-    """Return the names of the rules for the way from one version to another."""
+    """Return the names of the rules for an upgrade from one version to another."""
     start = None if source is None else parse_version(source)
     return {rule.name for rule in applicable(start, parse_version(target))}
 
 
-def test_a_rule_needs_a_source_that_does_not_refuse_it_already() -> None:
+def test_rule_applies_only_if_source_accepts_the_statement() -> None:
     assert "function-password" in names("mysql-5.7", "mysql-8.0")
     assert "function-password" not in names("mysql-8.0", "mysql-9.x")
     assert "reserved-word-rank" in names("mysql-5.7", "mysql-8.4")
@@ -121,7 +123,7 @@ def test_a_rule_needs_a_source_that_does_not_refuse_it_already() -> None:
 
 @pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, Server]]:
-    """A server of each version that this machine has."""
+    """Start one server of each version that is installed on this machine."""
     with ExitStack() as stack:
         found = {kind: stack.enter_context(start_server(kind)) for kind in KINDS if find_program(kind)}
         if len(found) < 2:
@@ -130,7 +132,9 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, Server]]:
 
 
 def version(server: Server) -> Version:
-    """Return the version that the server's program is of: a release of the same series may know more than the one before."""
+    """Return the version of the server's program. Its release may reserve more words than an earlier release of its
+    series.
+    """
     family = "MariaDB" if server.program.family == "mariadb" else ""
     found = tape_version(f"{server.program.version}-{family}")
     assert found is not None, server.program.version
@@ -138,14 +142,14 @@ def version(server: Server) -> Version:
 
 
 class Trial:
-    """A connection on which examples are tried, each on a table as it was."""
+    """A connection that runs examples, each on a table in its original state."""
 
     def __init__(self, server: Server, kind: str) -> None:
         self.server, self.kind, self.changed = server, kind, True
         self.con = server.connect()
 
     def outcome(self, text: str, prepared: bool = False) -> tuple[str, object]:
-        """Return `error` and its number, or `ok`, what came back and the warnings of deprecation."""
+        """Return `error` with its number, or `ok` with the returned rows and the deprecation warnings."""
         if self.changed:
             self._fill()
         self.changed = not prepared and not text.upper().startswith(("SELECT", "SHOW", "SET "))
@@ -184,7 +188,7 @@ class Trial:
 
 
 def is_source(rule: Rule, version: Version) -> bool:
-    """Whether a rule is for traffic from this version."""
+    """Return whether a rule applies to traffic from this version."""
     if rule.source not in ("any", version.family):
         return False
     return version.family != rule.to or version.numbers < rule.since or rule.effect == "deprecated"
@@ -193,7 +197,9 @@ def is_source(rule: Rule, version: Version) -> bool:
 @pytest.mark.long
 @pytest.mark.server
 def test_each_example_on_the_servers(servers: dict[str, Server]) -> None:
-    """It fails, changes or warns on every version that its rule names, and does something else on one that it comes from."""
+    """Each example fails, changes or warns on the target versions of its rule. On a source version it behaves
+    differently.
+    """
     trials = {kind: Trial(server, kind) for kind, server in servers.items()}
     versions = {kind: version(server) for kind, server in servers.items()}
     wrong = []
@@ -216,7 +222,7 @@ def test_each_example_on_the_servers(servers: dict[str, Server]) -> None:
 
 
 def applies(rule: Rule, version: Version) -> bool:
-    """Whether a rule is for traffic to this version."""
+    """Return whether a rule applies to traffic to this version."""
     return (
         version.family == rule.to
         and version.numbers >= rule.since
@@ -227,7 +233,7 @@ def applies(rule: Rule, version: Version) -> bool:
 @pytest.mark.long
 @pytest.mark.server
 def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
-    """Used as a column's name it is refused (1064) exactly on the versions that reserve it."""
+    """A reserved word as a column name fails with error 1064 on exactly the versions that the word list names."""
     wrong = []
     for kind, server in servers.items():
         trial = Trial(server, kind)
@@ -245,7 +251,7 @@ def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
 @pytest.mark.long
 @pytest.mark.server
 def test_no_reserved_word_of_a_newer_server_is_missing(servers: dict[str, Server]) -> None:
-    """What MySQL 9 reserves and 8.0 does not is on the list, as both say themselves."""
+    """The word list contains each word that MySQL 9 reserves and 8.0 does not, according to information_schema."""
     found = {}
     for kind in ("mysql-8.0", "mysql-9"):
         if kind not in servers:
@@ -257,7 +263,7 @@ def test_no_reserved_word_of_a_newer_server_is_missing(servers: dict[str, Server
     assert found["mysql-9"] - found["mysql-8.0"] == listed
 
 
-def test_a_rule_of_a_call_takes_the_name_as_it_is() -> None:
-    """A name in a rule is no expression."""
+def test_call_rule_matches_its_name_literally() -> None:
+    """The name of a call in a lint rule is not a regular expression."""
     rule = replace(RULES[0], where="call", pattern="a.b")
     assert re.search(rule.regex(), "axb(") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates put together from parts are those of all rows, for every function, with ties, NULLs and negative values."""
+"""Aggregates computed from partitions equal those of all rows, for each function, with ties, NULLs and negative values."""
 
 import random
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ SELECT * FROM found
 
 @pytest.fixture(scope="module")
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Rows of a few groups: many ties, NULLs, zeros, negative and very large numbers."""
+    """Create rows of a few groups with many ties, NULLs, zeros, negative numbers and very large numbers."""
     database = open_analysis()
     made = database.con
     made.execute("CREATE TABLE every_outcome (run VARCHAR); CREATE TABLE tape_event (a INTEGER)")
@@ -60,7 +60,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize("keys", ["", "digest, ", "number % 2 AS odd, ", "digest, number % 2 AS odd, "])
-def test_partitions_give_the_table_of_the_whole_group_by_group(con: duckdb.DuckDBPyConnection, keys: str) -> None:
+def test_partitions_give_the_same_aggregates_as_the_whole_table(con: duckdb.DuckDBPyConnection, keys: str) -> None:
     text = TEXT.format(keys=keys)
     (step,) = parse("found", text).steps
     usual = sorted(con.execute(step.query).fetchall(), key=str)
@@ -100,20 +100,19 @@ def _taken(con: duckdb.DuckDBPyConnection, key: str) -> int:
 
 
 @pytest.mark.parametrize("key", ["bin", "height", "part"])
-def test_values_are_taken_of_few_bins(con: duckdb.DuckDBPyConnection, key: str) -> None:
-    """The second pass counts the values of the chosen bins only, whatever a key is called."""
+def test_second_pass_counts_only_chosen_bins(con: duckdb.DuckDBPyConnection, key: str) -> None:
     assert _taken(con, key) == _taken(con, "odd")
 
 
 @pytest.mark.parametrize("key", counting.OWN)
-def test_a_key_named_as_a_column_of_counts_is_refused(con: duckdb.DuckDBPyConnection, key: str) -> None:
-    """A key with a name that counts and ranks have themselves would be taken for theirs."""
+def test_key_with_name_of_internal_column_is_refused(con: duckdb.DuckDBPyConnection, key: str) -> None:
+    """A key with the name of an internal column would be confused with the counts and ranks in that column."""
     with pytest.raises(ValueError, match=f"the key column {key} is reserved"):
         _taken(con, key)
 
 
-def test_nothing_is_read_for_what_a_partition_has_not(con: duckdb.DuckDBPyConnection) -> None:
-    """Where each digest is whole in its partition, no event is read for partial rows, counts and values of digests."""
+def test_complete_partitions_read_no_events(con: duckdb.DuckDBPyConnection) -> None:
+    """If a partition contains all events of a digest, no partial rows, counts or values are needed."""
     (step,) = parse("found", TEXT.format(keys="digest, ")).steps
     p = next(each for each in step.aggregates if each.name == "p")
     con.execute(f"CREATE OR REPLACE TEMP TABLE counts AS {counting.counted(step, p, 'FROM whole')}")
@@ -137,7 +136,7 @@ def test_nothing_is_read_for_what_a_partition_has_not(con: duckdb.DuckDBPyConnec
 
 
 @pytest.mark.parametrize("share", ["0.5", "0.9", "0.95", "0.99", "0.999"])
-def test_ranks_equal_those_of_quantile_disc_for_every_number_of_values(share: str) -> None:
+def test_ranks_equal_those_of_quantile_disc(share: str) -> None:
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT n, quantile_disc(i, {share}), greatest(1, n - floor(n - {share} * n))::BIGINT"

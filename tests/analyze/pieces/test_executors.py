@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs are run by every executor alike: their files are there, or what went wrong is raised."""
+"""Executors run jobs identically: each job writes its file or raises its error."""
 
 import tempfile
 from pathlib import Path
@@ -21,8 +21,8 @@ def job(file: str, query: str = "FROM t") -> Job:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", EXECUTORS)
-def test_jobs(name: str, tmp_path: Path) -> None:
-    """More jobs than processes; a sum keeps all its digits; a job that is run again does no harm."""
+def test_each_executor_runs_all_jobs(name: str, tmp_path: Path) -> None:
+    """There are more jobs than processes. Sums keep all digits, and a job can run twice."""
     with EXECUTORS[name](2) as run:
         jobs = [
             job(f"{tmp_path}/{number}.parquet", f"SELECT {2**70} + {number} + n AS n FROM t") for number in range(5)
@@ -41,7 +41,7 @@ def test_jobs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXECUTORS)
-def test_a_failed_job_raises_its_own_kind_of_error_and_leaves_no_half_file(name: str, tmp_path: Path) -> None:
+def test_failed_job_raises_its_error_and_leaves_no_partial_file(name: str, tmp_path: Path) -> None:
     with EXECUTORS[name](2) as run, pytest.raises(duckdb.BinderException):
         run([job(f"{tmp_path}/x.parquet", "SELECT nothing FROM t")])
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a report is cut: by events, memory and processes."""
+"""Number of partitions of a report, depending on events, memory and processes."""
 
 import pytest
 from querytape.analyze.pieces.partitions import EVENT_BYTES, WHOLE_BYTES, Cut, cut_for
@@ -23,9 +23,9 @@ MANY = 100 * MB // EVENT_BYTES
         (0, 5, 1, None),
     ],
 )
-def test_cut_for(rows: int, partitions: int | None, processes: int, wanted: Cut | None) -> None:
-    """What fits into the memory is not cut; each process has its part of the memory, and work for it.
+def test_number_of_partitions_and_jobs(rows: int, partitions: int | None, processes: int, wanted: Cut | None) -> None:
+    """Data that fits into memory is not partitioned. Each process gets its share of the memory and of the work.
 
-    The files are read by as few jobs as memory allows, not once for each partition.
+    As few jobs as memory allows read the files, instead of one job per partition.
     """
     assert cut_for(rows, 100 * MB, partitions, processes) == wanted

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report in partitions is the same bytes as in none: several rounds, errors, NULLs, ties, digests larger than one."""
+"""A partitioned report is byte-identical to an unpartitioned report, with several rounds, errors, NULLs, ties and large
+digests.
+"""
 
 from pathlib import Path
 
@@ -16,13 +18,13 @@ Runs = tuple[Path, list[list[Path]]]
 
 @pytest.fixture(scope="module")
 def varied(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """The tape and the rounds of test_golden_varied.py."""
+    """Write the tape and the rounds of test_golden_varied.py."""
     return varied_runs(tmp_path_factory.mktemp("pieces"))
 
 
 @pytest.fixture(scope="module")
 def usual(varied: Runs) -> dict[bool, str]:
-    """The report without partitions, of two sides and of one."""
+    """Build the unpartitioned reports: True maps to the report of two sides, False to the report of one side."""
     tape, (a, b) = varied
     return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
 
@@ -30,15 +32,19 @@ def usual(varied: Runs) -> dict[bool, str]:
 @pytest.mark.long
 @pytest.mark.parametrize(("partitions", "processes"), mostly_long([(2, 1), (4, 2), (7, 2)], (4, 2)))
 @pytest.mark.parametrize("two", [True, False])
-def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool) -> None:
-    """In two partitions most digests are whole in one, in four some, in seven none."""
+def test_partitioned_report_is_byte_identical(
+    varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool
+) -> None:
+    """With two partitions most digests fit into one partition. With four some do, and with seven none."""
     tape, (a, b) = varied
     report = build(tape, a, b if two else (), Settings(partitions=partitions, processes=processes))
     assert as_json(report) == usual[two]
 
 
 @pytest.mark.long
-def test_more_partitions_than_sessions(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
-    """A partition without a session, and one without an event, are no difference."""
+def test_more_partitions_than_sessions_change_nothing(
+    small_paths: tuple[Path, Path, Path], small_report: Report
+) -> None:
+    """Some partitions contain no session, or only a session without events."""
     tape, a, b = small_paths
     assert as_json(build(tape, [a], [b], Settings(partitions=3))) == as_json(small_report)

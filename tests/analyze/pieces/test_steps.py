@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of an analysis as steps: keys, aggregates, conditions; every analysis of a report can be read so."""
+"""Splitting an analysis into steps with keys, aggregates and conditions. Each analysis of a report can be split."""
 
 import pytest
 from querytape.analyze.database import analysis_texts
@@ -26,8 +26,8 @@ SELECT n FROM x ORDER BY n
 """
 
 
-def test_steps() -> None:
-    """Keys and aggregates have names, and FROM and WHERE inside a bracket are not the step's own."""
+def test_steps_of_an_analysis_are_parsed() -> None:
+    """Keys and aggregates have names. FROM and WHERE inside parentheses do not belong to the step."""
     analysis = parse("x", TEXT)
     view, table, rows = analysis.steps
     assert (view.is_table, view.reads(IN_PIECES), rows.grouped) == (False, {"outcome"}, False)
@@ -58,14 +58,14 @@ def test_steps() -> None:
         ),
     ],
 )
-def test_what_cannot_be_computed_of_pieces_is_refused(step: str, said: str) -> None:
+def test_analysis_that_cannot_be_partitioned_is_refused(step: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse("x", f"{step};\nSELECT 1")
 
 
 @pytest.mark.parametrize(("name", "text"), analysis_texts(), ids=[name for name, _ in analysis_texts()])
 def test_every_analysis_has_steps(name: str, text: str) -> None:
-    """Events are read by steps only, each of which makes a table of the analysis' own name."""
+    """Only the steps of an analysis read events. Each step creates a table with the name of the analysis."""
     analysis = parse(name, text)
     views = [step for step in analysis.steps if not step.is_table]
     assert not any(
@@ -75,5 +75,5 @@ def test_every_analysis_has_steps(name: str, text: str) -> None:
         assert step in views or step.name.startswith(name.removeprefix("report/"))
 
 
-def test_a_semicolon_in_quotes_or_a_comment_ends_no_statement() -> None:
+def test_semicolon_in_quotes_or_comment_ends_no_statement() -> None:
     assert statements("SELECT ';' -- a; b\n; SELECT 2;") == ["SELECT ';'", "SELECT 2"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process for jobs ends when nobody gives it any more, and answers each."""
+"""A worker process answers each job and ends when its input is closed."""
 
 import json
 import subprocess
@@ -11,8 +11,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def test_worker(tmp_path: Path) -> None:
-    """A line for each job: null, or its error; the end of its input is its end."""
+def test_worker_answers_each_job_and_ends_with_its_input(tmp_path: Path) -> None:
+    """The worker answers each job with one line: null or the error."""
     good = {
         "setup": [],
         "queries": [[f"{tmp_path}/x.parquet", "SELECT 1 AS one"]],

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer on a terminal, in Markdown, HTML and JSON: the question first, what breaks before what is slower."""
+"""The answer on a terminal and in Markdown, HTML and JSON: the question first, then breaking changes, then slower
+statements.
+"""
 
 import io
 import json
@@ -23,12 +25,12 @@ QUESTION = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """One thing of each kind."""
+    """Build a comparison with one planted difference of each kind."""
     return planted(tmp_path_factory.mktemp("planted"))
 
 
-def test_the_order_on_a_terminal(comparison: Report) -> None:
-    """Question, answer, parts, what to do, then what limits it; in 80 columns."""
+def test_order_of_sections_on_a_terminal(comparison: Report) -> None:
+    """The order on a terminal is: question, answer, parts, tasks, limits. Lines are at most 80 columns wide."""
     text = terminal_text(comparison)
     flat = " ".join(text.split())
     order = [
@@ -68,22 +70,24 @@ def test_each_output_has_the_same_question_parts_and_tasks(comparison: Report) -
     assert "1. 1 digest, 100 errors: RANK is a reserved word; quote the name" in plain
 
 
-def test_one_run_has_no_question_and_no_parts(small_paths: tuple[Path, Path, Path]) -> None:
+def test_single_run_has_no_question_and_no_parts(small_paths: tuple[Path, Path, Path]) -> None:
     alone = build(small_paths[0], [small_paths[1]])
     assert "May this traffic" not in terminal_text(alone) + as_html(alone) + as_markdown(alone)
     shown = json.loads(as_json(alone))
     assert (shown["question"], shown["parts"], shown["to_do"]) == (None, None, None)
 
 
-def test_markup_in_the_name_of_a_server_stays_text(tmp_path: Path) -> None:
+def test_markup_in_server_name_is_escaped(tmp_path: Path) -> None:
     report = planted(tmp_path, ("5.7", HOSTILE))
     for text in (terminal_text(report), as_html(report), as_markdown(report)):
         assert "\x1b" not in text
         assert text == terminal_text(report) or "<script>alert(1)" not in text
 
 
-def test_no_part_is_crowded_out() -> None:
-    """Of a long list the terminal shows the first ones, and two of each part; with their numbers in the whole list."""
+def test_each_part_keeps_tasks_in_a_shortened_list() -> None:
+    """The terminal shows the first tasks of a long list and at least two tasks of each part. Each task keeps its number
+    from the full list.
+    """
     parts = enumerate([BREAKS] * 7 + [ELSE] * 5 + [SLOW] * 3, 1)
     tasks = [TaskLine(Tone.BAD, part, True, f"cause {n}", part, (), ()) for n, part in parts]
     assert [number for number, _ in _chosen(tasks)] == [1, 2, 3, 4, 8, 9, 13, 14]
@@ -94,14 +98,16 @@ def test_no_part_is_crowded_out() -> None:
 
 
 def servers_shown(servers: Servers) -> list[str]:
-    """Return the lines of a terminal of 80 columns."""
+    """Return the server differences as lines of an 80-column terminal."""
     file = io.StringIO()
     show_servers(differences_of(servers), Console(file=file, width=80))
     return file.getvalue().splitlines()
 
 
-def test_causes_folded_and_hidden() -> None:
-    """A line each, the rest counted; what comes with the version alone is a number; control characters are harmless."""
+def test_long_list_of_causes_is_shortened() -> None:
+    """Each cause has one line, and omitted causes are counted. Effects of the version are only counted. Control
+    characters are removed.
+    """
     many = tuple(ServerDifference("setting", f"s{n}", f"s{n}: 1 in A, 2 in B") for n in range(9))
     one = ServerDifference("index", "o.k", "B lacks index k\x1b[2J on o", table="o", changed=("d1",))
     folded = ServerDifference("column", "o.c", "x", folded=True)
@@ -118,5 +124,4 @@ def test_causes_folded_and_hidden() -> None:
 
 
 def test_equal_servers_take_no_line() -> None:
-    """Nothing differs, nothing is said."""
     assert servers_shown(Servers()) == []

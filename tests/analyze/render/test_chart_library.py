@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart library: bundled once, and without a cache all the same."""
+"""The chart library is bundled once and works without a cache."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.long
-def test_the_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The script is kept for the next report; where nothing can be kept it is made all the same."""
+def test_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chart script is cached for later reports. If the cache cannot be written, the script is built each time."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     chart_library.cache_clear()
     made = chart_library()

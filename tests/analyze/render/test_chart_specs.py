@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts: files for slides, colours of the sides, a sweep against its levels."""
+"""Charts: image files for slides, colours of the sides, and a sweep plotted over its levels."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.helpers.shapes import answers_of
 pytestmark = pytest.mark.slow
 
 
-def test_every_chart_is_written_as_svg_and_png_into_a_new_folder(report: Report, tmp_path: Path) -> None:
+def test_every_chart_is_written_as_svg_and_png(report: Report, tmp_path: Path) -> None:
     write_charts(report, tmp_path / "charts")
     for name in ("digests", "throughput", "p95", "heat-a", "heat-b"):
         assert (tmp_path / "charts" / f"{name}.svg").read_text().startswith("<svg")
@@ -26,7 +26,7 @@ def test_every_chart_is_written_as_svg_and_png_into_a_new_folder(report: Report,
 
 
 @pytest.mark.long
-def test_no_line_of_a_title_is_wider_than_its_picture(report: Report, tmp_path: Path) -> None:
+def test_title_lines_fit_the_width_of_the_chart(report: Report, tmp_path: Path) -> None:
     write_charts(report, tmp_path / "charts")
     for file in (tmp_path / "charts").glob("*.svg"):
         text = file.read_text(encoding="utf-8")
@@ -37,8 +37,10 @@ def test_no_line_of_a_title_is_wider_than_its_picture(report: Report, tmp_path: 
         assert [line for line in lines if 10 * len(line) > width] == []
 
 
-def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody else can read any of them at any moment; no counter's name leads out of the folder."""
+def test_chart_files_are_private_to_their_owner(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other users cannot read a chart file at any moment. The name of a counter cannot lead out of the folder."""
     seen: set[int] = set()
     real = os.fsync
 
@@ -57,20 +59,20 @@ def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: p
     assert file_name("../../home/x\0\n") == "_home_x_"
 
 
-def test_both_sides_are_lines(report: Report) -> None:
-    """A line for each side; a chart of errors only where there are any."""
+def test_both_sides_are_drawn_as_lines(report: Report) -> None:
+    """The chart of errors exists only if there are errors."""
     charts = {chart.name: chart for chart in report_charts(report)}
     assert {row["line"] for row in charts["median"].spec["data"]["values"]} == {"A", "B"}
     assert "errors" not in charts
 
 
 def stall(run: str, at_ns: int, long_ns: int) -> dict[str, object]:
-    """Return a row as stalls.sql has it."""
+    """Return a row in the format of stalls.sql."""
     return {"run": run, "round": 1, "at_ns": at_ns, "long_ns": long_ns}
 
 
 def test_stalls_are_marked_at_their_time(small_report: Report) -> None:
-    """Throughput and p95 have a band of each stall in the colour of its side, from its begin to its end; others none."""
+    """The charts of throughput and p95 have a band for each stall, in the colour of its side. Other charts have none."""
     stalls = [stall("a", 10**9, 3 * 10**8), stall("b", 2 * 10**9, 10**8), stall("a", 4 * 10**9, 5 * 10**8)]
     report = replace(small_report, answers=answers_of(small_report.answers, stalls=stalls))
     charts = {chart.name: chart for chart in report_charts(report)}
@@ -87,8 +89,8 @@ def test_stalls_are_marked_at_their_time(small_report: Report) -> None:
     assert "layer" not in next(chart for chart in report_charts(calm) if chart.name == "p95").spec
 
 
-def test_the_longest_stalls_are_marked(small_report: Report) -> None:
-    """Of thousands the longest are shown, in the order of time."""
+def test_longest_stalls_are_marked(small_report: Report) -> None:
+    """If there are thousands of stalls, the chart shows only the longest, sorted by time."""
     many = [stall("a", n * 10**9, (1 + n % 10) * 10**8) for n in range(3_000)]
     report = replace(small_report, answers=answers_of(small_report.answers, stalls=many))
     chart = next(chart for chart in report_charts(report) if chart.name == "throughput")
@@ -96,7 +98,7 @@ def test_the_longest_stalls_are_marked(small_report: Report) -> None:
     assert shown == [float(n) for n in range(3_000) if n % 10 == 9][:MAX_STALLS]
 
 
-def test_counters_are_percent_megabytes_or_per_second(small_report: Report) -> None:
+def test_counters_are_shown_as_percent_megabytes_or_per_second(small_report: Report) -> None:
     rows = [{"run": "a", "name": name, "bin": 0, "value": 2e6} for name in ("cpu user", "disk read", "pages flushed")]
     answers = answers_of(small_report.answers, series=rows)
     report = Report(small_report.tape, small_report.a, [], answers=answers, details=small_report.details)
@@ -106,8 +108,8 @@ def test_counters_are_percent_megabytes_or_per_second(small_report: Report) -> N
     assert titles["pages-flushed"] == "Pages flushed, /s"
 
 
-def test_a_sweep_is_drawn_against_its_levels() -> None:
-    """Levels are evenly spaced; one without answers has no latency."""
+def test_sweep_is_plotted_over_its_levels() -> None:
+    """The levels of a sweep are evenly spaced. A level without answers has no latency."""
     levels = [SweepLevel(1, 10, 0, 10**9, 10**6, 10**6, 2 * 10**6), SweepLevel(4, 0, 0, 10**9, None, None, None)]
     throughput, latency = sweep_charts(levels)
     assert throughput.spec["encoding"]["x"]["axis"]["values"] == [1, 4]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every digest as a dot: where it lies, how large it is, and that its verdict can be told by anyone."""
+"""The dot chart: position and size of each digest's dot, and verdicts that colour-blind readers can distinguish."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -13,18 +13,18 @@ from querytape.analyze.verdicts.verdict import WORDS
 
 from tests.helpers.shapes import entry_of
 
-# How colours look to those who lack one kind of cones (Machado, Oliveira and Fernandes 2009), as matrices on linear RGB.
+# Colour vision deficiencies as matrices on linear RGB (Machado, Oliveira and Fernandes 2009).
 SIGHTS = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
     "deuteranopia": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
     "tritanopia": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
 }
-LEAST_DISTANCE = 15  # in CIE L*a*b*; 2 is what is just seen
+LEAST_DISTANCE = 15  # in CIE L*a*b*; 2 is just noticeable
 
 
 def seen(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
-    """Return a colour in L*a*b*, as somebody sees it."""
+    """Return a colour in L*a*b* as a viewer with this colour vision sees it."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     r, g, b = (min(max(sum(f * v for f, v in zip(row, linear, strict=True)), 0), 1) for row in sight)
@@ -46,7 +46,7 @@ def rows_of(report: Report) -> dict[str, dict[str, object]]:
 
 @pytest.mark.slow
 def test_every_digest_is_a_dot(report: Report) -> None:
-    """One each, at its medians in ms, with its events, verdict and ratio."""
+    """Each dot lies at the digest's median times in ms. The dot has the digest's events, verdict and ratio."""
     rows = rows_of(report)
     assert rows.keys() == {entry["digest"] for entry in report.digests}
     for entry in report.digests:
@@ -61,10 +61,12 @@ def test_every_digest_is_a_dot(report: Report) -> None:
 
 @pytest.mark.parametrize(("side", "axis", "other"), [("a", "x", "y"), ("b", "y", "x")])
 @pytest.mark.parametrize("gone", [None, {"n": 20, "p50_ns": None}])
-def test_a_digest_without_a_time_lies_on_the_rim(
+def test_digest_without_times_is_drawn_at_the_edge(
     report: Report, side: str, axis: str, other: str, gone: dict[str, object] | None
 ) -> None:
-    """Failed always, or never sent: it is there all the same, below all times, inside of the axes; a word says so."""
+    """A digest that always failed or was never sent has a dot below all times but inside the axes. A text states the
+    reason.
+    """
     first, *others = report.digests
     lacking = replace(report, digests=[entry_of(first, {side: gone}), *others])
     rows, spec = rows_of(lacking), dots_spec(lacking)
@@ -79,8 +81,8 @@ def test_a_digest_without_a_time_lies_on_the_rim(
     assert all(low < each[a] < high for each in rows.values() for a in ("x", "y"))
 
 
-def test_axes_are_equal_and_have_the_line_of_equality(report: Report) -> None:
-    """Both are logarithmic and of the same span; the line goes from corner to corner."""
+def test_axes_are_equal_with_a_line_of_equality(report: Report) -> None:
+    """Both axes are logarithmic and cover the same range. The line of equality runs from corner to corner."""
     spec = dots_spec(report)
     assert spec is not None
     line, place = spec["layer"][0], spec["layer"][-1]["encoding"]
@@ -89,8 +91,8 @@ def test_axes_are_equal_and_have_the_line_of_equality(report: Report) -> None:
     assert [(at["x"], at["y"]) for at in line["data"]["values"]] == [(v, v) for v in place["x"]["scale"]["domain"]]
 
 
-def test_the_worst_are_on_top_and_no_small_one_is_hidden(report: Report) -> None:
-    """What is slower is drawn last; of one verdict, the larger first."""
+def test_slower_digests_are_drawn_on_top(report: Report) -> None:
+    """Slower digests are drawn last. For equal verdicts, larger dots are drawn first, so that small dots stay visible."""
     spec = dots_spec(report)
     assert spec is not None
     rows = spec["layer"][-1]["data"]["values"]
@@ -99,13 +101,13 @@ def test_the_worst_are_on_top_and_no_small_one_is_hidden(report: Report) -> None
     assert rows[-1]["verdict"] == "slower"
 
 
-def test_one_run_and_runs_without_times_have_no_dots(report: Report, runs: tuple[Path, Path, Path]) -> None:
+def test_single_run_and_runs_without_times_have_no_dots(report: Report, runs: tuple[Path, Path, Path]) -> None:
     assert dots_spec(build(runs[0], [runs[1]])) is None
     assert dots_spec(replace(report, digests=[{**entry, "a": None, "b": None} for entry in report.digests])) is None
 
 
-def test_verdicts_differ_for_every_eye() -> None:
-    """Each has a shape of its own, and a colour that is apart from all others also for those who lack cones."""
+def test_colour_blind_readers_can_distinguish_verdicts() -> None:
+    """Each verdict has its own shape, and a colour that differs clearly for each kind of colour vision."""
     assert set(MARKS) == set(WORDS)
     assert len({shape for _, shape in MARKS.values()}) == len(MARKS)
     for name, sight in SIGHTS.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of errors: each row names its statement, and says how often it failed on the tape, in A and in B."""
+"""The error tables: each row names its statement and the number of failures on the tape, in A and in B."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_so
 
 
 def failing(report: Report, *whats: dict[str, Any]) -> Report:
-    """Return the report with errors of its first digests, whose statements begin alike."""
+    """Return the report with errors of its first digests, whose statements have a common beginning."""
     digests = [entry_of(entry, {"text": f"{LONG} x{n} = ?"}) for n, entry in enumerate(report.digests)]
     known = {
         "what": "new",
@@ -32,7 +32,7 @@ def failing(report: Report, *whats: dict[str, Any]) -> Report:
     return replace(report, digests=digests, answers=answers_of(report.answers, errors=rows))
 
 
-def test_three_errors_that_begin_alike_are_three_different_rows_in_every_output(report: Report) -> None:
+def test_errors_of_similar_statements_have_distinguishable_rows(report: Report) -> None:
     changed = failing(report, {}, {}, {})
     rows = error_rows(changed, 90)
     assert len({row.statement for row in rows}) == 3
@@ -43,8 +43,8 @@ def test_three_errors_that_begin_alike_are_three_different_rows_in_every_output(
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_counts_of_each_side(report: Report) -> None:
-    """How many failed on the tape, in A and in B; what the tape does not know is unknown, not 0."""
+def test_failures_are_counted_for_tape_a_and_b(report: Report) -> None:
+    """If the tape has no error numbers, the number of failures on the tape is unknown, not 0."""
     both = {"what": "both", "before": 1064, "after": 1064}
     gone = {"what": "gone", "before": 1055, "after": 0, "tape": None, "error": None, "error_before": "gone now"}
     same = {"what": "same", "before": 1, "after": 1, "tape": 1}
@@ -59,15 +59,17 @@ def test_counts_of_each_side(report: Report) -> None:
     assert rows[2].error == "1055 gone now"
 
 
-def test_apart() -> None:
-    """Short texts are whole, equal ones stay equal, and what is alike at its beginning is shown where it parts."""
+def test_similar_texts_are_cut_to_show_their_difference() -> None:
+    """Short texts stay complete and equal texts stay equal. Texts with a common beginning are shown at their first
+    difference.
+    """
     assert apart(["a", "b", "a"], 10) == ["a", "b", "a"]
     first, second = apart(["x" * 80 + "1", "x" * 80 + "2"], 60)
     assert (first[-1], second[-1]) == ("1", "2")
     assert len(first) <= 60
 
 
-def test_statements_that_begin_alike_are_shown_where_they_differ(report: Report) -> None:
+def test_statements_with_common_beginning_are_shown_at_their_difference(report: Report) -> None:
     changed = [entry_of(entry, {"verdict": "unstable"}) for entry in failing(report).digests[:3]]
     report = replace(report, digests=changed)
     for text in (terminal_text(report), as_markdown(report)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may explain the differences, on a terminal of 80 columns."""
+"""Possible explanations of differences on an 80-column terminal."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ def variables(report: Report, **values: tuple[str | None, str | None]) -> str:
     return "\n".join(lines)
 
 
-def test_variables_wrap_as_text(report: Report) -> None:
-    """What tells comes first; of a long list only what differs is shown; the rest is counted."""
+def test_long_variable_lists_are_shortened_and_wrapped(report: Report) -> None:
+    """Important variables come first. Only the changed parts of a long value are shown. Further variables are counted."""
     others = {f"a_{number}": ("1", "2") for number in range(180)}
     other_switches = ",".join([*SWITCHES[:-1], "switch_29=off"])
     text = variables(
@@ -40,7 +40,7 @@ def test_variables_wrap_as_text(report: Report) -> None:
     assert lines[-1] == "    and 181 more (use --html or --json)"
 
 
-def test_a_changed_plan_is_under_its_statement_without_the_digest(report: Report) -> None:
+def test_changed_plan_is_shown_under_its_statement_without_the_digest(report: Report) -> None:
     digest = report.digests[0]["digest"]
     plans = {digest: plan_of({"changes": ["orders: now a scan " + "of everything " * 12]})}
     lines = list(plan_lines(replace(report, query_plans=plans)))
@@ -49,8 +49,8 @@ def test_a_changed_plan_is_under_its_statement_without_the_digest(report: Report
     assert max(map(len, lines)) <= 80
 
 
-def test_counters(report: Report) -> None:
-    """Both sides, in 80 columns; those that hardly differ are not there, and the rest is counted."""
+def test_counters_of_both_sides_fit_80_columns(report: Report) -> None:
+    """Counters that differ little are omitted. The last line counts the counters that exceed the limit."""
     rows = [{"name": f"Innodb_buffer_pool_read_ahead_{n}", "a": 1e6, "b": 2e9, "weight": 7.0} for n in range(9)]
     sort = {"name": "Sort_scan", "a": 1, "b": 1, "weight": 0.0}
     answers = answers_of(report.answers, counters=[*rows, sort])
@@ -60,7 +60,7 @@ def test_counters(report: Report) -> None:
     assert "Sort_scan" not in "".join(lines)
 
 
-def test_a_long_reason_is_whole_on_a_terminal(report: Report) -> None:
+def test_long_reason_is_shown_completely_on_a_terminal(report: Report) -> None:
     why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(report.digests[0], {"verdict": "inconclusive", "why": why})]
     text = terminal_text(replace(report, digests=digests))

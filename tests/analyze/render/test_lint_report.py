@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `querytape lint` prints."""
+"""The output of `querytape lint`."""
 
 import json
 from pathlib import Path
@@ -15,14 +15,16 @@ pytestmark = pytest.mark.slow
 
 
 def shown(tape: Path, target: str, source: str | None = None) -> str:
-    """Return the text of 80 columns."""
+    """Return the output for an 80-column terminal."""
     result = lint_tape(tape, parse_version(target), parse_version(source) if source else None)
     assert json.loads(lint_json(result))["counts"]["fails"] == result.count("fails")
     return printed(show_lint, result, 2)
 
 
-def test_the_answer_comes_first(tmp_path: Path) -> None:
-    """Question, answer, then rules with their statements; more statements than asked for are counted."""
+def test_answer_comes_first(tmp_path: Path) -> None:
+    """The order of the output is: question, answer, rules with their statements. Statements beyond the limit are
+    counted.
+    """
     rows = [
         {"statement": f"SELECT [b]rank FROM t{n}", "digest": f"{n:016x}", "duration_ns": 1000 * n} for n in range(1, 5)
     ]
@@ -35,14 +37,14 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_report_without_findings_promises_no_more_than_rules_can(tmp_path: Path) -> None:
+def test_report_without_findings_states_the_limits_of_rules(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
     assert "No rule matches this traffic. Replay the tape to be sure." in text
     assert "no durations" in text
 
 
-def test_whether_statements_failed_is_not_always_known(tmp_path: Path) -> None:
-    """Where the log has no error numbers nothing is said to have succeeded, for all or for some of the statements."""
+def test_unknown_failures_are_not_called_successful(tmp_path: Path) -> None:
+    """A log without error numbers does not show which statements succeeded. This can affect all or some statements."""
     rows: list[dict[str, object]] = [{"statement": "SELECT 1", "errno": 0} for _ in range(3)]
     assert "3 statements that succeeded;" in shown(make_tape(tmp_path / "known.tape", rows), "mysql-8.0", "mysql-5.7")
     for unknown, said in (
@@ -59,7 +61,7 @@ def test_whether_statements_failed_is_not_always_known(tmp_path: Path) -> None:
         assert said in " ".join(text.split())
 
 
-def test_each_line_of_a_long_advice_begins_in_one_column(tmp_path: Path) -> None:
+def test_lines_of_a_long_advice_are_aligned(tmp_path: Path) -> None:
     rows = [{"statement": "SET NAMES utf8mb4", "digest": "00000000000000aa"}]
     lines = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7").splitlines()
     first = next(number for number, line in enumerate(lines) if "MySQL 8.0 uses utf8mb4" in line)
@@ -68,8 +70,8 @@ def test_each_line_of_a_long_advice_begins_in_one_column(tmp_path: Path) -> None
     assert max(map(len, lines)) <= 80
 
 
-def test_a_version_that_the_rules_do_not_know(tmp_path: Path) -> None:
-    """The answer does not reassure, and both ends of the way are looked at; what is found is still said."""
+def test_unknown_version_gives_a_cautious_answer(tmp_path: Path) -> None:
+    """The rules may not cover the source or the target version. The lint report still lists its findings."""
     tape = make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}])
     text = " ".join(shown(tape, "mysql-26.7", "mysql-8.0").split())
     assert "Inconclusive: the rules end at mysql-9.7. Replay the tape to find out." in text

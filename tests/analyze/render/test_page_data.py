@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data of the page's script."""
+"""The data for the script of the HTML page."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import make_tape
 
 
-def test_each_digest_has_what_its_details_draw(small_report: Report) -> None:
-    """Both sides' distributions and courses, the errors of the digest that failed."""
+def test_each_digest_has_the_data_of_its_details(small_report: Report) -> None:
+    """The page data contains the distributions and time series of both sides, and the errors of a failed digest."""
     digests = {row["id"]: row for row in json.loads(page_data(small_report))["digests"]}
     assert len(digests) == len(small_report.digests)
     first = digests[f"{0:016x}"]
@@ -25,7 +25,7 @@ def test_each_digest_has_what_its_details_draw(small_report: Report) -> None:
     assert "sample" not in first
 
 
-def test_samples_are_there_only_on_request_without_control_characters(tmp_path: Path) -> None:
+def test_samples_are_included_only_on_request_without_control_characters(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"x", "digest": D1, "class": "read", "flags": 0}])
     write_digests(tape, {D1: "select ?"}, {D1: b"SELECT\n'a\x1b\xff'"})
     report = build(tape, [make_run(tmp_path / "a.run", tape, [{}])], settings=Settings(samples=True))
@@ -33,7 +33,7 @@ def test_samples_are_there_only_on_request_without_control_characters(tmp_path: 
     assert digest["sample"] == "SELECT\n'a \\xff'"
 
 
-def test_a_statement_beyond_the_limit_is_not_laid_out() -> None:
+def test_very_long_statement_is_not_formatted() -> None:
     assert pretty("select a from t") == "SELECT a\nFROM t"
     long = "select " + "x" * MAX_FORMATTED
     assert pretty(long) == long

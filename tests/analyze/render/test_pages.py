@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report in a real browser: charts, search, sorting, statement details, hostile texts."""
+"""The HTML report in a real browser: charts, search, sorting, statement details and hostile texts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.helpers.shapes import entry_of
 from tests.helpers.simulated import digest_name
 from tests.helpers.tapes import make_tape
 
-A4_TEXT_PX = 718  # A4 without the margins that Chromium gives it; a scroll bar makes it narrower still
+A4_TEXT_PX = 718  # width of A4 minus Chromium's margins; a scroll bar makes it narrower
 
 PROBE = """
 (async () => {
@@ -49,7 +49,7 @@ PROBE = """
 
 
 def in_browser(page: str, tmp_path: Path, request: pytest.FixtureRequest, digest: str, word: str) -> dict[str, Any]:
-    """Open a page, use it, and return what was seen."""
+    """Open a page in a browser, use its controls, and return the observed state."""
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
     with browser(tmp_path, request) as chromium:
@@ -59,12 +59,12 @@ def in_browser(page: str, tmp_path: Path, request: pytest.FixtureRequest, digest
 
 
 @pytest.mark.browser
-def test_the_page_in_a_browser(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Charts are drawn, search, sort and verdicts work, a digest has its details, nothing is asked of the network."""
+def test_page_works_in_a_browser(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The test covers charts, search, sorting, verdict filters and digest details. The page makes no network requests."""
     found = in_browser(as_html(report), tmp_path, request, digest=digest_name(5), word=digest_name(5)[-6:])
     assert found["drawn"] == found["charts"] > 4, found
     assert found["rows"] == 8
-    assert found["matching"] == 0  # a digest is found from its beginning
+    assert found["matching"] == 0  # a digest is found only by its beginning
     assert len(found["sorted"]) == 8
     assert found["slower"] == 1
     assert str(found["details"]).startswith("slower")
@@ -73,8 +73,8 @@ def test_the_page_in_a_browser(report: Report, tmp_path: Path, request: pytest.F
 
 
 @pytest.mark.browser
-def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Script tags, entities, a megabyte: shown as text, nothing of it runs."""
+def test_hostile_texts_do_not_run_in_a_browser(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Script tags, entities and a megabyte of text are shown as text."""
     events = [
         {"statement": b"x", "digest": f"{n % 2:016x}", "class": "read", "flags": 0, "user": HOSTILE} for n in range(80)
     ]
@@ -124,8 +124,8 @@ FIRST = """
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_the_first_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Under the answer, on 1280 by 900, are the charts: a dot for each digest; it says what it is and leads to its row."""
+def test_charts_are_on_the_first_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """At 1280 by 900 pixels the charts are below the answer. Each dot has a description and links to its row."""
     file = tmp_path / "page.html"
     file.write_text(as_html(report), encoding="utf-8")
     with browser(tmp_path, request) as chromium:
@@ -134,13 +134,13 @@ def test_the_first_screen(report: Report, tmp_path: Path, request: pytest.Fixtur
         found = chromium.run(FIRST % {"digests": len(report.digests)})
     assert found["dots"] == len(report.digests)
     assert found["names"][:3] == ["throughput", "p95", "digests"]
-    assert len(found["names"]) == len(set(found["names"]))  # none is there twice
+    assert len(found["names"]) == len(set(found["names"]))  # no name occurs twice
     assert found["answer"] <= found["first"]
     assert max(found["under"]) <= 900
     assert found["hidden"] == 0
     assert "slower" in found["tooltip"]
     assert "x2." in found["tooltip"] or "x3." in found["tooltip"]
-    assert found["row"] == f"r{digest_name(5)}"  # the worst is drawn last
+    assert found["row"] == f"r{digest_name(5)}"  # the worst digest is drawn last
     assert found["rows"] == len(report.digests)
     assert found["visible"]
     assert found["focus"]
@@ -157,8 +157,10 @@ PHONE = """
 
 
 @pytest.mark.browser
-def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """On 390 pixels nothing is cut off at the side, light and dark: rows are cards whose cells name their columns."""
+def test_page_fits_a_phone_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """At 390 pixels nothing is cut off, in light and dark mode. Table rows become cards whose cells show their column
+    names.
+    """
     why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     rows: list[Variable] = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
@@ -175,7 +177,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_printed_on_a4_no_column_is_cut_off(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_no_column_is_cut_off_on_a4_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     file = tmp_path / "page.html"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a sweep: drawn in a real browser, safe with any title, complete without JavaScript."""
+"""The sweep page in a real browser: charts, hostile titles, and a complete table without JavaScript."""
 
 from pathlib import Path
 
@@ -26,8 +26,10 @@ DRAWN = """
 
 
 @pytest.mark.browser
-def test_both_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Throughput and latency are drawn, a level without answers is only in the table, nothing is loaded, nothing runs."""
+def test_sweep_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Throughput and latency are drawn. A level without answers appears only in the table. The page loads nothing and
+    runs no foreign script.
+    """
     file = tmp_path / "sweep.html"
     file.write_text(sweep_page("</title><script>window.hacked=1</script>", [*LEVELS, SILENT]), encoding="utf-8")
     with browser(tmp_path, request) as chromium:
@@ -36,7 +38,7 @@ def test_both_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -
     assert seen == {"svg": 2, "rows": 4, "requests": 0, "hacked": False}
 
 
-def test_the_table_has_sessions_rates_and_quantiles_with_units_and_a_dash_for_none() -> None:
+def test_table_has_sessions_rates_and_quantiles_with_units() -> None:
     page = sweep_page("shop.tape on db1", [*LEVELS, SILENT]).replace(chart_library(), "")
     assert "<tr><td>4</td><td>4,000</td><td>1.00ms</td><td>2.00ms</td><td>12.0ms</td><td>3</td></tr>" in page
     assert "<tr><td>8</td><td>0</td><td>-</td><td>-</td><td>-</td><td>0</td></tr>" in page

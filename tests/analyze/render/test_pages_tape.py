@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape's page in a real browser: every chart is drawn, hostile texts do nothing, lists say what they leave out."""
+"""The tape page in a real browser: charts, hostile texts, and the counts of omitted list entries."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ PROBE = """
 
 
 def page_of(path: Path, events: list[dict[str, Any]], samples: bool = False, **info: Any) -> str:
-    """Return the page of a tape, without the chart library's own text."""
+    """Return the page of a tape without the script of the chart library."""
     page = tape_page(summarise_tape(make_tape(path, events, **info), pictures=True), samples)
     return page.replace(chart_library(), "")
 
@@ -41,8 +41,8 @@ def page_of(path: Path, events: list[dict[str, Any]], samples: bool = False, **i
 @pytest.mark.sampled
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
-def test_all_charts_are_drawn(width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """On a desk and on a phone; nothing is loaded, nothing that the tape says is run, nothing is wider than the screen."""
+def test_all_tape_charts_are_drawn(width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The page fits a desktop screen and a phone screen. It loads nothing and runs no text from the tape."""
     hostile = HOSTILE.replace("alert(1)", "window.hacked=1").replace("alert(2)", "window.hacked=1")
     events = [{**one, "user": hostile, "db": hostile, "digest": f"{1:016x}"} for one in traffic(1)]
     tape = make_tape(tmp_path / "t.tape", events, server_version=hostile, warnings=[{"kind": "hole", "text": hostile}])
@@ -58,7 +58,7 @@ def test_all_charts_are_drawn(width: int, tmp_path: Path, request: pytest.Fixtur
     assert "\x1b" not in file.read_text(encoding="utf-8")
 
 
-def test_partial_tapes_and_unparsed_places_come_before_charts_and_tables(tmp_path: Path) -> None:
+def test_partial_tape_and_unparsed_lines_precede_charts_and_tables(tmp_path: Path) -> None:
     page = page_of(
         tmp_path / "t.tape",
         [event(1, "SELECT a FROM t WHERE b = 1")],
@@ -70,8 +70,8 @@ def test_partial_tapes_and_unparsed_places_come_before_charts_and_tables(tmp_pat
     assert "<b>not parsed:</b> 2 bad time (inspect --problems lists them)" in head
 
 
-def test_the_workload_is_there(tmp_path: Path) -> None:
-    """Sections of the terminal are tables of the page; literal values are there only when asked for."""
+def test_page_contains_the_workload(tmp_path: Path) -> None:
+    """The page shows the workload sections of the terminal as tables. Literal values appear only on request."""
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *[event(3, "UPDATE t SET a = 1 WHERE id = 4711")] * 2]
     for samples in (False, True):
         page = page_of(tmp_path / f"{samples}.tape", events, samples)
@@ -81,7 +81,7 @@ def test_the_workload_is_there(tmp_path: Path) -> None:
         assert "id = no. 1" in rows or samples
 
 
-def test_the_page_counts_the_rows_of_a_list_that_it_leaves_out(tmp_path: Path) -> None:
+def test_page_counts_omitted_list_rows(tmp_path: Path) -> None:
     events = [
         {"session": n, "user": f"u{n}", "statement": "SELECT 1", "digest": f"{n:016x}", "duration_ns": MS}
         for n in range(1, 151)
@@ -92,5 +92,5 @@ def test_the_page_counts_the_rows_of_a_list_that_it_leaves_out(tmp_path: Path) -
     assert "50 more (use inspect --json)." in accounts
 
 
-def test_a_tape_without_events_has_a_page_that_says_so(tmp_path: Path) -> None:
+def test_page_of_tape_without_events_states_that(tmp_path: Path) -> None:
     assert "0 events, 0 sessions, 0 digests" in page_of(tmp_path / "t.tape", [])

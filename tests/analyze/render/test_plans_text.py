@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plans folder on terminal, as Markdown and JSON: hostile texts. What they say of servers: tests/experiments/test_plans.py."""
+"""A plans folder on a terminal, as Markdown and as JSON, with hostile texts. Server results are tested in
+tests/experiments/test_plans.py.
+"""
 
 import json
 from pathlib import Path
@@ -25,8 +27,10 @@ def report(word: str = "now a scan") -> PlansReport:
     return PlansReport(folder, Folder("tape", Path("t"), {}), Servers(), [entry], [HOSTILE])
 
 
-def test_hostile_texts_are_texts() -> None:
-    """No control character reaches the terminal, no markup Markdown; whole plans are in the JSON only when asked."""
+def test_hostile_texts_are_escaped() -> None:
+    """The terminal shows no control characters, and Markdown no markup. The JSON contains complete plans only on
+    request.
+    """
     text = printed(show_plans, report())
     assert "\x1b[2J" not in text
     assert "[red]" in text
@@ -35,8 +39,8 @@ def test_hostile_texts_are_texts() -> None:
     assert "secret" in plans_json(report(), samples=True)
 
 
-def test_what_was_measured_is_shown() -> None:
-    """Both optimizers' cost, and time and rows of ANALYZE on both sides; where one was not run, nothing of it."""
+def test_measured_costs_times_and_rows_are_shown() -> None:
+    """Costs come from both optimizers, and times and rows from ANALYZE. A side without ANALYZE shows no times and rows."""
     made = report()
     plans = made.digests[0]
     for side, cost, took, rows in ((plans["a"], 1.5, 0.25, 10), (plans["b"], 300, 120, 30_000)):
@@ -57,8 +61,8 @@ def test_statements_without_a_plan_are_not_called_the_same() -> None:
     assert headline_of(report("same")) == "The plan of 1 digest is the same."
 
 
-def test_a_page_escapes_texts_and_loads_nothing() -> None:
-    """Every text is text; there is no script, and the policy forbids one."""
+def test_page_escapes_texts_and_loads_nothing() -> None:
+    """The page contains no script, and its policy forbids scripts."""
     page = plans_page(report(), samples=True)
     assert "<script" not in page
     assert "default-src 'none'" in page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each table as CSV and Parquet."""
+"""Each table of a report as CSV and Parquet."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from querytape.common.errors import InputError
 from tests.helpers.simulated import digest_name
 
 
-def test_every_table_can_be_read_again(report: Report, tmp_path: Path) -> None:
-    """Verdicts as Parquet, totals as CSV, readable by their owner alone; a folder that exists is refused."""
+def test_exported_tables_can_be_read_again(report: Report, tmp_path: Path) -> None:
+    """Only their owner can read the exported files. An existing folder is refused."""
     folder = tmp_path / "tables"
     write_tables(report, folder)
     with duckdb.connect() as con:
@@ -28,8 +28,8 @@ def test_every_table_can_be_read_again(report: Report, tmp_path: Path) -> None:
         write_tables(report, folder)
 
 
-def test_cells_are_no_formulas_and_no_escapes(tmp_path: Path) -> None:
-    """In CSV a text that a spreadsheet would take for a formula begins with a quote, and control characters are blanks."""
+def test_csv_cells_contain_no_formulas_or_control_characters(tmp_path: Path) -> None:
+    """A text that a spreadsheet would treat as a formula gets a leading quote. Control characters become spaces."""
     texts = ["=1+1", "+x", "-x", "@x", "\tx", "a\x1b[31mb", "a-b", "two\nlines", ""]
     with duckdb.connect() as con:
         write_rows(con, [{"text": text, "n": -1} for text in texts], tmp_path / "t")

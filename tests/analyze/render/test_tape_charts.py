@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a tape's page: only those of which something is known, with numbers that a slow count gives, too."""
+"""The charts of a tape page: only charts with data are drawn, and their numbers equal those of a simple reference
+count.
+"""
 
 import random
 from pathlib import Path
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def traffic(seed: int, count: int = 300) -> list[dict[str, Any]]:
-    """Return events of four sessions in some seconds: reads, writes, failures, some of them long."""
+    """Return events of four sessions over a few seconds: reads, writes, failures, and some long statements."""
     rng = random.Random(seed)
     events, clock = [], {session: rng.randint(0, 500) * MS for session in (1, 2, 3, 4)}
     for _ in range(count):
@@ -38,13 +40,13 @@ def traffic(seed: int, count: int = 300) -> list[dict[str, Any]]:
 
 
 def overlap(start: int, end: int, bin_start: int, bin_end: int) -> int:
-    """Return how long one is inside the other."""
+    """Return the length of the overlap of an interval and a bin."""
     return max(min(end, bin_end) - max(start, bin_start), 0)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
-def test_numbers_per_bin_equal_those_of_a_slow_count(seed: int, tmp_path: Path) -> None:
+def test_numbers_per_bin_equal_a_reference_count(seed: int, tmp_path: Path) -> None:
     events = traffic(seed)
     summary = summarise_tape(make_tape(tmp_path / "t.tape", events, parts=3), pictures=True)
     zero, length = min(e["start_ns"] for e in events), summary.bin_ns
@@ -64,13 +66,15 @@ def test_numbers_per_bin_equal_those_of_a_slow_count(seed: int, tmp_path: Path) 
         running = sum(overlap(e["start_ns"], e["start_ns"] + e["duration_ns"], begin, end) for e in events)
         assert row["running"] == pytest.approx(running / length, abs=1e-9)
         lasting = sum(overlap(firsts[s], ends[s][1], begin, end) for s in ends)
-        assert row["sessions"] == pytest.approx(lasting / length, abs=0.02)  # a session's last time is its last event's
+        assert row["sessions"] == pytest.approx(lasting / length, abs=0.02)  # a session lasts until its last event
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
-def test_durations_and_think_times_are_all_counted(seed: int, tmp_path: Path) -> None:
-    """Each event is one of the heat map; each pause between an answer and the session's next statement one of the bars."""
+def test_charts_count_all_durations_and_think_times(seed: int, tmp_path: Path) -> None:
+    """The heat map counts each event. The bars count each pause between an answer and the next statement of the
+    session.
+    """
     events = traffic(seed)
     summary = summarise_tape(make_tape(tmp_path / "t.tape", events, parts=2), pictures=True)
     assert sum(row["n"] for row in summary.pictures["heat"]) == len(events)
@@ -83,8 +87,8 @@ def test_durations_and_think_times_are_all_counted(seed: int, tmp_path: Path) ->
         assert row["n"] == sum(low <= max(e["duration_ns"], 1) < high for e in of_bin)
 
 
-def test_what_is_not_known_is_not_drawn(tmp_path: Path) -> None:
-    """Without durations, errors or connects there is no chart of them; the others are there."""
+def test_charts_without_data_are_not_drawn(tmp_path: Path) -> None:
+    """Without durations, errors or connects, the corresponding chart is missing and the others remain."""
     known = summarise_tape(make_tape(tmp_path / "a.tape", traffic(1)), pictures=True)
     bare = [{**event, "duration_ns": None, "errno": None} for event in traffic(1)]
     unknown = summarise_tape(make_tape(tmp_path / "b.tape", bare), pictures=True)
@@ -96,14 +100,14 @@ def test_what_is_not_known_is_not_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("span", [0, 1, 999, 10**6, 3 * SECOND, 61 * SECOND, 86_400 * SECOND, 4000 * 86_400 * SECOND])
 @pytest.mark.parametrize("precision", [1, 1000, SECOND])
-def test_bins_are_round_and_few(span: int, precision: int) -> None:
-    """At most MAX_BINS cover a tape of any length, none is finer than the tape's times."""
+def test_bins_are_round_and_limited_in_number(span: int, precision: int) -> None:
+    """At most MAX_BINS bins cover a tape of any length. No bin is shorter than the precision of the tape's times."""
     length = bin_length(*rows_of("inspect/totals", {"first_ns": T0, "last_ns": T0 + span, "precision_ns": precision}))
     assert span // length + 1 <= MAX_BINS
     assert length >= precision
     assert length % SECOND == 0 or SECOND % length == 0
 
 
-def test_a_tape_without_events_draws_nothing_over_time(tmp_path: Path) -> None:
+def test_tape_without_events_has_no_time_charts(tmp_path: Path) -> None:
     summary = summarise_tape(make_tape(tmp_path / "t.tape", []), pictures=True)
     assert all(not chart.spec["data"]["values"] for chart in tape_charts(summary))

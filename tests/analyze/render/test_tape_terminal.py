@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape's summary on a terminal: 80 columns, nothing from outside does harm."""
+"""A tape's summary on an 80-column terminal, with hostile texts."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ def shown(tape: Path) -> str:
     return printed(show_tape_summary, summarise_tape(tape), 5)
 
 
-def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
-    """Totals, transactions, failed statements, classes, users, tables, statements."""
+def test_summary_has_all_sections(small_paths: tuple[Path, Path, Path]) -> None:
+    """The summary has totals, transactions, failed statements, classes, users, tables and statements."""
     text = shown(small_paths[0])
     for words in (
         "60 events, 2 sessions, 3 digests in 5.9 s",
@@ -31,7 +31,7 @@ def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
         assert words in text, text
 
 
-def test_partial_tapes_problems_redactions_and_whole_seconds_are_named(tmp_path: Path) -> None:
+def test_summary_names_problems_redactions_and_coarse_times(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1", "precision_ns": 10**9, "flags": 4, "duration_ns": MS}] * 2
     warnings = [{"kind": "hole", "text": "a hole of 3 s"}]
     text = shown(make_tape(tmp_path / "t.tape", events, warnings=warnings, problems={"bad time": 2}))
@@ -42,8 +42,8 @@ def test_partial_tapes_problems_redactions_and_whole_seconds_are_named(tmp_path:
     assert "failed statements are unknown" in text
 
 
-def test_the_first_line_names_the_tape_that_was_asked_for(tmp_path: Path) -> None:
-    """A snapshot is called by the tape it was taken of; a server that is not known is left out."""
+def test_first_line_names_the_requested_tape(tmp_path: Path) -> None:
+    """A snapshot has the name of its original tape. An unknown server is omitted."""
     text = shown(make_tape(tmp_path / "t.tape", [{"statement": b"x"}], server_version=None))
     assert "None" not in text.partition("1 event,")[0]
     taken = make_tape(
@@ -52,7 +52,7 @@ def test_the_first_line_names_the_tape_that_was_asked_for(tmp_path: Path) -> Non
     assert shown(taken).splitlines()[0] == "/tapes/live.tape  slowlog, 8.4"
 
 
-def test_terminal_escapes_and_markup_are_text_in_80_columns(tmp_path: Path) -> None:
+def test_terminal_escapes_and_markup_are_shown_as_text(tmp_path: Path) -> None:
     events = [{"statement": b"x", "digest": f"{1:016x}", "user": HOSTILE, "db": HOSTILE, "duration_ns": MS}] * 3
     tape = make_tape(tmp_path / "t.tape", events, server_version=HOSTILE)
     write_digests(tape, {f"{1:016x}": HOSTILE})
@@ -62,7 +62,7 @@ def test_terminal_escapes_and_markup_are_text_in_80_columns(tmp_path: Path) -> N
         assert "[bold]x[/]" in text
 
 
-def test_an_event_of_a_packet_tape_counts_as_a_class_or_a_command(tmp_path: Path) -> None:
+def test_event_of_a_packet_tape_counts_as_class_or_command(tmp_path: Path) -> None:
     prepared = {"statement": "SELECT ?", "digest": f"{1:016x}", "stmt": 1}
     events = [
         {"command": "connect"},
@@ -82,14 +82,14 @@ def test_an_event_of_a_packet_tape_counts_as_a_class_or_a_command(tmp_path: Path
     assert sum(int(row[2][:-1].replace(".", "")) for row in rows) == 1000
 
 
-def test_without_durations_concurrency_is_unknown_and_not_zero(tmp_path: Path) -> None:
+def test_concurrency_without_durations_is_unknown(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * 3))
     assert "statements: at most -, unknown on average" in " ".join(text.split())
     assert "0.00" not in text
 
 
-def test_a_tape_without_events(tmp_path: Path) -> None:
-    """It has a summary and a difference to itself that say so."""
+def test_tape_without_events_has_a_summary(tmp_path: Path) -> None:
+    """The summary states that there are no events, and so does the comparison of the tape with itself."""
     tape = make_tape(tmp_path / "t.tape", [])
     assert "0 events, 0 sessions, 0 digests in 0.0 s" in shown(tape)
     text = printed(show_tape_difference, compare_tapes(tape, tape), 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences about a tape: what it holds, and what it does not know."""
+"""Texts about a tape: its contents and its limits."""
 
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.slow
 
 
 def summary_of(path: Path, events: list[dict[str, Any]], **info: Any) -> TapeSummary:
-    """Return the summary of a tape of these events."""
+    """Return the summary of a tape that contains the given events."""
     return summarise_tape(make_tape(path, events, **info))
 
 
 def test_names_are_printable(tmp_path: Path) -> None:
-    """What a tape says of itself has no terminal escapes; a snapshot has the name of its tape."""
+    """The tape's own texts contain no terminal escapes. A snapshot has the name of its original tape."""
     events = [{"statement": "SELECT 1"}]
     summary = summary_of(tmp_path / "t.tape", events, server_version="8.4\x1b[31m", snapshot_of="/tapes/\x1bx.tape")
     assert "\x1b" not in name_of(summary) + source_of(summary)
@@ -27,7 +27,7 @@ def test_names_are_printable(tmp_path: Path) -> None:
     assert source_of(summary).startswith("slowlog, 8.4")
 
 
-def test_numbers_times_concurrency_and_durations_are_texts(tmp_path: Path) -> None:
+def test_numbers_times_concurrency_and_durations_have_texts(tmp_path: Path) -> None:
     events = [
         {"session": s, "start_ns": T0 + s * SECOND, "duration_ns": 4 * SECOND, "statement": "SELECT 1"} for s in (1, 2)
     ]
@@ -44,8 +44,10 @@ def test_numbers_times_concurrency_and_durations_are_texts(tmp_path: Path) -> No
         ({"class": "write"}, "0 reads, 1 write;"),
     ],
 )
-def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
-    """Reads and writes; a single statement has no think time, and no transaction is no line."""
+def test_rhythm_of_a_single_statement(event: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """Reads and writes are counted. A single statement has no think time. A tape without transactions has no line for
+    them.
+    """
     lines = rhythm_lines(summary_of(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": MS, **event}]))
     assert any(words in line for line in lines)
     assert not any("think time" in line or "transactions" in line for line in lines)
@@ -63,8 +65,10 @@ def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
         ({}, {"errno": None}, "", "failed statements are unknown, because this log has no error numbers"),
     ],
 )
-def test_limits(info: dict[str, Any], event: dict[str, Any], warning: str, text: str, tmp_path: Path) -> None:
-    """What is missing or unknown is said, with the word that makes it seen where something was lost."""
+def test_limits_of_a_tape_are_reported(
+    info: dict[str, Any], event: dict[str, Any], warning: str, text: str, tmp_path: Path
+) -> None:
+    """Missing and unknown data is reported. Lost data has an additional warning label."""
     found = limits(summary_of(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": MS, **event}], **info))
     assert any(limit.warning == warning and text in limit.text for limit in found), found
     assert not any("\x1b" in limit.text for limit in found)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates: what is from outside is escaped, what is missing is an error."""
+"""Templates: texts from outside are escaped, and a missing variable is an error."""
 
 import json
 
 from querytape.analyze.render.templating import asset, page_template, script_json
 
 
-def test_no_tag_can_begin_in_the_json_of_a_script_element() -> None:
+def test_json_in_a_script_element_contains_no_tags() -> None:
     text = script_json(json.dumps({"a": "</script><!--\u2028"}, ensure_ascii=False))
     assert "<" not in text
     assert "\u2028" not in text
@@ -23,6 +23,6 @@ def test_scripts_styles_and_both_pages_can_be_loaded() -> None:
 
 
 def test_texts_are_escaped() -> None:
-    """Autoescape is on, and the filters are those of common/units.py."""
+    """Autoescape is enabled in the templates. The filters are those of common/units.py."""
     template = page_template("sweep.html.j2").environment.from_string("{{ x | printable }} {{ 1500000 | duration }}")
     assert template.render(x="<b>\x1b") == "&lt;b&gt;  1.50ms"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on a terminal: what is said, in which order, in 80 columns."""
+"""The report on an 80-column terminal: its contents and their order."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from tests.helpers.reports import terminal_text
 pytestmark = pytest.mark.slow
 
 
-def test_a_comparison(small_report: Report) -> None:
-    """The headline comes first, then what limits it, then totals, statements, errors, results, accounting."""
+def test_order_of_a_comparison(small_report: Report) -> None:
+    """The order of the report is: headline, limits, totals, statements, errors, results, accounting."""
     text = terminal_text(small_report)
     order = [
         "No: ",
@@ -32,8 +32,8 @@ def test_a_comparison(small_report: Report) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
-    """The tape's times are there for information; nothing is called slower."""
+def test_single_run_calls_nothing_slower(small_paths: tuple[Path, Path, Path]) -> None:
+    """A report of a single run shows the tape's times for information only."""
     text = terminal_text(build(small_paths[0], [small_paths[1]]))
     assert "Statements by total time in the run" in text
     assert "Times of the tape were measured in the server (for information)." in text
@@ -42,7 +42,7 @@ def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
     assert "slower" not in text
 
 
-def test_several_rounds_are_listed_a_against_itself_first(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_repeated_rounds_of_a_are_listed_first(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     runs = []
     for number in (1, 2):
         for side in ("a", "b"):

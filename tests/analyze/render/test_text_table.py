@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a terminal."""
+"""Tables on a terminal."""
 
 import io
 
@@ -7,8 +7,10 @@ from querytape.analyze.render.text_table import StatementList, new_table, print_
 from rich.console import Console
 
 
-def test_statements_take_two_lines() -> None:
-    """Name and numbers under their heads, then the text, cut to the width; markup is text."""
+def test_statement_takes_two_lines() -> None:
+    """Name and numbers are on the first line. The text is on the second line, cut to the terminal width. Markup is
+    shown as text.
+    """
     out = io.StringIO()
     statements = StatementList(Console(file=out, width=80, highlight=False), 10, 6)
     statements.head(("n", "p50"))
@@ -20,8 +22,8 @@ def test_statements_take_two_lines() -> None:
     assert len(second) == 78
 
 
-def test_a_table_without_padding() -> None:
-    """Texts on the left, numbers on the right; a title has a line of its own."""
+def test_columns_are_aligned_by_type() -> None:
+    """Texts are left-aligned and numbers right-aligned. A title has its own line."""
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False)
     print_title(console, "Totals", " of all")

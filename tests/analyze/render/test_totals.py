@@ -5,7 +5,7 @@ from querytape.analyze import Report
 from querytape.analyze.render.totals import TOTALS, totals
 
 
-def test_totals_have_all_rows_in_order_and_only_times_have_a_ratio(small_report: Report) -> None:
+def test_totals_have_all_rows_and_only_times_have_a_ratio(small_report: Report) -> None:
     rows = {total.column: total for total in totals(small_report)}
     assert list(rows) == [column for _, column, _ in TOTALS]
     assert rows["executed"].cells == ["60", "60"]
@@ -15,6 +15,6 @@ def test_totals_have_all_rows_in_order_and_only_times_have_a_ratio(small_report:
     assert rows["service_p999_ns"].cells == ["-", "-"]
 
 
-def test_one_run_has_one_cell_a_row(small_report: Report) -> None:
+def test_single_run_has_one_cell_per_row(small_report: Report) -> None:
     alone = Report(small_report.tape, small_report.a, [], answers=small_report.answers)
     assert {(len(total.cells), total.ratio) for total in totals(alone)} == {(1, "")}

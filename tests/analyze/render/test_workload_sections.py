@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload as sections: every row is an entry with a cell for each head, only sections with rows are there."""
+"""The workload as sections: each entry has a cell for each column head, and empty sections are omitted."""
 
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,16 @@ from tests.helpers.tapes import MS, SECOND, make_tape
 
 
 def test_every_section_is_an_analysis_of_its_own() -> None:
-    """A section shows rows of database.WORKLOAD; what was parsed is said elsewhere."""
+    """Each section shows rows of database.WORKLOAD. The parse statistics have no section."""
     assert set(SECTIONS) <= set(WORKLOAD)
     assert all(len(section.widths) <= len(section.heads) for section in SECTIONS.values())
 
 
 @pytest.mark.parametrize("samples", [False, True])
-def test_entries_fit_their_heads(samples: bool, tmp_path: Path) -> None:
-    """A cell for each head; lists of statements have a name and a text, tables have neither."""
+def test_entries_match_their_column_heads(samples: bool, tmp_path: Path) -> None:
+    """Each entry has a cell for each column head. Entries of statement lists have a name and a text, and entries of
+    tables have neither.
+    """
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
     events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
     events += [event(4, f"SELECT b FROM customer WHERE id = {n}") for n in range(12)]
@@ -45,7 +47,7 @@ def test_entries_fit_their_heads(samples: bool, tmp_path: Path) -> None:
     assert any(SECTIONS["hot_rows"].entry(row).cells[1] == "id = 77" for row in hot) == samples
 
 
-def test_only_hot_rows_have_values_to_remove() -> None:
+def test_only_hot_rows_contain_removable_values() -> None:
     workload: Any = {
         "hot_rows": [{"value": "4711", "number": 1}],
         "columns": [{"value": 1}],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload on a terminal: 80 columns, the first few of each list, what was not parsed above all numbers."""
+"""The workload on an 80-column terminal: the first rows of each list, after the unparsed statements."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def shown(path: Path) -> str:
     return printed(show_tape_summary, summarise_tape(path), 3)
 
 
-def test_every_section_has_its_first_rows_in_80_columns(tmp_path: Path) -> None:
+def test_every_section_shows_its_first_rows_in_80_columns(tmp_path: Path) -> None:
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
     events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
     events += [event(4, f"SELECT {'name, ' * 30} b FROM customer WHERE id = {n}") for n in range(12)]
@@ -49,14 +49,14 @@ def test_every_section_has_its_first_rows_in_80_columns(tmp_path: Path) -> None:
     )
 
 
-def test_a_tape_without_columns_and_transactions_has_no_section(tmp_path: Path) -> None:
+def test_tape_without_columns_and_transactions_has_no_sections(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
     assert "Columns by" not in shown(path)
     assert not_parsed(summarise_tape(path).workload) is None
 
 
-def test_values_are_shown_when_asked(tmp_path: Path) -> None:
-    """Literals of hot rows stand in no text and no JSON unless --samples asks for them."""
+def test_literal_values_are_shown_only_on_request(tmp_path: Path) -> None:
+    """Text and JSON contain the literals of hot rows only with --samples."""
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, "UPDATE t SET a = 1 WHERE id = 4711")] * 2))
     for samples in (False, True):
         text = printed(show_tape_summary, summary, 3, samples)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The correction for false discoveries: as scipy does it, and what tests far inside the margin change in it."""
+"""The correction for false discoveries: equal to scipy's, and with a reduced effect of tests far inside the margin."""
 
 import random
 
@@ -10,8 +10,8 @@ from querytape.analyze.verdicts.discoveries import corrected, discoveries, weigh
 
 
 @pytest.mark.slow
-def test_false_discoveries_are_corrected_as_scipy_does() -> None:
-    """Any number of p-values, equal ones and ones among them; none at all."""
+def test_false_discovery_correction_equals_that_of_scipy() -> None:
+    """The test covers any number of p-values, ties, values of 1, and an empty list."""
     rng = random.Random(5)
     for n in (1, 2, 7, 500):
         found = [rng.choice([rng.random(), rng.random() ** 6, 1.0, 0.0, 0.25]) for _ in range(n)]
@@ -21,21 +21,21 @@ def test_false_discoveries_are_corrected_as_scipy_does() -> None:
 
 
 @pytest.mark.parametrize("inside", [0, 1, 19, 10_000])
-def test_digests_far_inside_the_margin_do_not_weaken_one_beyond_it(inside: int) -> None:
+def test_digests_far_inside_the_margin_do_not_weaken_others(inside: int) -> None:
     found = discoveries([0.02] + [0.9] * inside, [True] * (inside + 1), [1.0] * (inside + 1), [False] * (inside + 1))
     assert found == pytest.approx([0.04] + [1.0] * inside)
 
 
-def test_what_may_not_be_called_counts_all_the_same() -> None:
-    """A small p that the rounds do not confirm is one more test, and no discovery."""
+def test_unconfirmed_small_p_counts_as_a_test() -> None:
+    """A small p-value that the rounds do not confirm is no discovery, but it increases the number of tests."""
     alone = discoveries([0.01, 0.9], [True, True], [1.0, 1.0], [False] * 2)
     beside = discoveries([0.01, 0.001], [True, False], [1.0, 1.0], [False] * 2)
     assert alone == pytest.approx([0.02, 1.0])
     assert beside == pytest.approx([0.04, 1.0])
 
 
-def test_half_of_the_weight_goes_by_time() -> None:
-    """Of what stays: the heavy one is found, the light one of the same p is not."""
+def test_half_of_the_weight_depends_on_time() -> None:
+    """Among the remaining tests, the heavy digest is found. The light digest with the same p-value is not."""
     heavy, light, _ = discoveries([0.03, 0.03, 0.99], [True] * 3, [99.0, 1.0, 10_000.0], [False] * 3)
     assert heavy < 0.1 < light
     assert weights_of([99.0, 1.0]) == pytest.approx([1.49, 0.51])
@@ -44,8 +44,10 @@ def test_half_of_the_weight_goes_by_time() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("digests", "inside"), [(1, 0), (20, 0), (20, 19), (200, 100)])
-def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside: int) -> None:
-    """Whatever share lies far inside: where nothing is beyond the margin, 10 % of the families call something."""
+def test_at_most_10_percent_of_families_are_wrong(digests: int, inside: int) -> None:
+    """If no digest is beyond the margin, at most 10 % of the families report a discovery. The share far inside the
+    margin does not matter.
+    """
     chance = np.random.default_rng(digests + inside)
     wrong = 0
     for _ in range(2000):
@@ -57,7 +59,7 @@ def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside
     assert wrong / 2000 <= 0.12
 
 
-def test_exact_tests_are_all_kept() -> None:
+def test_all_exact_tests_are_kept() -> None:
     found = discoveries([0.031] + [0.9] * 19, [True] * 20, [0.5] + [0.5 / 19] * 19, [True] * 20)
     assert found == pytest.approx([20 * 0.031 / (0.5 + 0.5 * 20 * 0.5)] + [1.0] * 19)
     assert discoveries([0.031, 0.9], [True] * 2, [1.0] * 2, [True, False]) == pytest.approx([0.031, 1.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact test of few pairs, against scipy and by hand."""
+"""The exact test for few pairs, compared with scipy and with manual results."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MARGIN = 0.0953
 
 
 @pytest.mark.slow
-def test_ranks_without_ties_equal_those_of_scipy_up_to_29_values() -> None:
+def test_ranks_without_ties_equal_those_of_scipy() -> None:
     chance = np.random.default_rng(3)
     for n in (1, 5, 6, 12, 29):
         values = chance.normal(0.2, 1, n)
@@ -21,8 +21,10 @@ def test_ranks_without_ties_equal_those_of_scipy_up_to_29_values() -> None:
 
 
 @pytest.mark.parametrize(("n", "shift", "found"), [(4, 0.7, False), (5, 0.7, True), (5, 0.15, False), (7, 0.15, True)])
-def test_few_pairs_that_agree(n: int, shift: float, found: bool) -> None:
-    """Four can't tell; five tell what is beyond twice the margin, seven what is beyond it."""
+def test_few_consistent_pairs_can_be_significant(n: int, shift: float, found: bool) -> None:
+    """Four pairs are inconclusive. Five pairs detect a shift beyond twice the margin, and seven pairs a shift beyond
+    the margin.
+    """
     test = exact_test(np.full(n, shift), np.arange(n), MARGIN)
     assert test.pairs == n
     assert (test.p_above < 0.04) is found
@@ -30,7 +32,7 @@ def test_few_pairs_that_agree(n: int, shift: float, found: bool) -> None:
 
 
 def test_pairs_of_one_moment_count_once() -> None:
-    """Twenty pairs in one block are one; those that other programs disturbed are none."""
+    """Twenty pairs in one block count as one pair. Pairs that other programs disturbed do not count."""
     assert exact_test(np.full(20, 0.7), np.zeros(20, np.int64), MARGIN).pairs == 1
     rows = {
         "digest": np.array(["x"] * 8),
@@ -51,15 +53,17 @@ def test_pairs_of_one_moment_count_once() -> None:
     assert few_pairs({name: values[:0] for name, values in rows.items()}, MARGIN, NONE) == {}
 
 
-def test_how_many_rounds_would_tell() -> None:
-    """At least one more, enough pairs, and more where the shift is near the margin."""
+def test_number_of_required_rounds() -> None:
+    """At least one more round is required. Few pairs, or a shift near the margin, require more rounds."""
     assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds in total would settle it"
     assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds in total would settle it"
     assert rounds_needed(3, 30, 0.1, MARGIN, MARGIN) == "more rounds are unlikely to help"
 
 
-def test_what_may_be_the_machines_is_not_the_same() -> None:
-    """Twenty times slower, where as much may be the machine's, is neither slower nor the same."""
+def test_large_shift_within_machine_noise_is_inconclusive() -> None:
+    """A digest is twenty times slower, but the machine may cause a shift of that size. It is neither slower nor the
+    same.
+    """
     test = exact_test(np.full(20, 3.0), np.arange(20), MARGIN, shared=6.0)
     assert min(test.p_above, test.p_below) > 0.9
     assert test.p_beyond > 0.9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which blocks other programs disturbed, and that verdicts on simulated machines with such programs hold."""
+"""Blocks that other programs disturbed, and verdicts on simulated machines with such programs."""
 
 from typing import Any
 
@@ -12,15 +12,14 @@ from tests.helpers.shapes import rows_of
 
 
 def rows(a: float | None, b: float | None, idle: float = 1.0, machine: str = "host", **b_more: Any) -> Disturbance:
-    """Return what is found in ten blocks in which others took so much of two cores beside each side."""
+    """Return the disturbance of ten blocks. `a` and `b` are the cores of two that other programs used during each side."""
     usual: dict[str, Any] = {"machine": machine, "round": 1, "steal": 0.0, "idle": idle, "cpus": 2, "waiting": 1.0}
     sides: list[tuple[str, dict[str, Any]]] = [("a", {"others": a}), ("b", {"others": b, **b_more})]
     found = [{**usual, "run": run, "block": n, **own} for run, own in sides for n in range(10)]
     return disturbance(rows_of("interference", *found))
 
 
-def test_one_side_only() -> None:
-    """Blocks of which side were disturbed, and what is said of it."""
+def test_disturbance_of_one_side() -> None:
     found = rows(0.1, 1.6)
     assert (found.b_more.sum(), found.a_more.sum(), found.uneven.sum()) == (10, 0, 10)
     assert found.said == "other programs used 1.6 of 2 cores during B (A: 0.1)"
@@ -30,8 +29,8 @@ def test_one_side_only() -> None:
     assert not rows(1.0, 1.1).disturbed
 
 
-def test_a_full_machine() -> None:
-    """A server that takes more leaves less to others: that is not their doing, and may not hide it."""
+def test_disturbance_on_a_full_machine() -> None:
+    """A server that uses more CPU leaves less for other programs. Their lower use must not hide the server's slowdown."""
     found = rows(1.7, 1.1, idle=0.0)
     assert found.a_more.sum() == 10
     assert not found.b_more.any()
@@ -42,9 +41,10 @@ def test_a_full_machine() -> None:
     assert waiting.b_more.sum() == waiting.uneven.sum() == 10
 
 
-def test_what_is_said_of_a_full_machine() -> None:
-    """Where only the processes that want a processor tell, they are named, and the side that is disturbed by them: others
-    that took more during A are no reason why nothing says that B is slower."""
+def test_text_for_a_full_machine() -> None:
+    """If only waiting processes reveal the disturbance, the text names their number and the disturbed side. Higher CPU
+    use of other programs during A does not prove that B is not slower.
+    """
     more = "no CPU core was idle, and 9 other processes waited during B (A: 1)"
     assert rows(1.8, 1.8, idle=0.0, waiting=9.0).said == more
     assert rows(1.8, 1.3, idle=0.0, waiting=9.0).said == more
@@ -53,8 +53,10 @@ def test_what_is_said_of_a_full_machine() -> None:
     assert rows(1.3, 1.3, idle=1.0, waiting=9.0).said == "other programs used 1.3 of 2 cores during B (A: 1.3)"
 
 
-def test_what_is_not_seen() -> None:
-    """Without samples, or without the target's process, only stolen time is known; the tool's machine counts as well."""
+def test_missing_samples_leave_disturbance_unknown() -> None:
+    """Without samples or without the target's process, only stolen time is known. The machine of querytape itself
+    counts as well.
+    """
     assert disturbance([]) is UNKNOWN
     assert not rows(None, None).seen
     assert rows(None, None, steal=1.0).b_more.sum() == 10
@@ -76,17 +78,17 @@ def test_what_is_not_seen() -> None:
     ],
     ids=lambda simulation: f"{simulation.n} {simulation.machine}",
 )
-def test_disturbed_machines_give_at_most_one_false_call_of_a_hundred_digests(simulation: Simulation) -> None:
+def test_disturbed_machines_rarely_give_false_verdicts(simulation: Simulation) -> None:
     false = sum(trial[1] for trial in counted(simulation, 5))
     assert false <= 0.01 * 5 * DIGESTS
 
 
 @pytest.mark.parametrize("load", ["beside both", "a quarter"])
-def test_effects_are_found_beside_other_programs(load: str) -> None:
-    """Half as slow again, with other programs beside both sides, or in a quarter of the blocks."""
+def test_slowdown_is_found_despite_other_programs(load: str) -> None:
+    """Statements are 50 % slower in B. Other programs run during both sides, or in a quarter of the blocks."""
     assert np.sum([trial[0] for trial in counted(Simulation("50 %", 500, load=load), 5)]) == 5
 
 
-def test_a_nightly_job_is_found() -> None:
-    """A heavy statement that runs twice in each of five rounds, twice as slow."""
+def test_slowdown_of_a_nightly_job_is_found() -> None:
+    """A heavy statement runs twice in each of five rounds and takes twice as long in B."""
     assert np.sum([trial[0] for trial in counted(Simulation("twice", 2, rounds=5), 5)]) >= 4

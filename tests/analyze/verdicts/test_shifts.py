@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trimmed test against scipy, stalls and drift that all digests share, intervals."""
+"""The trimmed test compared with scipy, stalls and drift that all digests share, and confidence intervals."""
 
 import math
 from typing import Any
@@ -20,8 +20,8 @@ from querytape.analyze.verdicts.shifts import (
 
 
 @pytest.mark.slow
-def test_the_trimmed_test_against_scipy() -> None:
-    """Without trimming it is Student's test; with it, Yuen's, by the textbook's steps."""
+def test_trimmed_test_equals_scipy() -> None:
+    """Without trimming it is Student's t-test. With trimming it is Yuen's test, computed as in the textbook."""
     chance = np.random.default_rng(3)
     values = chance.normal(0.1, 0.2, 40)
     test = trimmed(values, (0.05, 0.05), 0.0)
@@ -39,7 +39,7 @@ def test_the_trimmed_test_against_scipy() -> None:
 
 
 def blocks(shift: float, digests: int = 6, stall: bool = False) -> dict[str, np.ndarray]:
-    """Return the columns of blocks.sql: 40 blocks of one round, where every digest shifts by so much."""
+    """Return the columns of blocks.sql for 40 blocks of one round. Each digest has the given shift."""
     chance = np.random.default_rng(7)
     places = np.tile(np.arange(40), digests)
     values = shift + chance.normal(0, 0.02, 40 * digests) + (1.5 * (places == 11) if stall else 0)
@@ -58,15 +58,17 @@ def blocks(shift: float, digests: int = 6, stall: bool = False) -> dict[str, np.
 NO_TAILS = {name: np.array([]) for name in ("digest", "round", "block", "n", "tail_a_ns", "tail_b_ns")}
 
 
-def test_a_block_in_which_all_digests_jump_moves_no_estimate() -> None:
+def test_block_in_which_all_digests_jump_changes_no_estimate() -> None:
     for shift in measure(blocks(0.0, stall=True), NO_TAILS, 0.1).values():
         assert shift.middle is not None
         assert abs(shift.middle.shift) < 0.02
         assert shift.tail is None
 
 
-def test_what_a_full_machine_may_have_done_to_few_digests() -> None:
-    """Where others can't be told from the servers, what three digests share counts as theirs; two say nothing of it."""
+def test_shared_shift_on_a_full_machine_widens_the_margin() -> None:
+    """On a full machine, the effects of other programs and of the servers cannot be separated. A shift shared by three
+    digests then counts as an effect of other programs. Two digests are too few.
+    """
     for digests, doubted in ((3, True), (2, False)):
         for shift in measure(blocks(0.7, digests), NO_TAILS, 0.1, seen=False).values():
             assert shift.middle is not None
@@ -74,8 +76,8 @@ def test_what_a_full_machine_may_have_done_to_few_digests() -> None:
         assert all(shift.shared == 0 for shift in measure(blocks(0.7, digests), NO_TAILS, 0.1).values())
 
 
-def test_a_drift_of_one_round_is_the_machines() -> None:
-    """What all digests share, up to 15 %, widens the margin to that side; more is taken for real."""
+def test_drift_of_one_round_is_attributed_to_the_machine() -> None:
+    """A shift shared by all digests widens the margin in its direction, up to 15 %. A larger shift counts as real."""
     drifted = next(iter(measure(blocks(0.12), NO_TAILS, 0.1).values())).middle
     real = next(iter(measure(blocks(0.4), NO_TAILS, 0.1).values())).middle
     assert drifted is not None
@@ -89,8 +91,8 @@ def test_runs_without_a_common_event_have_no_shifts() -> None:
     assert measure(nothing, NO_TAILS, 0.1) == {}
 
 
-def test_the_interval_of_p95_holds_the_ratio() -> None:
-    """Blocks drawn with replacement; too few blocks give no interval."""
+def test_interval_of_p95_contains_the_ratio() -> None:
+    """The interval comes from blocks drawn with replacement. Too few blocks give no interval."""
     chance = np.random.default_rng(5)
     a = 1e6 * np.exp(chance.normal(0, 0.1, 20))
     tails = {"digest": np.repeat("d", 20), "n": np.full(20, 30), "tail_a_ns": a, "tail_b_ns": 1.5 * a}
@@ -105,7 +107,7 @@ Row = tuple[str, int, int, int, float]
 
 
 def columns(rows: list[Row], levels: dict[int, float] | None = None, **more: Any) -> dict[str, np.ndarray]:
-    """Return the columns of blocks.sql: (digest, round, block, n, shift); `levels` of A by round."""
+    """Return the columns of blocks.sql from tuples (digest, round, block, n, shift). `levels` are A's levels by round."""
     digest, round_, block, n, shift = zip(*sorted(rows), strict=True)
     return {
         "digest": np.array(digest),
@@ -120,7 +122,7 @@ def columns(rows: list[Row], levels: dict[int, float] | None = None, **more: Any
 
 
 def spread(digests: int, blocks: int, shift: float, rounds: int = 1, noise: float = 0.05) -> list[Row]:
-    """Return rows of digests that shift by so much, each with a noise of its own that cancels out."""
+    """Return rows of digests with the given shift. The noise of each digest cancels out."""
     return [
         (f"{d:x}", r, b, 10, shift + noise * (-1) ** (b + d))
         for d in range(digests)
@@ -130,7 +132,7 @@ def spread(digests: int, blocks: int, shift: float, rounds: int = 1, noise: floa
 
 
 def margins_of(test: shifts.Test) -> tuple[float, float]:
-    """Return the margins that a test was made against, from its p-values."""
+    """Return the margins of a test, computed from its p-values."""
     up = test.shift + test.error * float(scipy.stats.t.ppf(test.p_above, test.freedom))
     down = -test.shift + test.error * float(scipy.stats.t.ppf(test.p_below, test.freedom))
     return down, up
@@ -143,25 +145,27 @@ def one(rows: list[Row], **more: Any) -> Shift:
 @pytest.mark.parametrize(
     ("shift", "digests", "rounds", "wider"),
     [
-        (0.12, 6, 1, (0.0, 0.12)),  # to the side of the drift alone
+        (0.12, 6, 1, (0.0, 0.12)),  # only towards the drift
         (-0.12, 6, 1, (0.12, 0.0)),
-        (0.12, 5, 2, (0.0, 0.12)),  # two rounds tell as little as one
-        (0.12, 5, MIN_ROUNDS, (0.0, 0.0)),  # three tell
-        (0.12, 4, 1, (0.0, 0.0)),  # too few digests share it
+        (0.12, 5, 2, (0.0, 0.12)),  # two rounds are too few
+        (0.12, 5, MIN_ROUNDS, (0.0, 0.0)),  # three rounds are enough
+        (0.12, 4, 1, (0.0, 0.0)),  # too few digests share the drift
         (0.01, 6, 1, (0.0, 0.0)),  # noise
         (0.16, 6, 1, (0.0, 0.0)),  # too large for a drift
         (-0.16, 6, 1, (0.0, 0.0)),
     ],
 )
-def test_a_shared_drift_widens_one_margin(shift: float, digests: int, rounds: int, wider: tuple[float, float]) -> None:
-    """The margin grows by what most of the events share, to its side, where too few rounds and enough digests are."""
+def test_shared_drift_widens_one_margin(shift: float, digests: int, rounds: int, wider: tuple[float, float]) -> None:
+    """The margin of the test grows in the direction of the shift that most events share. This needs enough digests and
+    few rounds.
+    """
     found = one(spread(digests, 20 // rounds, shift, rounds)).middle
     assert found is not None
     assert margins_of(found) == pytest.approx((MARGIN + wider[0], MARGIN + wider[1]), abs=0.006)
 
 
-def test_the_drift_is_that_of_most_events() -> None:
-    """Digests count by their events, not one each: the middle event's digest says what is shared."""
+def test_drift_is_weighted_by_events() -> None:
+    """The drift is the shift of the median event. Digests with more events therefore count more."""
     rows = spread(6, 20, 0.05)
     heavy = [(d, r, b, 10 if d != "5" else 1000, s if d != "5" else s + 0.05) for d, r, b, _, s in rows]
     found = one(heavy).middle
@@ -172,7 +176,7 @@ def test_the_drift_is_that_of_most_events() -> None:
     assert margins_of(alone)[1] == pytest.approx(MARGIN + 0.05, abs=0.006)
 
 
-def test_one_block_round_or_tail_less_than_needed_gives_no_test() -> None:
+def test_too_few_blocks_rounds_or_tails_give_no_test() -> None:
     assert one(spread(1, MIN_BLOCKS, 0.3)).middle is not None
     assert one(spread(1, MIN_BLOCKS - 1, 0.3)).middle is None
     assert one(spread(1, 4, 0.3, MIN_ROUNDS)).rounds is not None
@@ -195,7 +199,7 @@ def test_one_block_round_or_tail_less_than_needed_gives_no_test() -> None:
 
 
 def test_rounds_are_weighted_by_events() -> None:
-    """A round's shift is the mean over its events; their test has no trimming; A's levels give the noise."""
+    """A round's shift is the mean over its events. The test of rounds is not trimmed. A's levels provide the noise."""
     rows = [
         ("d", r, b, 10 + 90 * (b == 0), 0.05 * r + (0.1 if b == 0 else 0.0)) for r in (1, 2, 3, 4) for b in range(3)
     ]
@@ -211,7 +215,7 @@ def test_rounds_are_weighted_by_events() -> None:
     assert one(spread(1, 9, 0.1)).noise is None
 
 
-def test_a_digest_is_paired_only_if_all_of_its_blocks_are() -> None:
+def test_digest_is_paired_only_if_all_of_its_blocks_are() -> None:
     rows = spread(1, 10, 0.1)
     flags = np.ones(10, dtype=np.bool_)
     assert one(rows, paired=flags).paired
@@ -222,19 +226,19 @@ def test_a_digest_is_paired_only_if_all_of_its_blocks_are() -> None:
 
 @pytest.mark.parametrize(("jump", "excluded"), [(0.2, False), (0.3, True), (-0.3, True), (-0.2, False)])
 def test_stalls_of_one_side_are_excluded(jump: float, excluded: bool) -> None:
-    """A block in which all digests jump by a quarter and more says nothing; a smaller jump counts."""
+    """A time block in which all digests jump by at least a quarter is excluded. A smaller jump counts."""
     rows = [(d, r, b, n, s + (jump if b == 4 else 0.0)) for d, r, b, n, s in spread(3, 20, 0.0)]
     assert one(rows).events == (190 if excluded else 200)
 
 
-def test_a_run_that_only_stalls_is_measured_whole() -> None:
-    """Where most blocks would be stalls nothing is excluded; exactly half of them are."""
+def test_run_that_mostly_stalls_is_measured_completely() -> None:
+    """If more than half of the blocks would be stalls, no block is excluded."""
     for stalls, left in ((9, 110), (11, 200)):
         rows = [(d, r, b, n, s + (0.4 * (-1) ** b if b < stalls else 0.0)) for d, r, b, n, s in spread(3, 20, 0.0)]
         assert one(rows).events == left
 
 
-def test_a_digest_that_ran_only_in_a_stall_is_measured_by_it() -> None:
+def test_digest_that_ran_only_in_a_stall_is_measured() -> None:
     rows = [(d, r, b, n, s + (0.45 if b == 4 else 0.0)) for d, r, b, n, s in spread(3, 20, 0.0)]
     rows.append(("z", 1, 4, 7, 0.9))
     found = measure(columns(rows), NO_TAILS, MARGIN)
@@ -242,8 +246,10 @@ def test_a_digest_that_ran_only_in_a_stall_is_measured_by_it() -> None:
     assert found["0"].events == 190
 
 
-def test_what_is_shared_is_in_the_error() -> None:
-    """A machine that wanders makes the mean uncertain: by its variance over blocks, more where neighbours are alike."""
+def test_shared_variation_increases_the_error() -> None:
+    """A fluctuating machine makes the mean uncertain. The error uses the variance over blocks and grows if neighbouring
+    blocks correlate.
+    """
     wander = [0.03 * math.sin(b / 3) for b in range(40)]
     rows = [(f"{d:x}", 1, b, 10, wander[b]) for d in range(5) for b in range(40)]
     found = one(rows).middle
@@ -257,11 +263,13 @@ def test_what_is_shared_is_in_the_error() -> None:
     turning = [(f"{d:x}", 1, b, 10, 0.03 * (-1) ** b) for d in range(5) for b in range(40)]
     found = one(turning).middle
     assert found is not None
-    assert found.error == pytest.approx(0.03 * math.sqrt(40 / 39) / math.sqrt(40), rel=1e-6)  # no memory below nothing
+    assert found.error == pytest.approx(0.03 * math.sqrt(40 / 39) / math.sqrt(40), rel=1e-6)  # negative counts as zero
 
 
-def test_what_could_have_been_found() -> None:
-    """The smallest ratio found in four of five cases at p = 0.005: of the rounds where there are, else of the blocks."""
+def test_smallest_detectable_ratio() -> None:
+    """The smallest detectable ratio would be found in four of five cases at p = 0.005. It is based on rounds if
+    available, otherwise on blocks.
+    """
     for rounds in (1, 3):
         found = one(spread(1, 12, 0.1, rounds))
         test = found.rounds or found.middle
@@ -271,18 +279,20 @@ def test_what_could_have_been_found() -> None:
     assert one(spread(1, 2, 0.1)).detectable is None
 
 
-def test_the_interval_is_of_ninety_percent() -> None:
-    """The middle's interval and both p-values, by the t-distribution with the degrees that trimming leaves."""
+def test_interval_has_90_percent_confidence() -> None:
+    """The interval and both p-values use the t-distribution with the degrees of freedom that remain after trimming."""
     found = one(spread(1, 20, 0.1)).middle
     assert found is not None
-    assert found.freedom == 20 - 2 * 2 - 1  # the tenth at both ends is trimmed
+    assert found.freedom == 20 - 2 * 2 - 1  # 10 % at each end is trimmed
     reach = float(scipy.stats.t.ppf(0.95, found.freedom)) * found.error
     assert (found.low, found.high) == pytest.approx((found.shift - reach, found.shift + reach))
     assert found.p_below == pytest.approx(scipy.stats.t.cdf((found.shift + MARGIN) / found.error, found.freedom))
 
 
-def test_the_interval_of_p95_is_of_its_blocks() -> None:
-    """95 % of what is drawn lies in it: about 1.96 standard errors to both sides; the same for the same seed."""
+def test_interval_of_p95_is_computed_from_blocks() -> None:
+    """The interval contains 95 % of the resampled values, about 1.96 standard errors on each side. Equal seeds give
+    equal intervals.
+    """
     chance = np.random.default_rng(9)
     ratios = chance.normal(0.2, 0.3, 100)
     tails = {"digest": np.repeat("d", 100), "n": np.full(100, 20), "tail_a_ns": np.full(100, 1e6)}

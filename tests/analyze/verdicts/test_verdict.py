@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on simulated pairs of runs with known effects: found where they are, and nowhere else."""
+"""Verdicts on simulated pairs of runs with known effects: each effect is found, and no other digest gets a verdict."""
 
 import math
 import random
@@ -37,7 +37,7 @@ TWICE = math.log(2)
 
 
 def verdicts(folder: Path, a: Machine, b: Machine, seed: int) -> dict[str, str]:
-    """Return {digest: verdict} of two simulated runs."""
+    """Return {digest: verdict} for two simulated runs."""
     tape = simulate_tape(folder / "t.tape", LOAD)
     runs = [simulate_run(folder / f"{n}.run", tape, LOAD, m, seed * 2 + n) for n, m in enumerate((a, b))]
     return {entry["digest"]: entry["verdict"] for entry in build(tape, runs[:1], runs[1:]).digests}
@@ -46,15 +46,17 @@ def verdicts(folder: Path, a: Machine, b: Machine, seed: int) -> dict[str, str]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
 def test_equal_machines_give_no_verdict_of_slower(tmp_path: Path, seed: int) -> None:
-    """Noise, drift of up to 8 %, random stalls and a bad second are not a regression."""
+    """The machines differ only by noise, drift of up to 8 %, random stalls and one slow second."""
     drift = random.Random(seed).uniform(-0.08, 0.08)
     found = verdicts(tmp_path, Machine(), Machine(drift=drift), seed)
     assert {digest: word for digest, word in found.items() if word in ("slower", "faster")} == {}
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_real_regressions_are_found_and_nothing_else(tmp_path: Path, seed: int) -> None:
-    """A digest three times slower, one 1.8 times and one with a slow tail; one faster; the others stay uncalled."""
+def test_real_regressions_and_nothing_else_are_found(tmp_path: Path, seed: int) -> None:
+    """One digest is 3 times slower, one 1.8 times, one has a slow tail, and one is faster. The others get no such
+    verdict.
+    """
     effects = {
         5: lambda chance, ms: ms * 3,
         8: lambda chance, ms: ms * 1.8,
@@ -72,22 +74,22 @@ def test_real_regressions_are_found_and_nothing_else(tmp_path: Path, seed: int) 
 
 
 def judged(middle: shifts.Test, rounds: shifts.Test | None, median_ns: int = 1_000_000) -> Verdict:
-    """Return the verdict on one digest among nineteen that did not change."""
+    """Return the verdict on one digest among 19 unchanged digests."""
     calm = Case("calm", median_ns, Shift(100, True, shifted(0.0), None, None, 0.0, None), 0)
     case = Case("x", median_ns, Shift(100, True, middle, None, rounds, 0.0, None), 0)
     return judge_all([case, *(replace(calm, digest=f"calm {n}") for n in range(19))], Margin())["x"]
 
 
 def shifted(shift: float, error: float = 0.01) -> shifts.Test:
-    """Return a test with this estimate, against a margin of 10 %."""
+    """Return a test with this estimate and a margin of 10 %."""
     margin = math.log1p(0.1)
     above, below = (float(scipy.stats.t.sf((sign * shift - margin) / error, 20)) for sign in (1, -1))
     return shifts.Test(shift, shift - 2 * error, shift + 2 * error, above, below, error, 20)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_weaker_of_blocks_and_rounds_counts(sign: int) -> None:
-    """A shift is called where both tests find it; one alone, however sure, calls nothing."""
+def test_verdict_requires_blocks_and_rounds_to_agree(sign: int) -> None:
+    """A shift is called only if the tests of blocks and of rounds both find it."""
     sure, unsure = shifted(sign * 0.7), shifted(sign * 0.7, error=0.9)
     word = SLOWER if sign > 0 else FASTER
     assert judged(sure, sure).word == judged(sure, None).word == word
@@ -100,8 +102,10 @@ def test_the_weaker_of_blocks_and_rounds_counts(sign: int) -> None:
 
 @pytest.mark.parametrize("unseen", [None, "it is not known what else ran"])
 @pytest.mark.parametrize("test", ["middle", "tail"])
-def test_two_rounds_left_of_three_call_no_tail(unseen: str | None, test: str) -> None:
-    """Nor the middle, where it is not known what other programs took: the rounds' test is what holds against that."""
+def test_two_remaining_rounds_support_no_tail_verdict(unseen: str | None, test: str) -> None:
+    """Two of three rounds remain. They do not support a verdict on the tail. If the CPU use of other programs is
+    unknown, they do not support a verdict on the median. Only the test of rounds protects against such programs.
+    """
     sure, flat = shifted(0.7, 0.001), shifted(0.0, 0.001)
     middle, tail = (sure, flat) if test == "middle" else (flat, sure)
     left = Shift(100, True, middle, tail, None, 1e9, None)
@@ -113,8 +117,7 @@ def test_two_rounds_left_of_three_call_no_tail(unseen: str | None, test: str) ->
 
 
 @pytest.mark.parametrize(("error", "word"), [(0.01, SLOWER), (0.9, SAME)])
-def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
-    """A slow tail is called where the rounds find it, too."""
+def test_tail_verdict_requires_blocks_and_rounds_to_agree(error: float, word: str) -> None:
     shift = Shift(100, True, shifted(0.0), shifted(1.0), None, 1e9, None, tail_rounds=shifted(1.0, error))
     verdict = judge_all([Case("x", 1_000_000, shift, 0)], Margin())["x"]
     assert verdict.word == word
@@ -139,7 +142,7 @@ def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
         ({"tail": 0.05, "shift": 0.0, "tail_ns": 10**9}, SAME),
     ],
 )
-def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], words: str) -> None:
+def test_each_condition_of_a_verdict_changes_at_its_limit(cases: dict[str, Any], words: str) -> None:
     middle = shifted(cases.get("shift", 0.8), cases.get("error", 0.01)) if cases.get("middle", 1) else None
     tail = shifted(cases["tail"]) if "tail" in cases else None
     shift = Shift(cases.get("events", 100), True, middle, tail, None, cases.get("tail_ns", 0.0), None)
@@ -170,7 +173,7 @@ def test_each_condition_of_a_verdict_turns_at_its_value(cases: dict[str, Any], w
         ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long"),
     ],
 )
-def test_a_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], why: str) -> None:
+def test_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], why: str) -> None:
     middle = shifted(given.get("shift", 0.8), given.get("error", 0.01)) if given.get("middle", 1) else None
     tail = shifted(given["tail"]) if "tail" in given else None
     shift = Shift(given.get("events", 100), True, middle, tail, None, 1e9, None)
@@ -189,8 +192,10 @@ def test_a_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], wh
         (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "0 undisturbed pairs, at least 5 needed; about"),
     ],
 )
-def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
-    """In words, too: how often the statement was compared, and how many rounds would settle it."""
+def test_reason_for_few_pairs_names_pairs_and_rounds(few: Exact, why: str) -> None:
+    """The verdict's reason states how often the statement was compared and how many more rounds would settle the
+    verdict.
+    """
     case = Case("x", 10**9, None, 0, exact=few)
     assert judge_all([case], Margin())["x"].why.startswith(why)
 
@@ -208,19 +213,19 @@ def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
         (Exact(9, -TWICE, 0.1, 1.0, 0.021, 1.0), 10**9, INCONCLUSIVE, None),
         (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.05), 10**9, SAME, None),
         (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.051), 10**9, INCONCLUSIVE, None),
-        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, INCONCLUSIVE, None),  # two spreads are the margin's time
+        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, INCONCLUSIVE, None),  # two spreads equal the margin
         (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 199_000, SAME, None),
         (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 32_000, SAME, None),
         (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 34_000, INCONCLUSIVE, None),
         (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 48_000, SAME, None),
         (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 52_000, INCONCLUSIVE, None),
-        (Exact(9, 0.0, 0.0, 1.0, 1.0, 1.0), 1000, INCONCLUSIVE, None),  # how much it varies is not known
+        (Exact(9, 0.0, 0.0, 1.0, 1.0, 1.0), 1000, INCONCLUSIVE, None),  # the variation is unknown
         (Exact(5, TWICE, 0.1, 0.1, 1.0, 1.0), 10**9, SLOWER, 0.1),
         (Exact(5, TWICE, 0.1, 0.101, 1.0, 1.0), 10**9, INCONCLUSIVE, None),
         (Exact(4, TWICE, 0.1, 0.001, 1.0, 1.0), 10**9, INCONCLUSIVE, None),
     ],
 )
-def test_a_verdict_on_few_at_its_edges(few: Exact, median_ns: int, word: str, p: float | None) -> None:
-    """Each condition of a verdict on few pairs, at the value where it turns, and the p that it rests on."""
+def test_verdict_on_few_pairs_changes_at_its_limits(few: Exact, median_ns: int, word: str, p: float | None) -> None:
+    """Each condition of a verdict on few pairs is tested at its limit, together with the p-value of the verdict."""
     verdict = judge_all([Case("x", median_ns, None, 0, exact=few)], Margin())["x"]
     assert (verdict.word, verdict.p) == (word, p)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which indexes no digest of a tape could use."""
+"""Indexes that no digest of a tape can use."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: Any) -> Index:
-    """Return an index as a server tells it."""
+    """Return an index as a server describes it."""
     row: dict[str, Any] = {
         "schema": "shop",
         "table": table,
@@ -46,8 +46,10 @@ def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: 
         (index(None), False),
     ],
 )
-def test_first_columns_decide(found: Index, unused: bool, tmp_path: Path) -> None:
-    """Any role but SET, in an expression too; where the table is not known, any table's; counted uses save an index."""
+def test_unused_index_depends_on_its_first_column(found: Index, unused: bool, tmp_path: Path) -> None:
+    """An index is unused if no digest uses its first column in any role except SET. Uses inside expressions count. A
+    column without a known table matches any table. An index that the server counted as used is never unused.
+    """
     texts = [
         "SELECT grouped FROM t WHERE a = 1 AND ABS(wrapped) = 2 GROUP BY grouped ORDER BY sorted",
         "SELECT 1 FROM shop.t JOIN `u` ON t.a = u.joined WHERE somewhere > 1",
@@ -57,8 +59,10 @@ def test_first_columns_decide(found: Index, unused: bool, tmp_path: Path) -> Non
     assert bool(unused_indexes(workload, [found])) == unused
 
 
-def test_only_schemas_of_the_tape(tmp_path: Path) -> None:
-    """Those of its sessions, and those that its statements name; what could not be parsed is not known."""
+def test_only_schemas_used_by_the_tape_are_checked(tmp_path: Path) -> None:
+    """The tape uses the schemas of its sessions and those named in its statements. Unparsed statements leave the result
+    unknown.
+    """
     texts = ["SELECT 1 FROM other.t WHERE a = 1", "SELECT a b c FROM t"]
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, text) for text in texts]))
     indexes = [index("free", schema=name) for name in ("Shop", "other", "elsewhere")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload of small tapes: every list of it, from statements that plainly make it so."""
+"""The workload analysis of small tapes: each list, from statements that clearly cause its entries."""
 
 import struct
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def event(session: int, statement: str, **more: Any) -> dict[str, Any]:
-    """Return an event of 1 ms with the digest and class that a capture would give it."""
+    """Return an event of 1 ms with the digest and class that a capture would assign."""
     found = Normalizer().normalize(statement.encode())
     return {
         "session": session,
@@ -50,10 +50,10 @@ def digest(statement: str) -> str:
         (0, r"""UPDATE stock SET qty = "x" WHERE id = 'it\'s'""", "stock", "id", r"'it\'s'"),
     ],
 )
-def test_a_session_s_sql_mode_is_followed(
+def test_sql_mode_of_a_session_is_followed(
     reading: int, text: str, table: str, column: str, value: str, tmp_path: Path
 ) -> None:
-    """ANSI_QUOTES, NO_BACKSLASH_ESCAPES: tables, columns and hot rows are those that the server saw."""
+    """ANSI_QUOTES and NO_BACKSLASH_ESCAPES change tables, columns and hot rows in the same way as on the server."""
     known = Normalizer().normalize(text.encode(), Mode(reading, 0, 7)).digest
     found = workload(tmp_path, [event(1, text, digest=known) for _ in range(3)])
     assert [row["what"] for row in found["parsed"]] == ["parsed"]
@@ -63,19 +63,19 @@ def test_a_session_s_sql_mode_is_followed(
 
 
 def buy(session: int, number: int, end: str = "COMMIT") -> list[dict[str, Any]]:
-    """Return a transaction: a locking read, lines, an update."""
+    """Return a transaction with a locking read, inserted lines and an update."""
     texts = ["BEGIN", f"SELECT qty FROM stock WHERE id = {number} FOR UPDATE"]
     texts += [f"INSERT INTO line (o, p) VALUES ({number}, {n})" for n in range(1 + number % 3)]
     texts += [f"UPDATE stock SET qty = qty - 1 WHERE id = {number}", end]
     return [event(session, text) for text in texts if text]
 
 
-def test_the_smallest_tape_has_all_lists(tmp_path: Path) -> None:
+def test_smallest_tape_has_all_lists(tmp_path: Path) -> None:
     assert list(workload(tmp_path, [event(1, "SELECT 1")])) == list(WORKLOAD)
 
 
-def test_parsed_other_and_failed_are_counted(tmp_path: Path) -> None:
-    """What could not be parsed is counted with its events and time, and listed."""
+def test_parsed_other_and_failed_statements_are_counted(tmp_path: Path) -> None:
+    """Unparsed statements are listed and counted with their events and time."""
     texts = ["SELECT a FROM t WHERE b = 1", "COMMIT", "SELECT a b c FROM t", "SELECT a b c FROM t"]
     found = workload(tmp_path, [event(1, text) for text in texts])
     assert {row["what"]: (row["digests"], row["events"], row["duration_ns"]) for row in found["parsed"]} == {
@@ -87,8 +87,8 @@ def test_parsed_other_and_failed_are_counted(tmp_path: Path) -> None:
     assert [row["digest"] for row in found["usage"]] == [digest("SELECT a FROM t WHERE b = 1")]
 
 
-def test_columns_by_role_add_up(tmp_path: Path) -> None:
-    """Events and time of all digests that use a column in a role; in an expression or not."""
+def test_columns_are_summed_by_role(tmp_path: Path) -> None:
+    """The events and time of all digests that use a column in a role are added. Uses inside expressions are separate."""
     texts = [
         "SELECT 1 FROM t WHERE a = 1",
         "SELECT 2 FROM t WHERE a = 1 AND b > 1",
@@ -102,8 +102,10 @@ def test_columns_by_role_add_up(tmp_path: Path) -> None:
     assert rows["b", "range"]["events"] == 1
 
 
-def test_signatures(tmp_path: Path) -> None:
-    """One signature however often a statement came in a row; how they ended, the order of locks, what ran in between."""
+def test_transactions_are_grouped_by_signature(tmp_path: Path) -> None:
+    """Repeated statements in a row do not change the signature of a transaction. A signature has its outcomes, its
+    statements and its lock order.
+    """
     events = [*buy(1, 1), *buy(2, 2), *buy(1, 3, "ROLLBACK"), event(2, "SELECT 1")]
     events += [
         event(3, text)
@@ -124,8 +126,8 @@ def test_signatures(tmp_path: Path) -> None:
     assert found["lock_orders"] == [{"table_a": "line", "table_b": "stock", "a_first": 1, "b_first": 3}]
 
 
-def test_autocommit_off_begins_transactions(tmp_path: Path) -> None:
-    """Without a BEGIN as well; settings are not part of a signature."""
+def test_transactions_start_without_begin_if_autocommit_is_off(tmp_path: Path) -> None:
+    """SET statements are not part of a transaction's signature."""
     texts = [
         "SET autocommit = 0",
         "UPDATE t SET a = 1 WHERE id = 1",
@@ -139,8 +141,10 @@ def test_autocommit_off_begins_transactions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("times", "texts", "loops"), [(10, 10, 1), (9, 9, 0), (12, 1, 0), (30, 30, 1)])
-def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
-    """Ten or more with other literals, after another read; not fewer, not the same text again."""
+def test_ten_similar_reads_after_another_read_are_a_loop(times: int, texts: int, loops: int, tmp_path: Path) -> None:
+    """Ten reads with different literals after another read are a loop. Fewer reads, or repetitions of the same text,
+    are no loop.
+    """
     outer = [event(1, "SELECT id FROM orders WHERE day = 1")]
     inner = [event(1, f"SELECT name FROM customer WHERE id = {n % texts}") for n in range(times)]
     found = workload(tmp_path, [*outer, *inner, event(1, "SELECT 1")])["n_plus_one"]
@@ -153,8 +157,10 @@ def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("times", "values", "loops"), [(10, 10, 1), (10, 1, 0), (9, 9, 0), (14, 3, 1)])
 @pytest.mark.parametrize("odd", [False, True])
-def test_loops_over_two_statements(times: int, values: int, loops: int, odd: bool, tmp_path: Path) -> None:
-    """A B A B ... after another read: ten of each or more, with other literals; what comes next is not of it."""
+def test_ten_pairs_of_similar_reads_are_a_loop(times: int, values: int, loops: int, odd: bool, tmp_path: Path) -> None:
+    """The reads alternate as A B A B ... after another read, with different literals. The next statement does not
+    belong to the loop.
+    """
     a, b = ("SELECT name FROM customer WHERE id = {}", "SELECT SUM(price) FROM line WHERE customer_id = {}")
     outer = "SELECT id FROM orders WHERE day = 1"
     inner = [text.format(n % values) for n in range(times) for text in (a, b)]
@@ -173,8 +179,8 @@ def test_loops_over_two_statements(times: int, values: int, loops: int, odd: boo
         assert row["duration_ns"] == 2 * len(inner) * MS
 
 
-def test_no_loop_of_two_with_a_write_or_three(tmp_path: Path) -> None:
-    """A read and a write in turn, three reads in turn, and two behind a write are none."""
+def test_pairs_with_a_write_or_three_reads_are_no_loop(tmp_path: Path) -> None:
+    """A read and a write in turn, three reads in turn, and two reads after a write are no loops."""
     read, write = "SELECT name FROM customer WHERE id = {}", "UPDATE customer SET seen = 1 WHERE id = {}"
     other, third = "SELECT a FROM b WHERE c = {}", "SELECT d FROM e WHERE f = {}"
     for number, (before, loop) in enumerate(
@@ -190,15 +196,17 @@ def test_no_loop_of_two_with_a_write_or_three(tmp_path: Path) -> None:
         assert workload(folder, [event(1, text) for text in texts])["n_plus_one"] == []
 
 
-def test_batches_behind_a_write_and_reads_of_many_sessions_are_no_loops(tmp_path: Path) -> None:
+def test_batches_and_reads_of_many_sessions_are_no_loops(tmp_path: Path) -> None:
     reads = [f"SELECT name FROM customer WHERE id = {n}" for n in range(12)]
     one = [event(1, "UPDATE t SET a = 1"), *(event(1, text) for text in reads)]
     many = [event(n + 2, text) for n, text in enumerate(["SELECT id FROM orders", *reads])]
     assert workload(tmp_path, [*one, *many])["n_plus_one"] == []
 
 
-def test_open_transactions_and_what_was_not_committed(tmp_path: Path) -> None:
-    """Left open when the session quit; the end of the tape is another thing; rolled back writes are counted."""
+def test_open_and_rolled_back_transactions_are_counted(tmp_path: Path) -> None:
+    """Transactions that are open when the session quits are "left open". Those that are open at the end of the tape are
+    counted separately.
+    """
     events = [*buy(1, 1, ""), {"session": 1, "command": "quit"}]
     events += [*buy(2, 2, ""), *buy(3, 3, "ROLLBACK"), *buy(4, 4)]
     events += [
@@ -222,15 +230,15 @@ def test_open_transactions_and_what_was_not_committed(tmp_path: Path) -> None:
     assert digest("UPDATE never SET a = 1") not in rows
 
 
-def test_the_transaction_of_a_deadlock_victim_ends_at_the_deadlock(tmp_path: Path) -> None:
+def test_transaction_of_a_deadlock_victim_ends_at_the_deadlock(tmp_path: Path) -> None:
     events = buy(1, 1, "")
     events[-1]["errno"] = 1213
     (row,) = workload(tmp_path, events)["signatures"]
     assert (row["deadlocks"], row["rolled_back"]) == (1, 1)
 
 
-def test_constant_reads(tmp_path: Path) -> None:
-    """The same text with the same answer: by checksum where it is known, else by rows; not where either changed."""
+def test_constant_reads_have_equal_text_and_result(tmp_path: Path) -> None:
+    """Results are compared by checksum if known, otherwise by row count. A change of text or result excludes the read."""
 
     def read(text: str, rows: int | None, checksum: str | None = None) -> dict[str, Any]:
         return event(1, text, rows_sent=rows, checksum=checksum)
@@ -248,8 +256,8 @@ def test_constant_reads(tmp_path: Path) -> None:
     ]
 
 
-def test_hot_rows(tmp_path: Path) -> None:
-    """The same values on the same table, whatever the digest; reads that lock nothing and single events are no hot rows."""
+def test_hot_rows_have_equal_values_in_any_digest(tmp_path: Path) -> None:
+    """A hot row is a row that several locking statements use. Reads without locks and single events are not counted."""
     texts = ["UPDATE stock SET qty = qty - 1 WHERE id = 7"] * 3 + ["SELECT qty FROM stock WHERE id = 7 FOR UPDATE"]
     texts += ["UPDATE stock SET qty = 1 WHERE id = 8", "SELECT qty FROM stock WHERE id = 7"]
     texts += [
@@ -264,8 +272,8 @@ def test_hot_rows(tmp_path: Path) -> None:
     assert [line[n] for n in ("columns", "value", "events")] == ["o, p", "1, 2", 2]
 
 
-def test_hot_rows_of_bound_values(tmp_path: Path) -> None:
-    """Values bound to prepared statements count with those that are written; each session's statement is its own."""
+def test_hot_rows_include_bound_values(tmp_path: Path) -> None:
+    """Values bound to a prepared statement count like literals. Each session has its own prepared statements."""
 
     def execution(session: int, stmt: int, text: str, value: int) -> dict[str, Any]:
         params = b"E\x01" + bytes(5) + b"\x00\x01" + struct.pack("<Hi", 3, value)
@@ -280,7 +288,7 @@ def test_hot_rows_of_bound_values(tmp_path: Path) -> None:
         *(execution(2, 2, bound, value) for value in (7, 9)),
         *(execution(2, 1, other, value) for value in (7, 7)),
         event(3, "UPDATE stock SET qty = qty - 1 WHERE id = 7"),
-        execution(3, 5, bound, 7),  # prepared before the tape began: its text is not known
+        execution(3, 5, bound, 7),  # unknown text: prepared before the tape began
     ]
     found = {(row["table_name"], row["value"]): row for row in workload(tmp_path, events)["hot_rows"]}
     assert {key: (row["events"], row["sessions"]) for key, row in found.items()} == {
@@ -290,8 +298,10 @@ def test_hot_rows_of_bound_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lock_ns", "waits"), [(40 * MS, 1), (10, 0), (None, 1)])
-def test_waits(lock_ns: int | None, waits: int, tmp_path: Path) -> None:
-    """A statement that came to a row before the other's transaction ended; not without a lock time where that is known."""
+def test_lock_wait_needs_an_open_transaction_on_the_row(lock_ns: int | None, waits: int, tmp_path: Path) -> None:
+    """A statement waits if it reaches the row before the other transaction ends. If lock times are known, it must have
+    one.
+    """
     one = [
         event(1, text, lock_ns=0)
         for text in ("BEGIN", "UPDATE stock SET qty = 1 WHERE id = 7", "UPDATE line SET q = 1 WHERE o = 2", "COMMIT")

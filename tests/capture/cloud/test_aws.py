@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance is and whose parameter groups it has; errors of AWS and of boto3 become sentences."""
+"""Look up instances and the users of their parameter groups. Errors of AWS and of boto3 become readable messages."""
 
 import pytest
 from querytape.capture.cloud.aws import Cloud, GoneError, look_at
@@ -11,8 +11,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.long
-def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not there, what is not allowed, no credentials, and nobody who answers."""
+def test_aws_errors_become_readable_messages(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS errors in this test: a missing instance, a denied action, missing credentials and a server that does not
+    answer.
+    """
     with pytest.raises(GoneError, match=r"rds:DownloadDBLogFilePortion: .*DBLogFileNotFoundFault"):
         Cloud().call("rds", "download_db_log_file_portion", DBInstanceIdentifier="x", LogFileName="none")
     aws.denied.add("DescribeDBLogFiles")
@@ -33,8 +35,8 @@ def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.long
-def test_nobody_answers(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address without a server, and an answer that is no XML."""
+def test_unusable_aws_answers_are_reported(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first AWS address has no server. The second address answers with invalid XML."""
     monkeypatch.setattr(Aws, "answer", lambda self, action, asked: 1 / 0)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(TargetError, match="rds:DescribeDBInstances"):
@@ -45,8 +47,8 @@ def test_nobody_answers(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
-    """Engine, group and status; the other instance that uses the same group is named."""
+def test_instances_that_share_a_parameter_group_are_listed(aws: Aws) -> None:
+    """The result has the engine, the group and the status of the instance."""
     aws.instance()
     aws.client().create_db_instance(
         DBInstanceIdentifier="shop-2",
@@ -63,8 +65,10 @@ def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_a_cluster(aws: Aws) -> None:
-    """An instance of Aurora has two groups, its own first; the name of a cluster is answered with its instances'."""
+def test_aurora_instance_has_two_parameter_groups(aws: Aws) -> None:
+    """An instance's own group comes before the cluster's group. For a cluster name, the message lists the cluster's
+    instances.
+    """
     aws.cluster()
     found = look_at(Cloud(), "au-1")
     assert found.cluster == "au"
@@ -76,8 +80,7 @@ def test_a_cluster(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_what_is_none(aws: Aws) -> None:
-    """No instance of this name; one of another engine."""
+def test_unknown_instance_and_unsupported_engine_are_refused(aws: Aws) -> None:
     with pytest.raises(InputError, match="nothing: no such DB instance"):
         look_at(Cloud(), "nothing")
     aws.instance("pg", "default.postgres16", "postgres")

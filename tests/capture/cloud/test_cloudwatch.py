@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow and the audit log in CloudWatch Logs: an event is an entry, each comes once."""
+"""Slow and audit logs in CloudWatch Logs. Each log event is one entry and is returned once."""
 
 import random
 import time
@@ -16,8 +16,10 @@ pytestmark = pytest.mark.slow
 GROUP = "/aws/rds/instance/shop-1/slowquery"
 
 
-def test_events_come_once(aws: Aws) -> None:
-    """Before the stream exists there is nothing; then each event once, with its newline, in their order."""
+def test_each_log_event_is_returned_once(aws: Aws) -> None:
+    """A missing stream gives no entries. When the stream exists, each event is returned once, in order and with a
+    newline.
+    """
     aws.instance(EnableCloudwatchLogsExports=["slowquery"])
     log = cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0)
     log.begin()
@@ -35,8 +37,8 @@ def test_events_come_once(aws: Aws) -> None:
     assert log.read == {GROUP: len(pulled)}
 
 
-def test_not_exported(aws: Aws) -> None:
-    """Without the export it is refused with the command that mends it."""
+def test_log_that_is_not_exported_is_refused(aws: Aws) -> None:
+    """The message contains the command that enables the log export."""
     aws.instance()
     with pytest.raises(RefusedError, match=r"aws rds modify-db-instance .*EnableLogTypes"):
         cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0)
@@ -45,8 +47,8 @@ def test_not_exported(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_the_streams_of_an_audit_log(aws: Aws) -> None:
-    """Rows of Aurora's streams come once, in the order of time; those of an instance with a longer name do not."""
+def test_audit_streams_are_merged_by_time(aws: Aws) -> None:
+    """Each row of Aurora's streams is returned once. Streams of an instance with a longer name are skipped."""
     place = "/aws/rds/cluster/au/audit"
     log = CloudWatchAudit(Cloud(), place, "au-1")
     log.begin()

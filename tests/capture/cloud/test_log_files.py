@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log that grows and turns while it is pulled is one text: nothing twice, nothing missing, or a hole that is named."""
+"""A log that grows and rotates during the download is returned as one text. No byte is repeated, and missing bytes are
+reported.
+"""
 
 import random
 import time
@@ -27,8 +29,8 @@ BEGIN_US = 1_795_000_000_000_000
 @pytest.mark.long
 @pytest.mark.parametrize("names_hold", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_turns_at_any_moment(aws: Aws, seed: int, names_hold: bool) -> None:
-    """Files turn between pulls, between portions, and several times at once: the text is what was written."""
+def test_rotation_at_any_moment_keeps_the_whole_text(aws: Aws, seed: int, names_hold: bool) -> None:
+    """Files rotate between pulls, between portions, and several times at once."""
     chance = random.Random(seed)
     aws.names_hold, aws.largest = names_hold, 4_000
     written, turns = "", 0
@@ -61,8 +63,8 @@ def test_turns_at_any_moment(aws: Aws, seed: int, names_hold: bool) -> None:
     assert sum(log.read.values()) == len(written)
 
 
-def test_what_is_gone_is_named(aws: Aws) -> None:
-    """A rotated file that is removed before it was read, and a file that became shorter, are holes with their names."""
+def test_lost_log_files_are_reported_by_name(aws: Aws) -> None:
+    """One rotated file is removed before the capture reads it. Another file shrinks."""
     write(aws, entries(0, 50))
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -83,8 +85,10 @@ def test_what_is_gone_is_named(aws: Aws) -> None:
     assert log.holes[1] == f"{NAME}.2026-11-22.08 was removed before querytape read its end"
 
 
-def test_another_files_rest_is_not_taken_for_ours(aws: Aws) -> None:
-    """A rotated file that does not go on where ours ended is read whole, and the lost end is named."""
+def test_unrelated_rotated_file_is_read_whole(aws: Aws) -> None:
+    """The rotated file does not continue the file from the previous pull. The lost end of the previous file is
+    reported.
+    """
     write(aws, entries(0, 50))
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -93,8 +97,10 @@ def test_another_files_rest_is_not_taken_for_ours(aws: Aws) -> None:
     assert "does not continue" in log.holes[0]
 
 
-def test_a_long_line_is_asked_for_alone(aws: Aws) -> None:
-    """RDS cuts a portion of over 1 MB: it is asked for again in fewer lines; a line that is longer itself is counted."""
+def test_portion_that_rds_cuts_is_requested_again(aws: Aws) -> None:
+    """RDS cuts portions above 1 MB. The reader then requests fewer lines. A single line above the limit is counted as
+    cut.
+    """
     aws.largest = 20_000
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -107,8 +113,8 @@ def test_a_long_line_is_asked_for_alone(aws: Aws) -> None:
     assert log.cuts == 1
 
 
-def test_no_log_yet(aws: Aws) -> None:
-    """Before the slow log is on there is no file: nothing is pulled, and it is read when it is there."""
+def test_missing_log_file_is_read_once_it_exists(aws: Aws) -> None:
+    """RDS has no slow log file until the slow log is enabled."""
     (aws.folder / NAME).unlink()
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -117,8 +123,8 @@ def test_no_log_yet(aws: Aws) -> None:
     assert "".join(log.pull()) == entries(0, 3)
 
 
-def test_a_file_named_by_the_hour_grows_on(aws: Aws) -> None:
-    """Where the server writes into the hour's file itself, what comes into it is read on, across the hours."""
+def test_hourly_file_is_read_while_it_grows(aws: Aws) -> None:
+    """The server writes directly into the file of the current hour. Reading continues with the next hour's file."""
     write(aws, entries(0, 20), f"{NAME}.2026-11-22.07")
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -131,8 +137,8 @@ def test_a_file_named_by_the_hour_grows_on(aws: Aws) -> None:
 
 
 @pytest.mark.parametrize("names_hold", [True, False])
-def test_numbered_files_are_renamed_each_time(aws: Aws, names_hold: bool) -> None:
-    """A log whose rotated files move on (.1 becomes .2), or whose numbers come again, is one text."""
+def test_renumbered_log_files_make_one_text(aws: Aws, names_hold: bool) -> None:
+    """Rotation renames the files (.1 becomes .2) or uses the same numbers again."""
     aws.names_hold = names_hold
     folder, name = aws.folder / "audit", AUDIT_LOG.rpartition("/")[2]
     folder.mkdir()
@@ -152,14 +158,17 @@ def test_numbered_files_are_renamed_each_time(aws: Aws, names_hold: bool) -> Non
             if (folder / f"{name}.{number}").exists():
                 (folder / f"{name}.{number}").rename(folder / f"{name}.{number + 1}")
         (folder / name).rename(folder / f"{name}.1")
-        time.sleep(0.01)  # the time when a file was last written is told in ms
+        time.sleep(0.01)  # last-modified times have a resolution of 1 ms
     pulled += "".join(log.pull())
     assert pulled == written
     assert log.holes == []
 
 
 class Server:
-    """Writes rows into four files at once, in no strict order; turns each at its own moments, by minute and number."""
+    """A server that writes rows into four files at once, not in strict order.
+
+    Each file rotates at its own moments. The file names contain the minute and a number.
+    """
 
     def __init__(self, aws: Aws, seed: int) -> None:
         self.aws, self.chance = aws, random.Random(seed)
@@ -172,7 +181,7 @@ class Server:
         return f"audit/audit.log.{number}.2026-11-22-07-{turn // 3 * 30:02d}.{turn % 3}"
 
     def rows(self, count: int, late_us: int = 900_000) -> None:
-        """Write rows of the seconds that follow; each up to `late_us` behind others."""
+        """Write `count` later rows. Each row is at most `late_us` microseconds older than the newest row."""
         for _ in range(count):
             number = self.chance.randrange(4)
             self.now += self.chance.randrange(1, 400_000)
@@ -189,8 +198,10 @@ class Server:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_text_in_the_order_of_time(aws: Aws, seed: int) -> None:
-    """Files grow and turn between portions, rows are cut by them: all rows of the time, once, in order; none before."""
+def test_rows_of_all_files_are_sorted_by_time(aws: Aws, seed: int) -> None:
+    """Files grow and rotate between portions, and portions cut rows. Each row of the time range is returned once. Rows
+    from before the range are left out.
+    """
     aws.largest = 2_000
     server = Server(aws, seed)
     server.rows(200)
@@ -211,13 +222,13 @@ def test_one_text_in_the_order_of_time(aws: Aws, seed: int) -> None:
     assert sum(log.read.values()) == sum(len(row) for _, row in server.written)
 
 
-def test_rows_that_come_too_late_are_counted(aws: Aws) -> None:
-    """A row that comes long after later ones were given is given all the same, and counted."""
+def test_late_rows_are_returned_and_counted(aws: Aws) -> None:
+    """A late row arrives long after newer rows were returned."""
     server = Server(aws, 1)
     log = AuditLogFiles(Cloud(), "au-1")
     log.begin()
     server.rows(300)
-    assert "".join(log.pull()) == ""  # nothing is known yet of what comes
+    assert "".join(log.pull()) == ""  # later rows are still unknown
     first = "".join(log.pull())
     assert first
     write(aws, audit_row(BEGIN_US + 5, 9_999), server.name(0))
@@ -227,8 +238,8 @@ def test_rows_that_come_too_late_are_counted(aws: Aws) -> None:
     assert first.count("\n") + rest.count("\n") == 301
 
 
-def test_a_file_that_is_removed_is_named(aws: Aws) -> None:
-    """The newest file of a number, gone before its end was read, is a hole with its name; an old one is none."""
+def test_removed_file_is_reported_by_name(aws: Aws) -> None:
+    """The newest file of a number is removed before the capture reads its end. Removed older files are not reported."""
     server = Server(aws, 2)
     old = "audit/audit.log.0.2026-11-21-07-00.0"
     write(aws, audit_row(BEGIN_US - 10**9, 1), old)
@@ -251,8 +262,8 @@ def test_a_file_that_is_removed_is_named(aws: Aws) -> None:
     assert log.holes[1:] == [f"{new} was removed before querytape read its end"]
 
 
-def test_a_file_that_was_there_and_grows(aws: Aws) -> None:
-    """A file that was not the newest of its number is read where it grows: from there on, not what it had."""
+def test_growth_of_an_older_file_is_read(aws: Aws) -> None:
+    """An older file of a number grows. The capture reads only the added bytes, not the old content."""
     server = Server(aws, 2)
     old = "audit/audit.log.1.2026-11-21-07-00.0"
     write(aws, audit_row(BEGIN_US - 10**9, 1), old)
@@ -267,8 +278,8 @@ def test_a_file_that_was_there_and_grows(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_what_was_there_before_is_passed_over(aws: Aws) -> None:
-    """Bytes that are not wanted are counted across portions, in letters of several bytes, too."""
+def test_old_log_content_is_skipped(aws: Aws) -> None:
+    """The skipped bytes are counted across portions, also if a portion ends inside a multibyte character."""
     write(aws, "zwölf\n" * 40)
     place = Place(passed=7 * 25)
     assert place.lacks(listed_files(Cloud(), "shop-1", "slow")[NAME])
@@ -278,13 +289,12 @@ def test_what_was_there_before_is_passed_over(aws: Aws) -> None:
     assert not place.lacks(Listed(7 * 40, 0))
 
 
-def test_cut_lines_are_left_out() -> None:
-    """A line that RDS cut is counted and not given."""
+def test_lines_that_rds_cut_are_counted_and_left_out() -> None:
     assert without_cut_lines("a\nb [Your log message was truncated]\nc\n") == ("a\nc\n", 1)
 
 
-def test_rows_are_held_and_given() -> None:
-    """Up to a time; a row's second line stays behind its first; what comes after later ones is late."""
+def test_rows_are_held_back_until_a_time() -> None:
+    """The second line of a row stays after its first line. A row that comes after newer rows counts as late."""
     rows = RowsByTime()
     last = rows.hold("1795000000000300,c\n", 0)
     rows.hold("goes on\n", last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The changes of a parameter group: what a plan shows, only what must, and each back to what it was."""
+"""Changes of a parameter group: the plan lists them, only necessary changes are made, and each value is restored."""
 
 from pathlib import Path
 
@@ -24,8 +24,10 @@ from tests.helpers.rds import Aws
 pytestmark = pytest.mark.slow
 
 
-def test_there_and_back(aws: Aws) -> None:
-    """What is right already is not touched; what was set has its value again, what was not set is not set again."""
+def test_parameters_are_set_and_restored(aws: Aws) -> None:
+    """Parameters that are already right are not changed. Parameters that were set get their old value. Parameters that
+    were not set are reset.
+    """
     aws.instance()
     aws.set("long_query_time", "2.5")
     aws.set("slow_query_log", "1")
@@ -47,12 +49,14 @@ def test_there_and_back(aws: Aws) -> None:
     assert (left.changed, left.refused) == ((), ())
     assert aws.values() == values
     assert aws.group("DBParameterGroup", "shop").parameters.keys() == before | {"log_output"}
-    assert take_back(cloud, group, changes) == left  # a second time nothing is sent
-    assert aws.asked.count("ModifyDBParameterGroup") == 4  # 2 by set()
+    assert take_back(cloud, group, changes) == left  # the second call sends no request
+    assert aws.asked.count("ModifyDBParameterGroup") == 4  # two by aws.set()
 
 
-def test_what_somebody_else_set_stays(aws: Aws) -> None:
-    """A value that is neither ours nor the old one is left and named; what AWS refuses is said."""
+def test_parameter_changed_by_somebody_else_is_kept(aws: Aws) -> None:
+    """Somebody sets a value that is neither the old one nor the capture's. The message names the parameter. Refusals of
+    AWS are reported.
+    """
     aws.instance()
     cloud = Cloud()
     group = choose_group(look_at(cloud, "shop-1"))
@@ -67,8 +71,10 @@ def test_what_somebody_else_set_stays(aws: Aws) -> None:
     assert "rds:ResetDBParameterGroup" in take_back(cloud, group, changes).refused[0]
 
 
-def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
-    """A needed parameter that is static is refused; a useful one is left out and said; default groups cannot change."""
+def test_capture_never_requires_a_reboot(aws: Aws) -> None:
+    """A required static parameter is refused. An optional static parameter is left out and reported. Default groups
+    cannot be changed.
+    """
     aws.instance()
     cloud = Cloud()
     group = choose_group(look_at(cloud, "shop-1"))
@@ -86,8 +92,10 @@ def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
         choose_group(look_at(cloud, "shop-9"))
 
 
-def test_waiting_has_an_end(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In sync twice in a row; a group that never is ends the waiting with its status."""
+def test_wait_for_a_group_ends_with_its_status(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The group must be in sync twice in a row. If the group never is, the wait ends with an error that contains the
+    status.
+    """
     aws.instance()
     cloud = Cloud()
     instance = look_at(cloud, "shop-1")
@@ -99,8 +107,10 @@ def test_waiting_has_an_end(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
         wait_in_sync(cloud, instance, instance.groups[0], 0, said.append, 0.01)
 
 
-def test_a_shared_group_is_refused(aws: Aws) -> None:
-    """The other instances of a cluster's group are named; the option allows it. Sessions that stay are told."""
+def test_shared_parameter_group_is_refused(aws: Aws) -> None:
+    """The refusal lists the other instances of the group. An option allows a shared group. The plan warns about
+    sessions that keep their long_query_time.
+    """
     aws.cluster()
     plan = plan_rds(Cloud(), "au-1", RdsOptions())
     shared = "1 other instance uses cluster parameter group au-group and would also log every statement: au-2"
@@ -112,8 +122,8 @@ def test_a_shared_group_is_refused(aws: Aws) -> None:
     assert "keep their long_query_time" in text
 
 
-def test_nothing_to_change(aws: Aws) -> None:
-    """Where everything is set, nothing is changed; a default group is refused only where something must change."""
+def test_group_with_the_right_values_is_not_changed(aws: Aws) -> None:
+    """A default group is refused only if a parameter must change."""
     aws.instance("shop-9", "default.mysql8.0")
     with pytest.raises(RefusedError, match="Default parameter groups cannot be changed"):
         plan_rds(Cloud(), "shop-9", RdsOptions())
@@ -129,8 +139,8 @@ def test_nothing_to_change(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_the_audit_log_of_aurora(aws: Aws) -> None:
-    """The cluster's group is changed; events that its owner logs stay logged; accounts that are left out are told."""
+def test_aurora_audit_log_changes_the_cluster_group(aws: Aws) -> None:
+    """Events that the owner logs stay enabled. The plan lists the accounts that the log excludes."""
     aws.cluster()
     options = RdsOptions(audit=True, shared_ok=True)
     plan = plan_rds(Cloud(), "au-1", options)
@@ -147,8 +157,8 @@ def test_the_audit_log_of_aurora(aws: Aws) -> None:
     assert plan_rds(Cloud(), "au-1", RdsOptions(audit=True)).changes == ()
 
 
-def test_the_audit_log_of_rds(aws: Aws) -> None:
-    """It belongs to the option group: nothing is changed, and that is said."""
+def test_rds_audit_log_changes_no_parameter(aws: Aws) -> None:
+    """On RDS the audit log belongs to the option group. The plan explains this."""
     aws.instance()
     plan = plan_rds(Cloud(), "shop-1", RdsOptions(audit=True))
     assert plan.changes == ()
@@ -156,8 +166,8 @@ def test_the_audit_log_of_rds(aws: Aws) -> None:
 
 
 @pytest.mark.slow
-def test_restore(aws: Aws, tmp_path: Path) -> None:
-    """What a killed capture left is set back by its file, which goes; another group's file is refused and stays."""
+def test_killed_capture_is_restored_from_its_file(aws: Aws, tmp_path: Path) -> None:
+    """The restore removes its file. A file for another parameter group is refused and kept."""
     aws.instance()
     before = aws.values()
     cloud = Cloud()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture rds` as a user types it: the tape is that of the whole log, and the parameter group is as before."""
+"""`capture rds` from the command line: the tape has the events of the whole log, and the parameter group is restored."""
 
 import random
 import signal
@@ -26,7 +26,7 @@ Process = subprocess.Popen[str]
 
 
 def wait(process: Process, until: Callable[[], bool]) -> None:
-    """Wait while a capture runs, for five minutes at most."""
+    """Wait for a condition while a capture runs, for at most five minutes."""
     end = time.monotonic() + 300
     while not until():
         assert process.poll() is None, process.communicate(timeout=10)
@@ -47,35 +47,35 @@ def begin(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
 
 
 def start(aws: Aws, tmp_path: Path, *options: str) -> Process:
-    """Start a capture of the slow log; wait until the group is changed and the log is pulled."""
+    """Start a capture of the slow log. Wait until the group is changed and the log is read."""
     process = begin(aws, tmp_path, "shop-1", *options)
     wait(process, lambda: aws.values()["long_query_time"] == "0" and aws.asked.count(PORTION) > 3)
     return process
 
 
 def start_audit(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
-    """Start a capture of the audit log; wait until it is pulled."""
+    """Start a capture of the audit log. Wait until the log is read."""
     process = begin(aws, tmp_path, name, "--audit", "--shared-group-ok", *options)
     wait(process, lambda: aws.asked.count(FILES) > 2)
     return process
 
 
 def stop(aws: Aws, process: Process, action: str, number: signal.Signals) -> None:
-    """End a capture by a signal once it has pulled everything that is there now."""
+    """Wait until a capture has read everything, then end it with a signal."""
     asked = len(aws.asked)
     wait(process, lambda: aws.asked[asked:].count(action) >= 3)
     process.send_signal(number)
 
 
 def ended(process: Process) -> str:
-    """Wait for a capture's end; return its messages."""
+    """Wait until a capture ends, and return its messages."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
     return err
 
 
 def rows(tape: Path, columns: str = SLOW) -> list[tuple[object, ...]]:
-    """Return a tape's events in the order of time."""
+    """Return the events of a tape, sorted by time."""
     return query(f"SELECT {columns} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement")
 
 
@@ -84,8 +84,8 @@ def state(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "state").rglob("*.json"))
 
 
-def test_the_tape_is_that_of_the_whole_file(aws: Aws, tmp_path: Path) -> None:
-    """Entries cut anywhere by pulls, and files that turn: equal events. What was there before is not among them."""
+def test_rds_tape_equals_the_tape_of_the_whole_log(aws: Aws, tmp_path: Path) -> None:
+    """Pulls cut entries anywhere, and files rotate. Entries from before the capture are left out."""
     aws.instance()
     before = aws.values()
     write(aws, entries(0, 200))
@@ -112,8 +112,7 @@ def test_the_tape_is_that_of_the_whole_file(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
-def test_a_signal_ends_it_in_order(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
-    """What was pulled is a tape, and the group is as before."""
+def test_signal_completes_the_tape_and_restores_the_group(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
     aws.instance()
     before = aws.values()
     process = start(aws, tmp_path, "--duration", "600s")
@@ -126,8 +125,10 @@ def test_a_signal_ends_it_in_order(aws: Aws, tmp_path: Path, number: signal.Sign
 
 
 @pytest.mark.long
-def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
-    """The restore file names the command; nothing begins before; then everything is as before, once."""
+def test_capture_killed_by_sigkill_can_be_restored(aws: Aws, tmp_path: Path) -> None:
+    """The restore file contains the restore command. No new capture starts before the restore. A second restore changes
+    nothing.
+    """
     aws.instance()
     before = aws.values()
     process = start(aws, tmp_path, "--duration", "600s")
@@ -143,8 +144,10 @@ def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
-    """Never in sync, an empty log, a log that cannot be read any more: a message, and the group is as before."""
+def test_failed_capture_restores_the_group(aws: Aws, tmp_path: Path) -> None:
+    """The failures are a group that is never in sync, an empty log and a log that becomes unreadable. Each failure
+    gives a message.
+    """
     aws.instance()
     before = aws.values()
     aws.status = "applying"
@@ -174,8 +177,10 @@ def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
-    """Events that come while it runs, and a moment later, are on the tape; the group is as before."""
+def test_cloudwatch_slow_log_is_captured(aws: Aws, tmp_path: Path) -> None:
+    """The tape has all events of the capture's time, also those that arrive slightly later. The parameter group is
+    restored.
+    """
     aws.instance(EnableCloudwatchLogsExports=["slowquery"])
     before, logs, place = aws.values(), aws.client("logs"), "/aws/rds/instance/shop-1/slowquery"
     logs.create_log_group(logGroupName=place)
@@ -193,8 +198,10 @@ def test_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("stopped", mostly_long([False, True], True))
-def test_auroras_audit_files_are_one_tape(aws: Aws, tmp_path: Path, stopped: bool) -> None:
-    """Four files that grow and turn side by side: the events of `capture audit` with all files, also after Ctrl-C."""
+def test_aurora_audit_files_become_one_tape(aws: Aws, tmp_path: Path, stopped: bool) -> None:
+    """Four files grow and rotate in parallel. The events equal those of `capture audit` on all files, also after
+    Ctrl-C.
+    """
     aws.cluster()
     (aws.folder / "audit").mkdir()
     for number in range(4):
@@ -227,8 +234,8 @@ def test_auroras_audit_files_are_one_tape(aws: Aws, tmp_path: Path, stopped: boo
     assert "rds:au-1/audit/audit.log.0.2026-11-22-07-00.0" in (tmp_path / "r.tape" / "tape.json").read_text()
 
 
-def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
-    """RDS has one log, and no parameter is changed; a statement at the limit is cut."""
+def test_rds_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
+    """RDS has one audit log, and no parameter is changed. A statement at the length limit is marked as cut."""
     aws.instance()
     log, before = "audit/server_audit.log", aws.values()
     (aws.folder / "audit").mkdir()
@@ -243,8 +250,8 @@ def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_audit_log_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
-    """Rows of several streams, in no strict order, are one tape; the cluster's group is as before."""
+def test_cloudwatch_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
+    """Audit rows come from several streams, not in strict order. The cluster's parameter group is restored."""
     aws.cluster(EnableCloudwatchLogsExports=["audit"])
     before, logs, place = aws.values_of_cluster(), aws.client("logs"), "/aws/rds/cluster/au/audit"
     logs.create_log_group(logGroupName=place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage: what the server executed against what the log holds, and which sessions have been silent."""
+"""Coverage: compare the statements that the server executed with the log, and find silent sessions."""
 
 from dataclasses import replace
 
@@ -14,15 +14,17 @@ AFTER = Counted("performance_schema", 1210, 14, {1: 60, 7: 150, 8: 250, 9: 5, 20
 
 
 def events(*rows: tuple[int, str]) -> duckdb.DuckDBPyConnection:
-    """Return a database with view `events` of (thread_id, command)."""
+    """Return a database with a view `events` of (thread_id, command)."""
     con = duckdb.connect()
     con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR, flags BIGINT DEFAULT 0)")
     con.executemany("INSERT INTO events (thread_id, command) VALUES (?, ?)", list(rows) or [(None, "x")])
     return con
 
 
-def test_measured() -> None:
-    """The tool's own are on neither side; silent are sessions of before that executed and are not in the log."""
+def test_coverage_counts_statements_and_silent_sessions() -> None:
+    """The tool's own sessions are not counted. A session is silent if it was open before, executed statements and is
+    missing from the log.
+    """
     con = events(*[(20, "query")] * 90, *[(8, "execute")] * 10, (20, "quit"), (20, "connect"), (20, "prepare"))
     coverage = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=False)
     assert coverage == Coverage("performance_schema", 200, 100, 1, 50)
@@ -39,8 +41,10 @@ def test_measured() -> None:
     assert with_errors.executed == 204
 
 
-def test_nothing_in_the_log_and_nothing_executed() -> None:
-    """None of them is 0 %; none to log is all of it."""
+def test_coverage_of_an_empty_log() -> None:
+    """If the server executed statements but the log is empty, the coverage is 0 %. If the server executed none, the
+    coverage is 100 %.
+    """
     none = measure_coverage(BEFORE, AFTER, None, {1}, logs_errors=False)
     assert none == Coverage("performance_schema", 200, 0, 2, 100)
     idle = measure_coverage(BEFORE, BEFORE, None, {1}, logs_errors=False)
@@ -48,8 +52,7 @@ def test_nothing_in_the_log_and_nothing_executed() -> None:
     assert (idle.share, idle.warnings("file")) == (1.0, [])
 
 
-def test_the_bound() -> None:
-    """95 % is enough; less is partial."""
+def test_coverage_below_95_percent_is_partial() -> None:
     assert Coverage("q", 1000, 950, 3, None).warnings("file") == []
     assert Coverage("q", 1000, 949, 3, None).warnings("file") != []
     assert percent(0.99999) == "99.9"
@@ -57,20 +60,20 @@ def test_the_bound() -> None:
     assert percent(0.611) == "61.1"
 
 
-def test_by_questions() -> None:
-    """Commands are compared with commands; counts of two kinds are not compared."""
+def test_coverage_by_questions_counts_commands() -> None:
+    """Counters from different sources, such as Questions and performance_schema, are not compared."""
     before = Counted("Questions", 1000, 0, {7: 900, 8: 950}, False, 50)
     after = Counted("Questions", 1210, 0, {7: 1100, 8: 950}, False, 60)
     con = events((20, "query"), (20, "init_db"), (20, "quit"), (20, "ping"))
     assert measure_coverage(before, after, con, {1}, logs_errors=True) == Coverage("Questions", 200, 2, 1, None)
     assert measure_coverage(BEFORE, after, con, {1}, logs_errors=True) is None
-    seconds = replace(after, by_session={7: 901, 8: 952}, slack=1)  # one is idle, but for rounding
+    seconds = replace(after, by_session={7: 901, 8: 952}, slack=1)  # session 8 is idle within the rounding (slack)
     assert measure_coverage(before, seconds, con, {1}, logs_errors=True) == Coverage("Questions", 200, 2, 1, None)
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_counted(on: bool) -> None:
-    """performance_schema where it counts; it does where it counts the connection that asks. Else the status."""
+def test_performance_schema_is_used_if_it_counts_statements(on: bool) -> None:
+    """performance_schema is used if it counts the connection that asks. Otherwise, the status variables are used."""
     server = FakeServer({})
     server.answers = [
         ("summary_by_thread", [(7, 100), (1, 3)] if on else [(7, 0), (1, 0)]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the log tables become entries that the parsers read as if the server had written a file."""
+"""Rows of the log tables become log entries. The parsers read them like a log file of the server."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,8 +12,8 @@ from tests.helpers.reading import read_all
 AT = datetime(2026, 11, 20, 15, 21, 5, 123456)
 
 
-def test_slow_log(tmp_path: Path) -> None:
-    """Times, rows, ids, thread and statement are those of the row; a command is one."""
+def test_slow_log_rows_become_entries(tmp_path: Path) -> None:
+    """Entries keep the times, row counts, ids, thread and statement of their row. Rows of commands become commands."""
     account, none = b"app[app] @ web1 [10.0.0.2]", timedelta(0)
     rows = [
         (AT, account, timedelta(milliseconds=250), none, 3, 7, b"shop", 5, 6, 29, b"SELECT ';\n'"),
@@ -29,8 +29,8 @@ def test_slow_log(tmp_path: Path) -> None:
     assert (quit_["command"], quit_["statement"]) == ("quit", None)
 
 
-def test_general_log(tmp_path: Path) -> None:
-    """Time, thread, command and argument are those of the row, whatever bytes they are."""
+def test_general_log_rows_become_entries(tmp_path: Path) -> None:
+    """Entries keep the time, thread, command and argument of their row. The argument may have arbitrary bytes."""
     rows = [
         (AT, 29, "Connect", b"app@web1 on shop using TCP/IP", b""),
         (AT, 29, "Query", b"SELECT 'caf\xe9'", b""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Before a recording: how the log is read, which settings change, what stays behind, what the account lacks."""
+"""The plan before a recording: the way to read the log, changed settings, remaining effects and missing privileges."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -33,13 +33,13 @@ VARIABLES = {
 
 
 def near(tmp_path: Path) -> Facts:
-    """Return a server whose data folder is on this machine."""
+    """Return a server whose data folder is on this host."""
     (tmp_path / "db1.pid").write_text("1")
     return Facts("10.11.6-MariaDB", variables={"datadir": str(tmp_path), "pid_file": str(tmp_path / "db1.pid")})
 
 
-def test_a_file_where_it_can_be_read(tmp_path: Path) -> None:
-    """On the server's own machine the log is a new file next to the server's; each plan has another."""
+def test_log_file_is_read_on_the_server_host(tmp_path: Path) -> None:
+    """The new log file is in the same folder as the server's own log. Each plan has a different file name."""
     plan = plan_logging(TARGET, near(tmp_path), RecordOptions(restore_file=tmp_path / "r"))
     assert plan.method == "file"
     assert plan.log_file is not None
@@ -48,16 +48,16 @@ def test_a_file_where_it_can_be_read(tmp_path: Path) -> None:
     assert plan.restore_file == tmp_path / "r"
 
 
-def test_a_table_elsewhere() -> None:
-    """Of a server elsewhere the table is read; --read file is refused with what to do."""
+def test_log_table_is_read_from_a_remote_server() -> None:
+    """On a remote server, `--read file` is refused with a remedy."""
     plan = plan_logging(TARGET, FAR, RecordOptions())
     assert (plan.method, plan.log_file) == ("table", None)
     with pytest.raises(RefusedError, match="--read table"):
         plan_logging(TARGET, FAR, RecordOptions(method="file"))
 
 
-def test_lines() -> None:
-    """The plan shows each change with the value of now, and what will not be logged."""
+def test_plan_lists_each_change_with_its_old_value() -> None:
+    """The plan also lists statements that the log will not contain."""
     lines = plan_logging(TARGET, FAR, RecordOptions()).lines()
     assert lines[0] == "8.0.31 on db1: querytape reads the log from mysql.slow_log"
     assert "  SET GLOBAL slow_query_log = 'ON'   (now 'OFF')" in lines
@@ -67,8 +67,7 @@ def test_lines() -> None:
     assert "  no change is needed: the server already logs every statement" in general
 
 
-def test_options() -> None:
-    """A method that does not exist and a duration of nothing are refused."""
+def test_invalid_method_and_zero_duration_are_refused() -> None:
     check_options(RecordOptions())
     with pytest.raises(InputError, match="--read: expected one of auto"):
         check_options(RecordOptions(method="tea leaves"))
@@ -77,23 +76,25 @@ def test_options() -> None:
 
 
 def notes(method: str = "file", **variables: str) -> str:
-    """Return the notes as one text."""
+    """Return the notes of a plan as one text."""
     facts = Facts("8.0", variables=VARIABLES | variables, connected=4, statements_per_s=2000.0)
     file = Path("/q.log") if method == "file" else None
     changes = plan_changes(facts.variables, method, str(file) if file else None)
     return "; ".join(plan_notes(facts, method, changes, file, 8 << 30))
 
 
-def test_how_much_and_where() -> None:
-    """The bound, the place and whether it stays, the rate."""
+def test_plan_shows_log_size_place_and_rate() -> None:
+    """The plan's notes contain the size limit, the place of the log, whether the log is kept, and the write rate."""
     assert "at most about 8,590 MB (--max-disk) to /q.log, and removes this file at the end" in notes()
     assert "0.60 MB/s at this server's average of 2,000 statements per second" in notes()
     assert "mysql.slow_log, and leaves the rows in this table" in notes("table")
     assert "mysql.general_log, and leaves the rows in this table" in notes("general")
 
 
-def test_what_stays_behind() -> None:
-    """Off before: harmless; on: held off; Percona Server's control: kept; general log: nothing stays."""
+def test_plan_describes_the_effect_on_open_sessions() -> None:
+    """If the slow log was off before, open sessions do no harm. If it was on, it stays off until they end. With Percona
+    Server's global control, the control is kept. A capture of the general log has no such effect.
+    """
     assert "they write nothing" in notes()
     on = notes(slow_query_log="ON")
     assert "own slow log (/var/log/own.log) is on" in on
@@ -105,14 +106,14 @@ def test_what_stays_behind() -> None:
     assert "long_query_time" not in notes("general")
 
 
-def test_a_general_log_that_is_on() -> None:
-    """A changed log_output moves it, too."""
+def test_plan_warns_if_the_general_log_is_on() -> None:
+    """A changed log_output also redirects the general log."""
     assert "general log is on" in notes("table", general_log="ON")
     assert "general log is on" not in notes("file", general_log="ON")
 
 
 def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "table", ends: bool = True) -> Rights:
-    """Return what the account lacks."""
+    """Return the privileges that the account lacks."""
     target = parse_target(server.url().replace(f"{server.user}@", f"{user}@"))
     with closing(target.connect()) as con:
         return check_rights(
@@ -122,8 +123,8 @@ def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "t
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-5.7", "mysql-8.0", "mysql-9"])
-def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """An account with nothing: each sentence names a GRANT; all of them executed, nothing is lacking."""
+def test_suggested_grants_are_sufficient(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """The account has no privileges. Each message contains a GRANT. After all GRANTs, no privilege is missing."""
     server = server_factory(kind)
     user = f"weak_{tmp_path.name[-8:]}"
     server.execute(f"CREATE USER '{user}'@'%'")
@@ -132,7 +133,7 @@ def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tm
     before = server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'")
     lacks = lacking(server, tmp_path, user)
     assert len(lacks.needed) == 3
-    assert any("GRANT PROCESS" in text for text in lacks.useful)  # though nobody else is connected
+    assert any("GRANT PROCESS" in text for text in lacks.useful)  # although no other session is connected
     for method in ("general", "table"):
         for text in (*lacking(server, tmp_path, user, method).needed, *lacking(server, tmp_path, user, method).useful):
             assert f"'{user}'@" in text
@@ -142,8 +143,7 @@ def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tm
     assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before
 
 
-def test_pending_and_unwritable(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """An earlier capture that was not restored, and a restore file that cannot be."""
+def test_pending_restore_and_unwritable_file_are_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     server = server_factory("mariadb")
     write_restore_file(tmp_path / "r", RestoreFile("mysql://app@h/", "id", "t", (), None))
     assert "--restore" in lacking(server, tmp_path, "root").needed[0]

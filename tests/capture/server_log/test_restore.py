@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The restore file is whole at any moment; settings go back, and sessions are waited for."""
+"""The restore file is complete at any moment. Settings are restored, and the restore waits for open sessions."""
 
 import json
 import os
@@ -40,8 +40,8 @@ SPAN = Span(first=10, last=30)
 PATIENT, AT_ONCE = WatchOptions(watch_s=60.0), WatchOptions(watch_s=0.0)
 
 
-def test_restore_file(tmp_path: Path) -> None:
-    """What is written is read again; it is private; a second one is refused and names the way out."""
+def test_restore_file_is_private_and_written_once(tmp_path: Path) -> None:
+    """The file is read back unchanged. A second restore file is refused, and the message has the restore command."""
     path = tmp_path / "deep" / "restore.json"
     write_restore_file(path, SAVED)
     assert read_restore_file(path) == SAVED
@@ -53,8 +53,8 @@ def test_restore_file(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["restore.json"]
 
 
-def test_of_many_at_once_one_is_the_first(tmp_path: Path) -> None:
-    """Two captures that begin at once: one has the file, whole, and all others are refused."""
+def test_concurrent_captures_create_one_restore_file(tmp_path: Path) -> None:
+    """One capture creates a complete file. All other captures are refused."""
     path = tmp_path / "r.json"
     barrier = [RestoreFile(f"mysql://app@h:{n}/", "id", "t", CHANGES, None) for n in range(16)]
 
@@ -72,8 +72,8 @@ def test_of_many_at_once_one_is_the_first(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_neither_a_file_nor_a_link_is_written_over(tmp_path: Path) -> None:
-    """O_EXCL: what is there stays as it is, a symlink to nowhere too."""
+def test_existing_file_or_symlink_is_not_overwritten(tmp_path: Path) -> None:
+    """The file is opened with O_EXCL. A dangling symlink stays as well."""
     link, aim = tmp_path / "r.json", tmp_path / "aim"
     link.symlink_to(aim)
     with pytest.raises(InputError, match="did not restore"):
@@ -86,8 +86,8 @@ def test_neither_a_file_nor_a_link_is_written_over(tmp_path: Path) -> None:
     assert other.read_text() == "mine"
 
 
-def test_it_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed before it is on the disk: there is none, and nothing keeps the next capture from its beginning."""
+def test_interrupted_write_leaves_no_restore_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process is killed before the restore file is on disk. The next capture can start."""
     path = tmp_path / "r.json"
 
     def killed(handle: int) -> None:
@@ -105,8 +105,7 @@ def test_it_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert read_restore_file(path) == SAVED
 
 
-def test_replaced(tmp_path: Path) -> None:
-    """The new one is in the place of the old one."""
+def test_restore_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     write_restore_file(path, SAVED)
     replace_restore_file(path, RestoreFile("other", "id", "t", (), None, held=True))
@@ -114,8 +113,8 @@ def test_replaced(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_pending(tmp_path: Path) -> None:
-    """None without a file; with one, the command that restores; a damaged one is pending, too."""
+def test_pending_restore_shows_the_command(tmp_path: Path) -> None:
+    """Without a restore file, nothing is pending. A damaged restore file is pending as well."""
     assert pending_sentence(tmp_path / "none") is None
     write_restore_file(tmp_path / "r", SAVED)
     assert "`querytape capture server mysql://app@h:1/ --restore`" in (pending_sentence(tmp_path / "r") or "")
@@ -123,8 +122,8 @@ def test_pending(tmp_path: Path) -> None:
     assert "capture server URL --restore" in (pending_sentence(tmp_path / "x") or "")
 
 
-def test_missing_and_damaged(tmp_path: Path) -> None:
-    """No file is nothing to restore; another file is named as such; no name of a variable becomes a statement."""
+def test_missing_or_damaged_restore_file_is_reported(tmp_path: Path) -> None:
+    """A foreign file is reported. Variable names from the restore file are never executed as statements."""
     with pytest.raises(InputError, match="There is nothing to restore"):
         read_restore_file(tmp_path / "none")
     good = asdict(SAVED)
@@ -143,8 +142,8 @@ def test_missing_and_damaged(tmp_path: Path) -> None:
             read_restore_file(tmp_path / "x")
 
 
-def test_one_file_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name comes of the server's identity, in the user's state folder."""
+def test_each_server_has_its_own_restore_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the restore file is derived from the server's identity. The file is in the user's state folder."""
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
     assert default_restore_file("a").parent == Path("/state/querytape/restore")
     assert default_restore_file("a") == default_restore_file("a") != default_restore_file("b")
@@ -152,13 +151,13 @@ def test_one_file_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Look again at once."""
+    """Replace the wait between two checks by no wait."""
     monkeypatch.setattr(restore, "POLL_S", 0.0)
     return iter(())
 
 
 def recording(server: FakeServer, path: Path) -> RestoreFile:
-    """Begin a capture of the server; return its restore file, which is at `path`."""
+    """Begin a capture of the server. Return its restore file at `path`."""
     changes = plan_changes(server.variables, "file", "/q.log")
     saved = RestoreFile("mysql://app@prod:3306/", "id", "now", changes, "/q.log", first_id=10)
     write_restore_file(path, saved)
@@ -169,13 +168,13 @@ def recording(server: FakeServer, path: Path) -> RestoreFile:
 
 
 def floods(now: dict[str, str], carrying: bool) -> bool:
-    """Return whether statements of sessions that carry the capture's threshold go into the server's own log."""
+    """Return whether sessions with the capture's threshold write into the server's own log."""
     everything = carrying or float(now["long_query_time"]) == 0
     return everything and now["slow_query_log"] == "ON" and now["slow_query_log_file"] == "/var/log/slow.log"
 
 
-def test_the_own_log_waits_until_no_session_carries(tmp_path: Path) -> None:
-    """Two sessions of meanwhile: the log stays off until both are gone; it never gets what they write."""
+def test_own_log_stays_off_until_sessions_with_the_threshold_end(tmp_path: Path) -> None:
+    """Two sessions connected during the capture. Their statements never reach the server's own log."""
     server, path = FakeServer(BEFORE, {5: 10.0, 12: 0.0, 13: 0.0}), tmp_path / "r"
     saved, left = take_back(server.connection(), path, recording(server, path))
     assert (left.changed, left.refused) == ((), ())
@@ -196,8 +195,8 @@ def test_the_own_log_waits_until_no_session_carries(tmp_path: Path) -> None:
     assert "2 sessions still have long_query_time = 0: 12 (app@web1), 13 (app@web1)" in back.lines[0]
 
 
-def test_at_the_end_of_the_time_it_stays_off(tmp_path: Path) -> None:
-    """A session that stays: not as before, said with what ends it; --restore does the rest when it is gone."""
+def test_own_log_stays_off_after_the_time_limit(tmp_path: Path) -> None:
+    """One session stays open. The message names the session and how to end it. `--restore` completes the restore later."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
     back = settle(FakeTarget(server), path, saved, SPAN, AT_ONCE)
@@ -211,8 +210,10 @@ def test_at_the_end_of_the_time_it_stays_off(tmp_path: Path) -> None:
     assert server.variables == BEFORE
 
 
-def test_log_again_and_end_sessions(tmp_path: Path) -> None:
-    """On again whatever is left, where asked; sessions are ended where asked, but none that is busy."""
+def test_options_enable_the_log_or_end_idle_sessions(tmp_path: Path) -> None:
+    """`log_again` enables the own log at once. `--end-sessions` ends idle sessions outside a transaction, but no busy
+    session.
+    """
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
     back = settle(FakeTarget(server), path, saved, SPAN, WatchOptions(0.0, log_again=True))
@@ -230,8 +231,10 @@ def test_log_again_and_end_sessions(tmp_path: Path) -> None:
     assert "--end-sessions ended 1 idle session: 12" in " ".join(back.lines)
 
 
-def test_off_before_is_off_again_at_once(tmp_path: Path) -> None:
-    """Sessions that carry do no harm then: they are named, nobody waits, nobody is ended."""
+def test_log_that_was_off_is_disabled_at_once(tmp_path: Path) -> None:
+    """Sessions with the capture's threshold do no harm if the own log is off. They are listed, but the restore does not
+    wait for them.
+    """
     server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
     back = settle(FakeTarget(server), path, saved, SPAN, PATIENT)
@@ -242,8 +245,8 @@ def test_off_before_is_off_again_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("killed_after", range(12))
-def test_killed_at_any_step_then_restored(tmp_path: Path, killed_after: int) -> None:
-    """Whatever statement is the last one: taking back from the file gives the state of before, and floods nothing."""
+def test_restore_works_after_a_kill_at_any_step(tmp_path: Path, killed_after: int) -> None:
+    """The restore from the file gives the previous settings. The server's own log never receives the extra statements."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     left = [killed_after]
     answer = server.answer
@@ -273,8 +276,8 @@ def test_killed_at_any_step_then_restored(tmp_path: Path, killed_after: int) -> 
     assert not path.exists()
 
 
-def test_switched_by_somebody_else_meanwhile(tmp_path: Path) -> None:
-    """The own log that somebody switched off during the capture stays off, and that is said."""
+def test_log_disabled_by_somebody_else_stays_off(tmp_path: Path) -> None:
+    """Somebody disabled the server's own log during the capture. The message reports that the log stays off."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved = recording(server, path)
     server.variables["slow_query_log"] = "OFF"
@@ -284,8 +287,10 @@ def test_switched_by_somebody_else_meanwhile(tmp_path: Path) -> None:
     assert server.variables == BEFORE | {"slow_query_log": "OFF"}
 
 
-def test_what_is_refused_stays_in_the_file(tmp_path: Path) -> None:
-    """A right that is gone: the rest is set back, the sentence names it, the file is kept."""
+def test_refused_setting_stays_in_the_restore_file(tmp_path: Path) -> None:
+    """One setting cannot be restored because a privilege was revoked. The other settings are restored, and the message
+    names the privilege.
+    """
     server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}), tmp_path / "r"
     saved = recording(server, path)
     server.refused = {"long_query_time"}
@@ -295,8 +300,8 @@ def test_what_is_refused_stays_in_the_file(tmp_path: Path) -> None:
     assert server.variables == BEFORE | {"slow_query_log": "OFF", "long_query_time": "0.000000"}
 
 
-def test_sessions_that_cannot_be_seen(tmp_path: Path) -> None:
-    """Without PROCESS nobody knows: the log stays off, and the right is named."""
+def test_log_stays_off_without_the_process_privilege(tmp_path: Path) -> None:
+    """Without the PROCESS privilege, sessions are invisible, so the log stays off. The message names the privilege."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     server.shows_values = False
     server.answers = [("SHOW GRANTS", [("GRANT USAGE ON *.* TO a",)]), ("SHOW PROCESSLIST", [])]

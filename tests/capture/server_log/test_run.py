@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server's log becomes a tape: the settings are as before, whatever ended the recording."""
+"""A server's log becomes a tape. The settings are restored after every kind of end."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def variables(server: Server) -> dict[str, str]:
 
 
 def begin(url: str, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a capture in a process of its own, with a state folder of its own."""
+    """Start a capture in its own process, with its own state folder."""
     return subprocess.Popen(
         [sys.executable, "-m", "querytape", "capture", "server", url, *options],
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
@@ -57,15 +57,15 @@ def begin(url: str, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str], code: int = 0) -> str:
-    """Wait for a capture's end; return its messages."""
+    """Wait until a capture ends, and return its messages."""
     said = process.communicate(timeout=60)
     assert process.returncode == code, said
     return said[1]
 
 
 def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a capture; wait until it logs."""
-    more = ["-o", str(tmp_path / "s.tape"), "--partial-ok"]  # 23 statements are few for a share
+    """Start a capture, and wait until it logs."""
+    more = ["-o", str(tmp_path / "s.tape"), "--partial-ok"]  # 23 statements are too few for a reliable coverage
     process = begin(server.url(), tmp_path, *more, *options)
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
@@ -87,7 +87,7 @@ def drive(server: Server) -> None:
 
 
 def driven(tape: Path) -> list[tuple[int, int]]:
-    """Return (session, rows) of the statements that drive() sent, in their order."""
+    """Return (session, rows) of the statements that drive() sent, in order."""
     return query(
         f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
         " ORDER BY start_ns, seq"
@@ -97,10 +97,10 @@ def driven(tape: Path) -> list[tuple[int, int]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("method", ["file", "table", "general"])
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
-def test_a_new_connections_statements_are_on_the_tape(
+def test_all_statements_of_a_new_connection_are_captured(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
-    """All 23 of them in one session, from the log's file and from the tables; afterwards nothing is changed."""
+    """All 23 statements are in one session, from the log file and from the log tables. The settings are restored."""
     server = server_factory(kind)
     before = variables(server)
     process = start(server, tmp_path, "--read", method, "--duration", "15s")
@@ -119,8 +119,8 @@ def test_a_new_connections_statements_are_on_the_tape(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """Nothing can be taken back by a process that is gone: --restore does it, once."""
+def test_sigkilled_capture_is_restored_once(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """A killed process cannot restore settings. `--restore` does so. A second `--restore` has nothing to do."""
     server = server_factory(kind)
     before = variables(server)
     process = start(server, tmp_path, "--duration", "60s")
@@ -136,10 +136,10 @@ def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_early_it_keeps_what_it_has(
+def test_interrupted_capture_keeps_its_tape(
     server_factory: Callable[..., Server], tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ctrl-C and kill: the tape is written, the settings are back."""
+    """After Ctrl-C or SIGTERM the tape is written and the settings are restored."""
     server = server_factory("mariadb")
     before = variables(server)
     process = start(server, tmp_path, "--duration", "60s")
@@ -151,8 +151,8 @@ def test_stopped_early_it_keeps_what_it_has(
 
 
 @pytest.mark.long
-def test_dry_run_and_limits(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """--dry-run changes nothing; a log that grows past --max-disk ends the capture."""
+def test_dry_run_and_max_disk_are_respected(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """`--dry-run` changes nothing. A log that grows past `--max-disk` ends the capture."""
     server = server_factory("mariadb")
     before = variables(server)
     assert "SET GLOBAL slow_query_log = 'ON'" in ended(begin(server.url(), tmp_path, "--dry-run"))
@@ -163,8 +163,8 @@ def test_dry_run_and_limits(server_factory: Callable[..., Server], tmp_path: Pat
     assert variables(server) == before
 
 
-def test_an_account_without_the_right_is_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """Without the privilege: a sentence, exit code 1, nothing changed, no restore file left."""
+def test_account_without_the_privilege_is_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """The command prints a message and exits with 1. No setting changes, and no restore file remains."""
     server = server_factory("mariadb")
     server.execute("CREATE USER weak@localhost")
     before = variables(server)
@@ -177,7 +177,7 @@ def test_an_account_without_the_right_is_refused(server_factory: Callable[..., S
 
 
 def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[Recorded, LoggingPlan]:
-    """Return a recording whose log has one statement of each thread, {thread: seconds}."""
+    """Return a recording whose log has one statement of each thread in `threads` {thread: seconds}."""
     log = tmp_path / "q.log"
     head = "mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: s\nTime Id Command Argument\n"
     entries = [ENTRY.format(n=n, thread=id_, time=f"{time:.6f}") for n, (id_, time) in enumerate(threads.items())]
@@ -189,8 +189,10 @@ def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[
     return done, LoggingPlan(Facts("8.0.31"), "file", CHANGES, log, (), tmp_path / "r")
 
 
-def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
-    """Those of the tool are left out and not counted; a session of before that logs short statements carries."""
+def test_own_sessions_are_left_out_of_the_tape(tmp_path: Path) -> None:
+    """The tool's own sessions do not count for the coverage. An older session that logs short statements has the
+    capture's threshold.
+    """
     done, plan = recorded(tmp_path, {1: 0.1, 3: 0.1, 2: 0.1, 4: 2.0, 20: 0.1}, executed=3)
     info, seen = tape_of(done, plan, tmp_path / "t", Settings(server={}))
     rows = query(f"SELECT thread_id FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1")
@@ -201,8 +203,7 @@ def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
     assert seen == {3}
 
 
-def test_partial(tmp_path: Path) -> None:
-    """Less than 95 %: the warning of the tape is the sentence."""
+def test_coverage_below_95_percent_adds_a_warning(tmp_path: Path) -> None:
     done, plan = recorded(tmp_path, {20: 0.1}, executed=4)
     info, _ = tape_of(done, plan, tmp_path / "t", Settings(server={}))
     assert info["coverage"]["silent_sessions"] == 1
@@ -212,8 +213,8 @@ def test_partial(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_but_its_own(tmp_path: Path) -> None:
-    """No tape of the tool's own statements: a sentence with what the server executed in that time."""
+def test_log_with_only_own_statements_gives_no_tape(tmp_path: Path) -> None:
+    """The message shows how many statements the server executed during the capture."""
     done, plan = recorded(tmp_path, {1: 0.1, 2: 0.1}, executed=9800)
     with pytest.raises(InputError, match=r"no tape was written.*contains 0 % .*\(0 of 9,800.*capture packets"):
         tape_of(done, plan, tmp_path / "t", Settings(server={}))

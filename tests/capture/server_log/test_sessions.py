@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that have a capture's settings are found; --renew-idle ends those of before, and no others."""
+"""Find sessions that have a capture's settings. `--renew-idle` ends only idle sessions from before the capture."""
 
 import json
 from dataclasses import replace
@@ -28,25 +28,30 @@ from ...conftest import ServerFactory
 from .test_run import begin
 
 SPAN = Span(first=10, last=20)
-# Before, before and reset since, somebody's own 0, meanwhile, meanwhile with its own value, afterwards.
+# Opened before the capture, before it and reset later, with somebody's own 0, during it, during it with an own value,
+# after it.
 SESSIONS = {3: 10.0, 4: 0.0, 5: 0.0, 12: 0.0, 13: 2.0, 25: 0.0}
 ON = [("wait/lock/metadata/sql/mdl", "YES"), ("wait/lock/table/sql/handler", "YES")]
 UNKNOWN = pymysql.err.ProgrammingError(1109, "no such table")
 
 
 def found(server: FakeServer, span: Span) -> list[tuple[int, bool]]:
-    """Return (id, certain) of each."""
+    """Return (id, certain) of each session found."""
     return [(carrier.id, carrier.certain) for carrier in carriers(server.connection(), span) or ()]
 
 
-def test_by_values() -> None:
-    """MySQL shows each: one of before that was reset is among them, one with a value of its own is not."""
+def test_mysql_sessions_are_found_by_their_values() -> None:
+    """The value of a session's long_query_time is visible in MySQL. A reset session is found. A session with its own
+    value is not.
+    """
     assert found(FakeServer({}, SESSIONS), replace(SPAN, already=frozenset({5}))) == [(4, True), (12, True)]
     assert carrying_now(FakeServer({}, SESSIONS).connection()) == (4, 5, 12, 25)
 
 
-def test_by_ids_and_by_the_log() -> None:
-    """MariaDB shows none: those of meanwhile may; one of before does whose log shows it; the tool's own never."""
+def test_mariadb_sessions_are_found_by_id_and_log() -> None:
+    """MariaDB does not show session values. Sessions that connected during the capture are uncertain. Older sessions
+    are certain if the log has their short statements. The tool's own sessions are never found.
+    """
     server = FakeServer({}, SESSIONS)
     server.shows_values = False
     assert found(server, SPAN) == [(12, False), (13, False)]
@@ -55,16 +60,17 @@ def test_by_ids_and_by_the_log() -> None:
     assert carrying_now(server.connection()) == ()
 
 
-def test_listed() -> None:
-    """A few by name, the rest as a number."""
+def test_long_session_list_ends_with_a_count() -> None:
     many = FakeServer({}, dict.fromkeys(range(11, 21), 0.0))
     text = listed(carriers(many.connection(), SPAN) or [])
     assert text.startswith("11 (app@web1), 12 (app@web1)")
     assert text.endswith(", and 2 more")
 
 
-def test_end_idle() -> None:
-    """Idle and outside a transaction; one that is gone already is no fault; without the right, a sentence."""
+def test_only_idle_sessions_are_ended() -> None:
+    """Sessions in a transaction are not ended. A session that is already gone is no error. A missing privilege gives a
+    message.
+    """
     server = FakeServer({}, {11: 0.0, 12: 0.0, 13: 0.0, 14: 0.0})
     server.busy = {11}
     server.answers = [
@@ -82,7 +88,7 @@ def test_end_idle() -> None:
 
 
 def pool(sessions: dict[int, float]) -> FakeServer:
-    """Return a server with sessions, none in a transaction, that shows no locks."""
+    """Return a fake server with these sessions, which shows locks only in the given answers."""
     server = FakeServer({}, sessions)
     server.answers = [
         ("innodb_trx", [(14,)]),
@@ -94,8 +100,8 @@ def pool(sessions: dict[int, float]) -> FakeServer:
     return server
 
 
-def test_a_few_a_second() -> None:
-    """At the rate, all seconds together; the rest stays."""
+def test_renewal_keeps_its_rate() -> None:
+    """The rate of ended sessions holds over the whole time. The remaining sessions stay open."""
     server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(1.5)
     con = server.connection()
     for elapsed, ended in ((0.5, 0), (1.0, 1), (2.0, 3), (2.1, 3), (3.0, 4)):
@@ -107,8 +113,10 @@ def test_a_few_a_second() -> None:
     assert Renewal().sentence() == ""
 
 
-def test_never_these() -> None:
-    """Own, busy, in a transaction, with locks, connected since, logged already, replicas and the server's own."""
+def test_renewal_never_ends_protected_sessions() -> None:
+    """Protected sessions: the tool's own, busy, in a transaction, with locks, connected later, already logged, replicas
+    and the server's own threads.
+    """
     server = pool({1: 10.0, 12: 10.0, 13: 10.0, 14: 10.0, 15: 10.0, 16: 0.0, 31: 10.0})
     server.busy = {13}
     others = [
@@ -123,8 +131,8 @@ def test_never_these() -> None:
     assert idle_sessions(server.connection(), 30, {1}) == [(12, "app@web1"), (23, "app@web1")]
 
 
-def test_what_a_server_shows_of_locks() -> None:
-    """MariaDB's plugin, metadata locks, table locks, or nothing; what is not shown is said."""
+def test_locks_that_the_server_does_not_show_are_reported() -> None:
+    """Sources of locks: MariaDB's plugin, metadata locks, table locks, or none."""
     server = pool({1: 10.0})
     assert lock_holders(server.connection()).not_shown == ()
     server.answers[2:4] = [("setup_instruments", ON[1:]), ("table_handles", [(7,)])]
@@ -138,8 +146,8 @@ def test_what_a_server_shows_of_locks() -> None:
     assert "nothing to do" in renewal_notes(server.connection(), 5.0, True)[0]
 
 
-def test_refused() -> None:
-    """The capture goes on; the summary says why no session was ended."""
+def test_refused_kill_does_not_stop_the_capture() -> None:
+    """The summary contains the reason why no session was ended."""
     server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(5.0)
     server.answers.insert(0, ("KILL", pymysql.err.OperationalError(1095, "You are not owner of thread 1")))
     for _ in range(2):
@@ -153,8 +161,10 @@ def test_refused() -> None:
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("name", mostly_long(["mysql80", "mariadb"], "mysql80"))
-def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Idle ones end, and are named on the tape; a transaction, a locked table and (MySQL) a GET_LOCK survive."""
+def test_renewal_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Idle sessions end and are listed on the tape. Sessions with a transaction, a locked table or (MySQL) a GET_LOCK
+    stay.
+    """
     server = server_factory(name, {"performance-schema": "ON"})
     server.execute("CREATE DATABASE d")
     server.execute("CREATE TABLE d.t (i INT) ENGINE = InnoDB")
@@ -168,14 +178,14 @@ def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Pa
     plan = begin(server.url(), tmp_path, "--renew-idle", "50/s", "--dry-run").communicate(timeout=120)[1]
     assert f"50 a second at most: {len(idle)} are so now" in plan
     assert ("does not show: GET_LOCK" in plan) == (name == "mariadb")
-    assert all(alive(con) for con in idle)  # nothing was ended by the look
+    assert all(alive(con) for con in idle)  # the dry run ended no session
     words = ("--renew-idle", "50/s", "--duration", "5s", "--partial-ok", "-o", str(tmp_path / "t.tape"))
     process = begin(server.url(), tmp_path, *words)
     said = "".join(process.communicate(timeout=120))
     assert not any(alive(con) for con in idle)
     assert all(alive(con) for con in kept.values())
     assert f"--renew-idle ended {len(idle)} idle sessions" in said
-    if process.returncode == 0:  # else nothing at all was logged: the servers' own statements are not on a tape
+    if process.returncode == 0:  # otherwise nothing was logged, because a tape excludes the server's own statements
         info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
         ended = [one["thread_id"] for one in info["renewed"]["ended"]]
         assert sorted(ended) == sorted(con.thread_id() for con in idle)
@@ -189,7 +199,7 @@ def ask(con: Any, sql: str) -> None:
 
 
 def alive(con: Any) -> bool:
-    """Return whether a session still answers."""
+    """Return whether a session still responds."""
     try:
         ask(con, "DO 1")
     except (pymysql.Error, OSError):

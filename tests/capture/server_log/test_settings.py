@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings change, in which order, and how they are set back; on a server that is a dictionary."""
+"""Changed settings of a capture, their order and their restore. A dictionary stands for the server."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -33,13 +33,13 @@ VARIABLES = {
 
 
 def switch(server: FakeServer, changes: Iterable[Change]) -> None:
-    """Set what a capture needs."""
+    """Apply the settings of a capture."""
     for change in changes:
         set_global(server.connection(), change.name, change.wanted)
 
 
-def test_only_what_differs_changes_and_the_log_is_last() -> None:
-    """A variable that the server does not have, or that is right already, is left alone."""
+def test_only_different_settings_change_and_the_log_is_last() -> None:
+    """Variables that the server lacks, or that are already right, stay unchanged."""
     changes = plan_changes(VARIABLES, "file", "/var/log/q.log")
     assert [(change.name, change.before, change.wanted) for change in changes] == [
         ("slow_query_log_file", "/var/log/slow.log", "/var/log/q.log"),
@@ -49,20 +49,20 @@ def test_only_what_differs_changes_and_the_log_is_last() -> None:
 
 
 @pytest.mark.parametrize(("method", "switch"), [("table", "slow_query_log"), ("general", "general_log")])
-def test_tables(method: str, switch: str) -> None:
-    """The tables need log_output; the general log needs nothing of the slow log."""
+def test_log_tables_change_log_output(method: str, switch: str) -> None:
+    """A capture of the general log does not change settings of the slow log."""
     names = [change.name for change in plan_changes(VARIABLES, method, None)]
     assert "log_output" in names
     assert names[-1] == switch
     assert ("long_query_time" in names) == (method == "table")
     both = plan_changes(VARIABLES | {"log_output": "FILE,TABLE"}, method, None)
-    assert "log_output" in [change.name for change in both]  # else the server's own file would get it, too
+    assert "log_output" in [change.name for change in both]  # otherwise, the server's own file would get the rows
     already = plan_changes(VARIABLES | {"log_output": "TABLE"}, method, None)
     assert "log_output" not in [change.name for change in already]
 
 
-def test_values_that_mean_the_same() -> None:
-    """ON is 1, numbers are equal by value, texts whatever their case."""
+def test_equivalent_values_are_equal() -> None:
+    """ON equals 1. Numbers compare by value. Strings compare without case."""
     assert same("ON", "1")
     assert same("0.000000", "0")
     assert same("file", "FILE")
@@ -73,8 +73,10 @@ def test_values_that_mean_the_same() -> None:
 OWN_LOG = VARIABLES | {"slow_query_log": "ON"}
 
 
-def test_the_own_log_never_sees_what_only_the_capture_asked_for() -> None:
-    """At each moment of setting and of setting back: where the threshold is 0, the own log's file is not written."""
+def test_own_log_never_receives_extra_statements() -> None:
+    """Whenever the threshold is 0, the server does not write its own log file. The restore keeps this rule in each
+    step.
+    """
     server = FakeServer(OWN_LOG)
     changes = plan_changes(OWN_LOG, "file", "/q.log")
     assert [(change.name, change.role) for change in changes] == [
@@ -87,7 +89,7 @@ def test_the_own_log_never_sees_what_only_the_capture_asked_for() -> None:
     restore(server.connection(), first)
     assert server.variables == OWN_LOG
     states = server.history
-    assert len(states) == 5  # as it was, two changes, two back
+    assert len(states) == 5  # the initial state, two changes, two restores
     for now in states:
         floods = float(now["long_query_time"]) == 0 and now["slow_query_log"] == "ON"
         assert not (floods and now["slow_query_log_file"] == OWN_LOG["slow_query_log_file"]), now
@@ -95,8 +97,8 @@ def test_the_own_log_never_sees_what_only_the_capture_asked_for() -> None:
 
 @pytest.mark.parametrize("method", ["file", "table", "general"])
 @pytest.mark.parametrize("own", [VARIABLES, OWN_LOG, OWN_LOG | {GLOBAL_CONTROL: ""}])
-def test_set_and_set_back_in_the_opposite_order(own: dict[str, str], method: str) -> None:
-    """The log is switched on last and off first; afterwards every variable is as it was."""
+def test_settings_are_restored_in_reverse_order(own: dict[str, str], method: str) -> None:
+    """The log is enabled last and disabled first. After the restore, each variable has its old value."""
     server = FakeServer(own)
     changes = plan_changes(own, method, "/q.log" if method == "file" else None)
     switch(server, changes)
@@ -106,8 +108,10 @@ def test_set_and_set_back_in_the_opposite_order(own: dict[str, str], method: str
     assert names == [change.name for change in changes] + [change.name for change in reversed(changes)]
 
 
-def test_global_control_is_kept_while_sessions_carry() -> None:
-    """Where Percona Server's control is, the own log need not be held off; off before, nothing need be kept at all."""
+def test_global_control_stays_until_sessions_with_the_threshold_end() -> None:
+    """With Percona Server's global control, the server's own log need not be held off. If that log was off before,
+    nothing is kept.
+    """
     percona = OWN_LOG | {GLOBAL_CONTROL: ""}
     roles = {change.name: change.role for change in plan_changes(percona, "file", "/q.log")}
     assert roles[GLOBAL_CONTROL] == CONTROL
@@ -116,8 +120,10 @@ def test_global_control_is_kept_while_sessions_carry() -> None:
     assert set(roles.values()) == {BEGIN}
 
 
-def test_what_somebody_else_changed_meanwhile_stays() -> None:
-    """Neither the value of before nor ours: it is left alone and named; everything else is set back."""
+def test_setting_changed_by_somebody_else_is_kept() -> None:
+    """Somebody sets a value that is neither the old one nor the capture's. The message names the variable. All other
+    variables are restored.
+    """
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
     switch(server, changes)
@@ -129,8 +135,8 @@ def test_what_somebody_else_changed_meanwhile_stays() -> None:
     assert server.variables == VARIABLES | {"long_query_time": "0.500000"}
 
 
-def test_one_that_is_refused_does_not_stop_the_others() -> None:
-    """What the server refuses is said; the rest is set back."""
+def test_refused_setting_does_not_stop_the_others() -> None:
+    """The server's refusal is reported, and the other settings are restored."""
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
     switch(server, changes)
@@ -142,14 +148,14 @@ def test_one_that_is_refused_does_not_stop_the_others() -> None:
     assert server.variables == VARIABLES | {"slow_query_log_file": "/q.log"}
 
 
-def test_a_variable_that_is_gone() -> None:
-    """A plugin's variable that the server no longer has is nothing to set back."""
+def test_removed_variable_is_not_restored() -> None:
+    """The variable belonged to a plugin that the server no longer has."""
     server = FakeServer(VARIABLES)
     assert restore(server.connection(), [Change("log_slow_gone", "1", "0")]).refused == ()
 
 
-def test_a_refusal_names_the_right() -> None:
-    """The server's own words, and the privilege."""
+def test_refusal_names_the_privilege() -> None:
+    """The message also contains the server's error text."""
 
     class Refusing:
         def cursor(self) -> Any:
@@ -162,8 +168,8 @@ def test_a_refusal_names_the_right() -> None:
 @pytest.mark.parametrize(
     ("before", "changes"), [("1000", ["1000"]), ("1073741824", []), ("18446744073709551615", []), (None, [])]
 )
-def test_long_statements_are_logged(before: str | None, changes: list[str]) -> None:
-    """MariaDB 13.1 may omit them: the bound becomes the longest statement, where it is lower."""
+def test_length_limit_of_logged_statements_is_raised(before: str | None, changes: list[str]) -> None:
+    """MariaDB 13.1 can omit long statements. A lower limit is raised to the longest possible statement."""
     variables = VARIABLES | ({} if before is None else {MAX_LENGTH: before})
     found = [change.before for change in plan_changes(variables, "file", "/q.log") if change.name == MAX_LENGTH]
     assert found == changes

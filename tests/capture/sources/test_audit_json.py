@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit logs as JSON: Percona's audit_log and the filters'."""
+"""Audit logs as JSON: Percona's audit_log and the audit log filters."""
 
 import json
 from collections.abc import Callable
@@ -38,14 +38,16 @@ FILTER: list[dict[str, Any]] = [
 
 
 def numbered() -> list[dict[str, Any]]:
-    """Return rows of audit_log_filter with their times and ids."""
+    """Return rows of audit_log_filter with times and ids."""
     return [
         {"timestamp": f"2024-06-10 06:13:2{n}", "id": n, "connection_id": 13, **row} for n, row in enumerate(FILTER)
     ]
 
 
-def test_filters_json_in_an_array(tmp_path: Path) -> None:
-    """An array that is open while the server writes, a line that is none, rows that are no commands."""
+def test_audit_log_filter_array_is_read(tmp_path: Path) -> None:
+    """The JSON array is still open because the server writes. The log also has an invalid line and rows that are not
+    commands.
+    """
     path = tmp_path / "audit.json"
     path.write_text("[\n" + ",\n".join(map(json.dumps, numbered())) + ",\nnot json at all\n")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
@@ -55,8 +57,10 @@ def test_filters_json_in_an_array(tmp_path: Path) -> None:
     assert info["problems"] == {"not_understood": 1}
 
 
-def test_percona_audit_log(tmp_path: Path) -> None:
-    """One record a line: an Execute has its values filled in and is a query, one with `?` is not; times have a zone."""
+def test_percona_audit_log_is_read(tmp_path: Path) -> None:
+    """Each line is one record. An Execute with its values filled in becomes a query. An Execute with `?` stays an
+    execution. Times include a zone.
+    """
     base = {
         "timestamp": "2026-11-20T15:21:05Z",
         "connection_id": "5",
@@ -80,8 +84,8 @@ def test_percona_audit_log(tmp_path: Path) -> None:
     assert info["precision_ns"] == 1_000_000_000
 
 
-def test_values_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
-    """Of the keys of both forms; a row without a connection's number stays."""
+def test_unreadable_values_are_problems(tmp_path: Path) -> None:
+    """Both forms of keys have unreadable values. A row without a connection id is kept."""
     rows = [
         {"audit_record": {"name": "Query", "timestamp": "2026-11-22T10:00:07 UTC", "connection_id": "#7", "status": "bad"}},
         {
@@ -97,7 +101,7 @@ def test_values_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
 
 
 def pretty(row: dict[str, Any]) -> str:
-    """Return an object as Percona Server writes it: over several lines, inner ones in one."""
+    """Return an object as Percona Server writes it: over several lines, with each inner object on one line."""
     lines = [f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in row.items()]
     return "  {\n" + ",\n".join(lines) + "\n  }"
 
@@ -119,7 +123,7 @@ LAYOUTS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
 
 @pytest.fixture(scope="module")
 def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """Events of the log with an object a line."""
+    """Return the events of the log with one object per line."""
     folder = tmp_path_factory.mktemp("lines")
     path = folder / "audit.json"
     path.write_text(LAYOUTS["lines"](numbered()))
@@ -130,8 +134,8 @@ def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
-    """The kind is known, and the tape is the same."""
+def test_json_layout_does_not_change_the_tape(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
+    """The kind of the log is detected in each JSON layout."""
     path = tmp_path / "audit.json"
     path.write_text(LAYOUTS[layout](numbered()), newline="")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
@@ -142,8 +146,8 @@ def test_layouts(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("layout", ["lines", "one line", "percona", "a value a line"])
-def test_logs_that_are_cut(layout: str, tmp_path: Path) -> None:
-    """Cut anywhere, at both ends: the objects that are whole are read, a part of one is a problem."""
+def test_cut_json_log_keeps_whole_objects(layout: str, tmp_path: Path) -> None:
+    """The log is cut at any place, at its start or its end. A partial JSON object is a problem."""
     whole = LAYOUTS[layout](numbered())
     decoder, objects, place = json.JSONDecoder(), [], 0
     while (place := whole.find("{", place)) >= 0:
@@ -167,8 +171,7 @@ def test_logs_that_are_cut(layout: str, tmp_path: Path) -> None:
             assert (info["problems"] != {}) == in_two
 
 
-def test_objects_that_are_no_records(tmp_path: Path) -> None:
-    """They are problems, not skipped."""
+def test_objects_that_are_not_records_are_problems(tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
     rows = [json.dumps(row) for row in numbered()]
     path.write_text("\n".join([*rows, '{"log": "starting", "timestamp": "2024-06-10 06:13:29"}', '{"a":\n 1}']))
@@ -182,10 +185,12 @@ def test_objects_that_are_no_records(tmp_path: Path) -> None:
     ("strategy", "kinds"),
     [("PERFORMANCE", ["buffered"]), ("ASYNCHRONOUS", []), ("SEMISYNCHRONOUS", []), ("SYNCHRONOUS", []), (None, [])],
 )
-def test_rows_that_the_server_may_have_dropped(
+def test_audit_strategy_performance_gives_a_warning(
     strategy: str | None, kinds: list[str], name: str, tmp_path: Path
 ) -> None:
-    """Only PERFORMANCE drops rows; a server that was not asked gives no warning."""
+    """Only the audit log strategy PERFORMANCE drops rows. If the server was not asked for its strategy, there is no
+    warning.
+    """
     rows = [{"timestamp": "2024-06-10 06:13:20", "id": 1, "connection_id": 13, **row} for row in FILTER]
     (tmp_path / "audit.log").write_text("".join(json.dumps(row) + "\n" for row in rows))
     settings = Settings(server={"variables": {} if strategy is None else {name: strategy}})

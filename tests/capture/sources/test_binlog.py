@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mysqlbinlog prints: whose statements they were, when they began, and what a binary log inconclusive."""
+"""Output of mysqlbinlog: the session and start time of each statement, and the limits of a binary log."""
 
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ KIND = SOURCES["binlog"]
 
 
 def event(kind: str, body: str, at: str = "261120 15:21:05", more: str = "") -> str:
-    """Return one event as it is printed."""
+    """Return one event as mysqlbinlog prints it."""
     return f"# at 100\n#{at} server id 1  end_log_pos 200 CRC32 0x394c241a \t{kind}{more}\n{body}"
 
 
@@ -39,7 +39,7 @@ def read(path: Path, settings: Settings | None = None) -> tuple[list[tuple[Any, 
 
 
 def written(tmp_path: Path, *events: str) -> Path:
-    """Return a file with a header and these events."""
+    """Return a file with a header and the given events."""
     path = tmp_path / "binlog.sql"
     first = event("Start: binlog v 4, server v 8.0.31", "BINLOG '\nAAAA\n'" + END, more=" created 261120 15:21:04")
     path.write_bytes(("/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\n" + START + first + "".join(events)).encode())
@@ -48,7 +48,9 @@ def written(tmp_path: Path, *events: str) -> Path:
 
 @pytest.mark.parametrize("gtid", [False, True])
 def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) -> None:
-    """Any number that a server gives, 0 of its own threads among them; what names none goes on with the one before."""
+    """Each event has the thread id of its own header, from 0 to 2^32 - 1. An event without a thread id has that of the
+    previous event.
+    """
     threads = [7, 0, 1, 0, 2**32 - 1, 10, 9, 0]
     parts: list[str] = []
     for number, thread in enumerate(threads):
@@ -64,8 +66,10 @@ def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("mark", ["/*!50718", "/*!", "/*M!100001"])
-def test_a_setting_of_each_transaction_is_no_event(mark: str, tmp_path: Path) -> None:
-    """mysqlbinlog prints SET TRANSACTION with each GTID; no client sent it. A statement in such a comment is one."""
+def test_set_transaction_of_a_gtid_is_not_an_event(mark: str, tmp_path: Path) -> None:
+    """mysqlbinlog prints SET TRANSACTION with each GTID, but no client sent it. A client's statement in such a comment
+    is an event.
+    """
     gtid = event("GTID", f"{mark} SET TRANSACTION ISOLATION LEVEL READ COMMITTED*/{END}")
     texts = ["BEGIN", "/*!40000 ALTER TABLE t DISABLE KEYS */", "INSERT INTO t VALUES (1)"]
     rows = [*(query(text, 7) for text in texts), event("Xid = 1", f"COMMIT{END}")]
@@ -74,8 +78,10 @@ def test_a_setting_of_each_transaction_is_no_event(mark: str, tmp_path: Path) ->
     assert [row[3] for row in found] == [text.encode() for text in (*texts, "COMMIT")]
 
 
-def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
-    """MySQL's Rows_query and MariaDB's Annotate_rows are the statement; rows without one are counted, and said."""
+def test_row_events_take_their_annotated_statement(tmp_path: Path) -> None:
+    """The statement comes from Rows_query (MySQL) or Annotate_rows (MariaDB). Row events without a statement are
+    counted in a warning.
+    """
     rows = event(
         "Write_rows: table id 28 flags: STMT_END_F", f"\nBINLOG '\nYWUAaxMB\n'{END}### INSERT INTO `t`\n### SET\n"
     )
@@ -109,8 +115,8 @@ def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
     assert [warning["kind"] for warning in missing(described)] == ["writes_only", "row_events"]
 
 
-def test_headers_are_local_times(tmp_path: Path) -> None:
-    """The hour of an event without a SET TIMESTAMP follows from one that has it, or from the option."""
+def test_event_headers_are_in_local_time(tmp_path: Path) -> None:
+    """The UTC offset comes from another event with SET TIMESTAMP, or from the option."""
     path = written(
         tmp_path, query("BEGIN", at="261120 17:21:05"), event("Xid = 1", f"COMMIT{END}", at="261120 17:21:09")
     )
@@ -126,7 +132,7 @@ BAD_DATES = ("260020", "261320", "261100", "261132", "269920")
 
 
 def when(path: Path, line: str) -> datetime | None:
-    """Return the time of a statement behind this line; None where the line is not an event's header."""
+    """Return the time of a statement after this line, or None if the line is not an event header."""
     path.write_bytes(f"{START}{line}\nCOMMIT{END}".encode())
     found, problems, _ = read(path, Settings(timezone_ns=0))
     assert problems == ([] if found else ["foreign_file"])
@@ -134,8 +140,10 @@ def when(path: Path, line: str) -> datetime | None:
 
 
 @pytest.mark.slow
-def test_what_a_header_is(tmp_path: Path) -> None:
-    """Each of its characters is a digit, or itself; months, days and the century have their bounds; an hour may be blank."""
+def test_event_header_format_is_checked(tmp_path: Path) -> None:
+    """Each character of an event header must be the expected digit or sign. Month, day and century are limited. The
+    first digit of the hour may be a blank.
+    """
     path = tmp_path / "binlog.sql"
     for at, char in enumerate(SHAPE):
         others = "/:O " if char.isdigit() else "0xT" if char == " " else "0 ~"
@@ -149,8 +157,7 @@ def test_what_a_header_is(tmp_path: Path) -> None:
     assert [when(path, f"#{date}{SHAPE[7:]}1") for date in BAD_DATES] == [None] * len(BAD_DATES)
 
 
-def test_a_raw_binary_log_is_named(tmp_path: Path) -> None:
-    """What to do is said; no tape is written."""
+def test_raw_binary_log_is_refused_with_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001"
     path.write_bytes(b"\xfebin" + bytes(500))
     with pytest.raises(InputError, match="Run mysqlbinlog on the file"):
@@ -158,15 +165,17 @@ def test_a_raw_binary_log_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "t.tape").exists()
 
 
-def test_the_tape_says_that_it_is_writes_only(tmp_path: Path) -> None:
-    """A warning of the kind writes_only; the tape is partial."""
+def test_binary_log_tape_warns_that_it_has_only_writes(tmp_path: Path) -> None:
+    """The warning has the kind writes_only, and the tape is partial."""
     info = capture_source(KIND, [str(written(tmp_path, query("DELETE FROM t")))], tmp_path / "t.tape", Settings())
     assert [warning["kind"] for warning in info["warnings"]] == ["writes_only"]
     assert info["counts"]["events"] == 1
 
 
-def test_the_paired_traffic(samples: Path) -> None:
-    """Of the packets' writes each thread's stand in the binary log, in their order, once each."""
+def test_binary_log_has_the_writes_of_the_packets(samples: Path) -> None:
+    """The same workload was captured as packets and as a binary log. The binary log has each thread's writes once and
+    in order.
+    """
     found, problems, _ = read(samples / "paired" / "md_paired.binlog.txt")
     assert problems == []
     texts = defaultdict(list)
@@ -203,8 +212,8 @@ def test_the_paired_traffic(samples: Path) -> None:
         ("1795188070.999999", 1_795_188_070),
     ],
 )
-def test_a_timestamp_that_cannot_be(stamp: str, seconds: int | None, tmp_path: Path) -> None:
-    """Behind 2200, or no number: the time is that of the event's header."""
+def test_invalid_timestamp_uses_the_event_header(stamp: str, seconds: int | None, tmp_path: Path) -> None:
+    """An invalid timestamp is after the year 2200 or not a number."""
     path = written(
         tmp_path, query("INSERT INTO t VALUES (1)", stamp="1795188062"), query("INSERT INTO t VALUES (2)", stamp=stamp)
     )

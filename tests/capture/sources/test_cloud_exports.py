@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of Google Cloud SQL and Azure, written as their documentation shows them."""
+"""Exports of Google Cloud SQL and Azure, in the format of their documentation."""
 
 import json
 import random
@@ -20,13 +20,13 @@ RESOURCE = {"type": "cloudsql_database", "labels": {"database_id": "shop:db1", "
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """Write rows, an object a line."""
+    """Write rows, one object per line."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
 def log_entries(log: str, lines: list[str]) -> list[dict[str, Any]]:
-    """Return lines of a log as entries of Cloud Logging: each with its time and an id that goes on."""
+    """Return log lines as entries of Cloud Logging, each with a time and an ascending id."""
     return [
         {
             "insertId": f"2#{n // 7:020d}#slow#{n:020x}",
@@ -41,8 +41,8 @@ def log_entries(log: str, lines: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_slow_log_of_cloud_sql(tmp_path: Path, whole: bool) -> None:
-    """Entries or single lines of the log, in any order: the tape is that of the log itself."""
+def test_cloud_sql_slow_log_export(tmp_path: Path, whole: bool) -> None:
+    """The export has whole entries or single lines, in any order. The tape equals the tape of the original log."""
     text = entries(0, 60, "SELECT '%d',\n'quote \" and \\n', 'é'")
     log = tmp_path / "slow.log"
     log.write_text(text)
@@ -59,16 +59,18 @@ def test_a_slow_log_of_cloud_sql(tmp_path: Path, whole: bool) -> None:
     assert info["problems"] == {}
 
 
-def test_a_general_log_of_cloud_sql(tmp_path: Path) -> None:
-    """Rows of a general log, newest first, as gcloud gives them."""
+def test_cloud_sql_general_log_export(tmp_path: Path) -> None:
+    """The rows are newest first, the default order of gcloud."""
     lines = [f"2026-11-22T10:00:00.{n:06d}Z\t   42 Query\tSELECT {n}" for n in range(30)]
     path = written(tmp_path / "export.json", log_entries("mysql-general.log", lines)[::-1])
     found, _ = tape_of("audit-json", path, tmp_path)
     assert [row[1] for row in found] == [f"SELECT {n}".encode() for n in range(30)]
 
 
-def test_an_audit_log_of_cloud_sql(tmp_path: Path) -> None:
-    """Connects, statements, errors; a statement in several chunks is one, marked as cut."""
+def test_cloud_sql_audit_log_export(tmp_path: Path) -> None:
+    """The export has logins, statements and errors. A statement in several chunks becomes one event that is marked as
+    cut.
+    """
 
     def entry(at: int, **request: Any) -> dict[str, Any]:
         date = f"2026-11-22T10:00:00.{at:06d}Z"
@@ -100,8 +102,8 @@ def test_an_audit_log_of_cloud_sql(tmp_path: Path) -> None:
     assert values(tmp_path, "db, errno, host")[1:3] == [("shop", 0, "10.0.0.5"), (None, 1146, "10.0.0.5")]
 
 
-def test_azures_slow_log(tmp_path: Path) -> None:
-    """Times, account, rows; texts that Azure has cut are marked."""
+def test_azure_slow_log_export(tmp_path: Path) -> None:
+    """Times, account and row counts are read. Statements that Azure cut are marked."""
     about = {"LogicalServerName": "db1", "category": "MySqlSlowLogs", "operationName": "LogEvent"}
 
     def row(at: int, **more: Any) -> dict[str, Any]:
@@ -126,8 +128,8 @@ def test_azures_slow_log(tmp_path: Path) -> None:
     assert len(found) == 2
 
 
-def test_values_of_azures_slow_log_that_cannot_be_read(tmp_path: Path) -> None:
-    """They are problems of their columns, and the row's other time serves; durations of 24 hours and more can."""
+def test_unreadable_values_of_an_azure_slow_log_are_problems(tmp_path: Path) -> None:
+    """Each problem names its column. The row's other time is used. Durations of 24 hours and more are readable."""
     more = {"sql_text": "SELECT 1", "user_host": "app[app] @ web1 []", "rows_sent": "many", "thread_id": "7x"}
     times = {"start_time": "soon", "query_time": "26:00:00.5", "lock_time": "short"}
     row = {"category": "MySqlSlowLogs", "time": "2026-11-22T10:00:07+02:00", "properties": {**times, **more}}
@@ -138,8 +140,8 @@ def test_values_of_azures_slow_log_that_cannot_be_read(tmp_path: Path) -> None:
     ]
 
 
-def test_azures_audit_log(tmp_path: Path) -> None:
-    """Connections and statements; the rows of their errors and of table access are no statements again."""
+def test_azure_audit_log_export(tmp_path: Path) -> None:
+    """Connections and statements become events. Rows about errors and table access do not repeat a statement."""
     about = {"LogicalServerName": "db1", "category": "MySqlAuditLogs", "time": "2026-11-22T10:00:07Z"}
     general = {"event_class": "general_log", "thread_id": 42, "ip": "10.0.0.5", "user": "app", "host": ""}
     connection = {"event_class": "connection_log", "connection_id": 42, "ip": "10.0.0.5", "user": "app", "db": "shop"}
@@ -159,19 +161,18 @@ def test_azures_audit_log(tmp_path: Path) -> None:
     ]
 
 
-def test_presets_by_name(tmp_path: Path) -> None:
-    """An unknown one is refused with the names."""
+def test_unknown_preset_is_refused_with_the_names(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", [{"a": 1}])
     with pytest.raises(InputError, match=r"--preset: expected one of cloudsql-audit, .* found 'gcp'"):
         capture_source(SOURCES["audit-json"], [str(path)], tmp_path / "t", Settings(extra={"preset": "gcp"}))
 
 
 def values(tmp_path: Path, columns: str) -> list[tuple[Any, ...]]:
-    """Return columns of the tape's events in their order."""
+    """Return columns of the tape's events, in order."""
     tape = next(tmp_path.rglob("tape.json")).parent
     return found_on(tape, f"SELECT {columns} FROM events ORDER BY start_ns, seq")
 
 
 def flags(tmp_path: Path) -> list[int]:
-    """Return which events are marked as cut."""
+    """Return the flag of each event that marks cut statements."""
     return [row[0] & FLAGS["truncated"] for row in values(tmp_path, "flags")]

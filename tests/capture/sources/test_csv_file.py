@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV with a mapping from its columns to those of events."""
+"""CSV files and the mapping from their columns to event columns."""
 
 import random
 import subprocess
@@ -15,8 +15,8 @@ from tests.helpers.duck import query
 from tests.helpers.reading import tape_of
 
 
-def test_csv_with_a_mapping(tmp_path: Path) -> None:
-    """Columns by name, times in milliseconds or as texts, a row without a time as a problem."""
+def test_csv_is_read_by_column_mapping(tmp_path: Path) -> None:
+    """Columns are given by name. Times are in milliseconds or text. A row without a time is a problem."""
     path = tmp_path / "sql.csv"
     path.write_text(
         'ts,conn,sql_text,latency,who\n1718000000500,5,"SELECT ""x"", 1",1500,app\nnever,5,SELECT 2,1,app\n'
@@ -45,8 +45,8 @@ def test_csv_with_a_mapping(tmp_path: Path) -> None:
         (["time=ts", "statement=q"], "days", "--time-unit: expected one of s, ms, us, ns, found 'days'"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[str], unit: str, said: str) -> None:
-    """The message lists the columns, fields or units that there are."""
+def test_wrong_column_mapping_is_refused(tmp_path: Path, columns: list[str], unit: str, said: str) -> None:
+    """The message lists the available columns, fields or units."""
     path = tmp_path / "a.csv"
     path.write_text("ts,q\n1,SELECT 1\n")
     with pytest.raises(InputError, match=said):
@@ -54,8 +54,10 @@ def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, columns: list[st
     assert not (tmp_path / "a.csv.tape").exists()
 
 
-def test_rows_that_the_client_printed(tmp_path: Path) -> None:
-    """`mysql -B` on mysql.slow_log: durations of the type TIME, escapes, NULL, accounts, a quote that begins a text."""
+def test_output_of_the_mysql_client_is_read(tmp_path: Path) -> None:
+    """The input is `mysql -B` on mysql.slow_log. It has TIME values, escapes, NULL, accounts and a statement that
+    begins with a quote.
+    """
     path = tmp_path / "slow.tsv"
     path.write_bytes(
         b"start_time\tuser_host\tquery_time\tsql_text\tdb\n"
@@ -71,8 +73,10 @@ def test_rows_that_the_client_printed(tmp_path: Path) -> None:
     assert info["problems"] == {}
 
 
-def test_commands_that_the_general_log_names(tmp_path: Path) -> None:
-    """mysql.general_log: Execute has its values, Connect and Init DB name a schema; a quote begins no quoted file."""
+def test_general_log_commands_are_read_from_csv(tmp_path: Path) -> None:
+    """The rows are from mysql.general_log. Execute has its values. Connect and Init DB name a schema. A quote at the
+    start of a value does not make the file a quoted one.
+    """
     path = tmp_path / "general.tsv"
     rows = [
         ("Connect", "app@web1 on shop using TCP/IP"),
@@ -100,16 +104,15 @@ def test_commands_that_the_general_log_names(tmp_path: Path) -> None:
     ]
 
 
-def test_a_row_without_a_command_is_a_query(tmp_path: Path) -> None:
-    """Its statement stays."""
+def test_row_without_a_command_is_a_query(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("ts,cmd,sql\n2026-11-25 03:16:12,,SELECT 1\n2026-11-25 03:16:13,query,SELECT 2\n")
     found, _ = tape_of("csv", path, tmp_path, column=["time=ts", "statement=sql", "command=cmd"])
     assert [row[:2] for row in found] == [("query", b"SELECT 1"), ("query", b"SELECT 2")]
 
 
-def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> None:
-    """With the file and the line of each; a time that cannot be read is shown."""
+def test_unreadable_values_are_counted_by_column(tmp_path: Path) -> None:
+    """Each unreadable value is a problem with its file and line. An unreadable time is shown."""
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     paths[0].write_text("ts,q,took,n\n1,SELECT 1,fast,1\n2,SELECT 2,0.5,none\n")
     paths[1].write_text("ts,q,took,n\n3,SELECT 3,slow,\nnever,SELECT 4,1,1\n")
@@ -127,8 +130,10 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_local_times_that_go_back(tmp_path: Path) -> None:
-    """They are ambiguous in a file that is in order otherwise; times in UTC, numbers and files in no order are not."""
+def test_local_times_that_go_back_are_ambiguous(tmp_path: Path) -> None:
+    """Local times go back in a file that is otherwise ordered. UTC times, numbers and unordered files are never
+    ambiguous.
+    """
     at = [f"2025-10-26 0{time}" for time in ("2:59:58", "2:59:59", "2:00:00", "2:30:00", "3:00:00")]
     texts = {
         "jump": (at, {"ambiguous_time": 1}),
@@ -149,8 +154,8 @@ def test_local_times_that_go_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", [3, 30_000])
 @pytest.mark.parametrize(("row", "separator"), [("9,SELECT 1, 2", ","), ("9\tSELECT 1\t2", "\t")])
-def test_a_row_with_more_values_is_refused(at: int, row: str, separator: str, tmp_path: Path) -> None:
-    """A statement with an unquoted separator would end there without a word: the row is named, at any place of the file."""
+def test_row_with_too_many_values_is_refused(at: int, row: str, separator: str, tmp_path: Path) -> None:
+    """An unquoted separator would cut the statement silently. The message names the row, anywhere in the file."""
     rows = [f"{n}{separator}SELECT {n}" for n in range(1, at + 2)]
     rows[at - 1] = row
     (tmp_path / "t.csv").write_text("\n".join([f"ts{separator}sql", *rows, ""]))
@@ -158,8 +163,8 @@ def test_a_row_with_more_values_is_refused(at: int, row: str, separator: str, tm
         tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
 
 
-def test_columns_without_a_name_do_no_harm(tmp_path: Path) -> None:
-    """A separator behind the last value of each line is none too many."""
+def test_trailing_separators_are_accepted(tmp_path: Path) -> None:
+    """Each line ends with a separator, so the last column has no name."""
     (tmp_path / "t.csv").write_text("ts,sql,\n1,SELECT 1,\n2,SELECT 2,\n")
     found, _ = tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
     assert [row[1] for row in found] == [b"SELECT 1", b"SELECT 2"]
@@ -188,7 +193,7 @@ PARTS = [
     "é",
     " ",
 ]
-# How a server writes them.
+# Forms of SELECT ... INTO OUTFILE.
 OUTFILES = [
     "",
     "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'",
@@ -197,7 +202,7 @@ OUTFILES = [
 
 
 def random_texts(seed: int) -> list[str]:
-    """Return statements with what a separator, a quote and a backslash do; some are longer than a piece that is read."""
+    """Return statements with separators, quotes and backslashes. Some are longer than one piece of the reader."""
     chance = random.Random(seed)
     texts = ["SELECT " + "".join(chance.choices(PARTS, k=chance.randrange(20))) for _ in range(60)]
     return [
@@ -209,7 +214,7 @@ def random_texts(seed: int) -> list[str]:
 
 
 def insert(server: Server, texts: list[str], columns: str, value: str, engine: str = "InnoDB") -> None:
-    """Make csvs.t with a row for each statement; `value`: SQL of its column db."""
+    """Create csvs.t with one row per statement. `value` is the SQL expression of its column db."""
     server.execute("DROP DATABASE IF EXISTS csvs")
     server.execute("CREATE DATABASE csvs CHARACTER SET utf8mb4")
     server.execute(f"CREATE TABLE csvs.t ({columns}) ENGINE={engine}")
@@ -218,15 +223,15 @@ def insert(server: Server, texts: list[str], columns: str, value: str, engine: s
 
 
 def read_back(path: Path, folder: Path) -> list[tuple[int, bytes | None, str | None]]:
-    """Return the rows of a file whose columns are ts, q and db."""
+    """Return the rows of a file with the columns ts, q and db."""
     found, info = tape_of("csv", path, folder, column=["time=ts", "statement=q", "db=db", "thread_id=n"])
     assert info["problems"] == {}
     return [(row[2], row[1], row[7]) for row in sorted(found, key=lambda row: row[2])]
 
 
 @pytest.mark.parametrize("form", OUTFILES)
-def test_rows_that_a_server_wrote_into_a_file(form: str, server: Server, tmp_path: Path) -> None:
-    """SELECT ... INTO OUTFILE: each value comes back, whatever bytes it has."""
+def test_outfile_of_a_server_is_read_back(form: str, server: Server, tmp_path: Path) -> None:
+    """SELECT ... INTO OUTFILE writes each value, with arbitrary bytes."""
     texts = random_texts(OUTFILES.index(form))
     insert(server, texts, COLUMNS, "NULL")
     name = server.folder / "data" / "csvs.txt"
@@ -237,8 +242,8 @@ def test_rows_that_a_server_wrote_into_a_file(form: str, server: Server, tmp_pat
     assert read_back(name, tmp_path) == [(n, text.encode(), None) for n, text in enumerate(texts)]
 
 
-def test_a_table_of_the_csv_engine(mariadb: Server, tmp_path: Path) -> None:
-    """Its file, behind a header: so a server writes mysql.slow_log."""
+def test_csv_engine_table_is_read(mariadb: Server, tmp_path: Path) -> None:
+    """The table's data file gets a header line. Servers write mysql.slow_log in this format."""
     texts = random_texts(7)
     insert(mariadb, texts, COLUMNS.replace(",", " NOT NULL,") + " NOT NULL", "'shop'", "CSV")
     mariadb.execute("FLUSH TABLES csvs.t")
@@ -248,8 +253,8 @@ def test_a_table_of_the_csv_engine(mariadb: Server, tmp_path: Path) -> None:
     assert read_back(tmp_path / "t.csv", tmp_path) == [(n, text.encode(), "shop") for n, text in enumerate(texts)]
 
 
-def test_what_the_client_prints(mariadb: Server, tmp_path: Path) -> None:
-    """`mysql -B`: any statement comes back."""
+def test_mysql_client_output_is_read_back(mariadb: Server, tmp_path: Path) -> None:
+    """`mysql -B` prints arbitrary statements, and the reader returns them unchanged."""
     texts = random_texts(8)
     insert(mariadb, texts, COLUMNS, "NULL")
     command = ["mariadb", "-uroot", f"-S{mariadb.socket}", "--default-character-set=utf8mb4", "-B"]
@@ -259,8 +264,8 @@ def test_what_the_client_prints(mariadb: Server, tmp_path: Path) -> None:
     assert read_back(tmp_path / "t.tsv", tmp_path) == [(n, text.encode(), None) for n, text in enumerate(texts)]
 
 
-def test_a_backslash_that_escapes_nothing_stays(tmp_path: Path) -> None:
-    """In a file with tabs of another program, and in one whose quotes have backslashes in front."""
+def test_backslash_that_escapes_nothing_is_kept(tmp_path: Path) -> None:
+    """One file has tabs and comes from another program. Another file escapes its quotes with backslashes."""
     text = r"SELECT 'it\'s', 'a\b\x\Z\%', '\r'"
     (tmp_path / "t.tsv").write_text(f"ts\tq\n{T}\t{text}\n")
     (tmp_path / "t.csv").write_text(f'ts,q\n"{T}","{text[:-7]} \\"x\\""\n')
@@ -277,8 +282,8 @@ def test_a_backslash_that_escapes_nothing_stays(tmp_path: Path) -> None:
         (f'"{T}","SELECT" 1"', "line 22003: text follows the closing quote of a value"),
     ],
 )
-def test_damaged_escapes_are_refused(row: str, said: str, tmp_path: Path) -> None:
-    """With the line: here behind the rows that tell how the file is written."""
+def test_damaged_escape_is_refused_with_its_line(row: str, said: str, tmp_path: Path) -> None:
+    """The damaged row comes after the rows that determine the file's format."""
     rows = ["ts,q", *(f'"{T}","SELECT \\"a\\", {n}"' for n in range(22_001)), row, ""]
     (tmp_path / "t.csv").write_text("\n".join(rows))
     with pytest.raises(InputError, match=said):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sources that DuckDB reads have in common."""
+"""Common functions of the sources that DuckDB reads."""
 
 import gzip
 import random
@@ -31,8 +31,8 @@ from tests.helpers.duck import database
 from tests.helpers.reading import read_all
 
 
-def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
-    """A line that is no object keeps its quotes and commas. Each file has its own numbers, and a packed one is unpacked."""
+def test_lines_are_numbered_and_decompressed(tmp_path: Path) -> None:
+    """A line that is not an object keeps its quotes and commas. Each file has its own line numbers, also if compressed."""
     (tmp_path / "a").write_text('one, "two"\n\n[ three,\n]\n')
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"four\n"))
     lines = Lines([str(tmp_path / "a"), str(tmp_path / "b.gz")])
@@ -42,8 +42,8 @@ def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
     lines.close()
 
 
-def test_places_of_objects() -> None:
-    """Behind any blanks an object begins a line, the file or an item; elsewhere a brace begins none."""
+def test_start_of_an_object_is_found() -> None:
+    """An object starts a line, the file or an item, after any blanks. A brace elsewhere does not start an object."""
     chance = random.Random(7)
     for _ in range(2000):
         whole = "".join(chance.choice("\n\r\t []},x") for _ in range(chance.randrange(9))) + "{}"
@@ -53,13 +53,13 @@ def test_places_of_objects() -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("piece", [b"\n", b" \n", b"[", b"{", b"{\n", b'{"a":[\n', b'{"a":1}\n', b"\xff{"])
-def test_a_head_of_one_thing(piece: bytes) -> None:
-    """Whatever a file begins with, its kind is asked for in time that grows with the size."""
+def test_detection_time_is_linear(piece: bytes) -> None:
+    """The search for an object in the first bytes of a file must not be quadratic."""
     assert sniff_objects(rb".*no such key", piece * (65536 // len(piece))) == -1
 
 
-def test_json_in_arrays(tmp_path: Path) -> None:
-    """Brackets and commas of an array are taken off; what is no object is NULL."""
+def test_json_arrays_are_split(tmp_path: Path) -> None:
+    """Brackets and commas of a JSON array are removed. An item that is not an object becomes NULL."""
     (tmp_path / "a").write_text('[\n{"n": {"x": 7}},\n{"n": "text"}]\nnonsense\n')
     lines = Lines([str(tmp_path / "a")])
     with database() as con:
@@ -89,15 +89,17 @@ def test_json_in_arrays(tmp_path: Path) -> None:
         ("statement_bytes('0x53454C')", b"SEL"), ("statement_bytes('0x5')", b"0x5"),
     ],
 )  # fmt: skip
-def test_texts_as_values(call: str, value: object) -> None:
-    """Numbers, durations, times, accounts; NULL for a text that is none, and no error for any."""
+def test_text_is_converted_to_values(call: str, value: object) -> None:
+    """Text becomes numbers, durations, times and accounts. Invalid text becomes NULL and never raises an error."""
     with database() as con:
         con.execute(load_sql("querytape.capture", "values.sql"))
         assert con.execute(f"SELECT {call}").fetchall() == [(value,)]
 
 
-def test_texts_that_are_no_values_are_problems() -> None:
-    """Each with its column, file and line; what was left empty is none, nor what another column has."""
+def test_invalid_values_are_problems() -> None:
+    """Each invalid value is a problem with its column, file and line. Empty values, and values that another column
+    provides, are accepted.
+    """
     rows = "('1', '7', 'x'), ('oops', '', NULL), ('NULL', '8', '2')"
     values = {
         "when_ns": "p", "stamp": str(START), "statement": "'SELECT 1'::BLOB", "place": "p", "file": "3",
@@ -112,8 +114,8 @@ def test_texts_that_are_no_values_are_problems() -> None:
     ]
 
 
-def test_rows_come_by_time_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are sorted by time, one without a time is a problem; the folder for spilling goes with the reader."""
+def test_rows_are_sorted_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row without a time is a problem. Closing the reader removes its spill folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     values = {"when_ns": "n", "stamp": str(START), "precision_ns": "1", "statement": "'SELECT 1'::BLOB", "place": "p"}
     source = "(SELECT * FROM (VALUES (1, 30), (2, 10), (3, NULL)) t(p, n))"
@@ -123,16 +125,18 @@ def test_rows_come_by_time_and_leave_nothing(tmp_path: Path, monkeypatch: pytest
     assert not list(tmp_path.iterdir())
 
 
-def test_what_duckdb_cannot_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An SQL error becomes one line, and no folder is left."""
+def test_duckdb_error_becomes_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An SQL error becomes a message of one line, and no spill folder remains."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(InputError, match="the input cannot be read: "):
         open_query("read_csv('/nowhere/x.csv')", dict.fromkeys(COLUMNS, "NULL"))
     assert not list(tmp_path.iterdir())
 
 
-def test_values_of_executions_in_rows(tmp_path: Path) -> None:
-    """An execution has its statement and values where the block of them is whole and has any; the rest stays a text."""
+def test_bound_values_of_executions_are_read(tmp_path: Path) -> None:
+    """An execution keeps its statement and values only if the block of values is complete and not empty. Otherwise,
+    only text is kept.
+    """
     one = b"\x01\x00\xfd\x00\x040x41"
     blocks = [
         None,
@@ -164,7 +168,9 @@ def test_values_of_executions_in_rows(tmp_path: Path) -> None:
 
 
 def test_memory_grows_with_the_longest_row(tmp_path: Path) -> None:
-    """As little as it needs: the least, then for one such row, then for several; the last refusal is the caller's."""
+    """DuckDB first gets the minimum of memory, then enough for one such row, then for several rows. The last failure is
+    raised to the caller.
+    """
     (tmp_path / "a").write_bytes(b"one\n" + b"x" * 999 + b"\n")
     asked: list[int] = []
 

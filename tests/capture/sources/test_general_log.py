@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""General query logs: arrivals, connections and texts, and nothing that such a log inconclusive."""
+"""General query logs: arrival times, connections and statements, without fields that a general log lacks."""
 
 from itertools import product
 from pathlib import Path
@@ -28,7 +28,7 @@ Time\t\t    Id Command\tArgument
 
 
 def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
-    """Return what is read of a log."""
+    """Return all events and problems of a log."""
     path = tmp_path / "general.log"
     path.write_text(text)
     assert detect_source(str(path), SOURCES.values()).name == "general"
@@ -37,8 +37,8 @@ def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
 
 @pytest.mark.parametrize("blanks", [1, 2, 4, 8])
 @pytest.mark.parametrize("text", [MYSQL8, MARIADB + "\t\t  1234 Query\tSELECT 3\n"])
-def test_copies_without_tabs(tmp_path: Path, text: str, blanks: int) -> None:
-    """A log whose tabs became blanks, however many, has the same events."""
+def test_log_copy_with_blanks_for_tabs_is_read(tmp_path: Path, text: str, blanks: int) -> None:
+    """A copy of a log has blanks in place of tabs. Any number of blanks gives the same events."""
 
     def told(log: Read) -> list[tuple[object, ...]]:
         return [(e["thread_id"], e["command"], e["db"], e["statement"], e["start_ns"]) for e in log.events]
@@ -48,21 +48,20 @@ def test_copies_without_tabs(tmp_path: Path, text: str, blanks: int) -> None:
     assert told(copied) == told(read(tmp_path, text))
 
 
-def test_a_statement_in_a_log_with_tabs_may_look_like_a_copied_row(tmp_path: Path) -> None:
-    """Where rows have tabs, a line that begins with blanks belongs to its statement."""
+def test_statement_line_that_looks_like_a_copied_row(tmp_path: Path) -> None:
+    """If the rows of a log have tabs, a line that starts with blanks belongs to its statement."""
     log = read(tmp_path, MARIADB + "\t\t     7 Query\tSELECT '\n      7 Query     SELECT 4\n'\n")
     assert [e["statement"] for e in log.events][2:] == [b"SELECT '\n      7 Query     SELECT 4\n'"]
 
 
-def test_a_row_with_its_own_zone_is_in_that_zone(tmp_path: Path) -> None:
+def test_row_with_its_own_zone_is_converted(tmp_path: Path) -> None:
     """A time east of UTC is earlier in UTC."""
     zones = ("Z", "+02:00", "-03:00")
     at = [read(tmp_path, MYSQL8.replace("Z\t", f"{zone}\t")).events[0]["start_ns"] for zone in zones]
     assert [(ns - at[0]) // 3_600_000_000_000 for ns in at] == [0, -2, 3]
 
 
-def test_the_tape(tmp_path: Path) -> None:
-    """The tape knows no durations."""
+def test_general_log_tape_has_no_durations(tmp_path: Path) -> None:
     path = tmp_path / "general.log"
     path.write_text(MYSQL8)
     info = capture_source(SOURCES["general"], [str(path)], tmp_path / "t.tape", Settings())
@@ -70,8 +69,10 @@ def test_the_tape(tmp_path: Path) -> None:
     assert "duration_ns" not in info["known_columns"]
 
 
-def test_lines_that_are_no_rows(tmp_path: Path) -> None:
-    """Their bytes are counted, what the server writes by itself not; one problem for each run of them."""
+def test_unparsed_lines_are_counted(tmp_path: Path) -> None:
+    """Each run of unparsed lines is one problem, and its bytes are counted. Lines that the server itself writes are not
+    counted.
+    """
     garbage = "no row\nnor this\n"
     text = f"{MYSQL8}{MARIADB.splitlines()[0]}\n{garbage}\n{garbage}{MYSQL8}"
     path = tmp_path / "general.log"
@@ -86,8 +87,8 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("using", ["", " using TCP/IP", " using Socket", " using SSL/TLS"])
 @pytest.mark.parametrize("host", ["web1", "10.0.0.7", ""])
 @pytest.mark.parametrize("user", ["app", "", "a@b", "on"])
-def test_accounts(tmp_path: Path, user: str, host: str, using: str) -> None:
-    """Who connects, from where and with which schema, of any length or none; older servers do not say how."""
+def test_connect_rows_with_any_account(tmp_path: Path, user: str, host: str, using: str) -> None:
+    """User, host and schema have any length or are empty. Older servers do not log the kind of connection."""
     for account, anonymous in product((f"{user}@{host}",), ("", " as anonymous", " as other")):
         for db in ("", "d", "shop", "using", "usings", "shopping", "my shop", "a_very_long_name_of_a_schema"):
             words = f"{account}{anonymous} on {db}{using}"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A general log's header comes with each start of the server, FLUSH LOGS, rotation, and switch of the log. Which was it?"""
+"""A general log's header is written at each server start, FLUSH LOGS, rotation, and when the log is enabled. The reader
+must find the server starts.
+"""
 
 import random
 from datetime import datetime, timedelta
@@ -19,7 +21,7 @@ BANNERS = {
 
 
 class Log:
-    """Writes a general log of one account as a server does; knows which session each row is of."""
+    """A general log of one account, in a server's format. The class knows the session of each row."""
 
     def __init__(self, family: str) -> None:
         self.text, self.life = "", 0
@@ -29,13 +31,13 @@ class Log:
         self._numbers: dict[tuple[int, int], int] = {}
 
     def header(self, version: str = "10.11.19") -> None:
-        """Write the server's header."""
+        """Write the header of the server."""
         self.text += BANNERS[self._family].format(version=version) + "\n"
         self.text += "Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n"
         self._written = None
 
     def wait(self, seconds: int) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self._now += timedelta(seconds=seconds)
 
     def row(self, thread: int, command: str, argument: str = "") -> None:
@@ -52,11 +54,11 @@ class Log:
         self.text += f"{time}{thread:5d} {command}\t{argument}\n"
 
     def connect(self, thread: int) -> None:
-        """Write the row of a login."""
+        """Write a login row."""
         self.row(thread, "Connect", "app@localhost on shop using Socket")
 
     def found(self, folder: Path) -> tuple[list[int], int]:
-        """Return the session that the reader gives each row, in the log's order, and how often it saw a start."""
+        """Return the session that the reader assigns to each row, in log order, and the number of starts that it found."""
         (folder / "g.log").write_text(self.text)
         read = read_all(open_general([folder / "g.log"]))
         rows = sorted(read.events, key=lambda row: row["offset"])
@@ -65,14 +67,14 @@ class Log:
 
 
 def live(log: Log, first: int, chance: random.Random, flushes: bool) -> None:
-    """Write the rows of one life of a server: logins with ascending ids, statements, few quits, FLUSH LOGS."""
+    """Write the rows of one server run: logins with ascending ids, statements, a few quits and FLUSH LOGS."""
     open_now: list[int] = []
     last = first
     for _ in range(chance.randrange(5, 40)):
         log.wait(chance.randrange(3))
         what = chance.random()
         if what < 0.3 or not open_now:
-            ids = [last, last + 1] if chance.random() < 0.7 else [last + 1, last]  # logins overtake each other
+            ids = [last, last + 1] if chance.random() < 0.7 else [last + 1, last]  # logins may be out of order
             last += 2
             for number, thread in enumerate(ids):
                 log.connect(thread)
@@ -92,8 +94,8 @@ def live(log: Log, first: int, chance: random.Random, flushes: bool) -> None:
 @pytest.mark.parametrize("family", BANNERS)
 @pytest.mark.parametrize("flushes", [False, True])
 @pytest.mark.parametrize("seed", range(30))
-def test_each_start_is_counted(seed: int, flushes: bool, family: str, tmp_path: Path) -> None:
-    """Ids begin again, as the same numbers or as lower ones a while later; FLUSH LOGS is no start."""
+def test_each_server_start_is_counted(seed: int, flushes: bool, family: str, tmp_path: Path) -> None:
+    """After a server start, thread ids repeat, or lower ids follow some time later. FLUSH LOGS is not a start."""
     chance = random.Random(seed)
     log, starts = Log(family), seed % 4
     log.header()
@@ -104,13 +106,13 @@ def test_each_start_is_counted(seed: int, flushes: bool, family: str, tmp_path: 
             log.header()
         high = chance.random() < 0.5 and life == 0
         live(log, 90_000 if high else 3, chance, flushes)
-        log.wait(61 if high else 0)  # before lower ids prove a start
+        log.wait(61 if high else 0)  # lower ids prove a start only after 60 seconds
     assert log.found(tmp_path) == (log.truth, starts)
 
 
 @pytest.mark.parametrize("family", BANNERS)
-def test_another_version_is_a_start(family: str, tmp_path: Path) -> None:
-    """With ids that go on: a row without a login is of another session."""
+def test_new_server_version_is_a_start(family: str, tmp_path: Path) -> None:
+    """The thread ids continue after the start. A row without a login belongs to a new session."""
     log = Log(family)
     log.header()
     log.connect(7)
@@ -123,8 +125,10 @@ def test_another_version_is_a_start(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", BANNERS)
-def test_sessions_of_before_end_at_a_start(family: str, tmp_path: Path) -> None:
-    """Once a start is proven, an id without a login (the log was switched on later) is of another session."""
+def test_sessions_end_at_a_server_start(family: str, tmp_path: Path) -> None:
+    """A server start is proven. Then a thread id without a login belongs to a new session. The log was enabled after
+    that login.
+    """
     log = Log(family)
     log.header()
     for thread in (3, 4, 5):
@@ -139,8 +143,10 @@ def test_sessions_of_before_end_at_a_start(family: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", BANNERS)
 @pytest.mark.parametrize("seconds", [0, 5, 59])
-def test_a_slow_login_is_not_a_start(seconds: int, family: str, tmp_path: Path) -> None:
-    """Its id is lower than that of a later connection, and its row comes after FLUSH LOGS; a refused login has two rows."""
+def test_slow_login_is_not_a_server_start(seconds: int, family: str, tmp_path: Path) -> None:
+    """A slow login has a lower id than a later connection, and its row follows FLUSH LOGS. A refused login writes two
+    rows.
+    """
     log = Log(family)
     log.header()
     log.connect(8)
@@ -152,8 +158,8 @@ def test_a_slow_login_is_not_a_start(seconds: int, family: str, tmp_path: Path) 
     assert log.found(tmp_path) == (log.truth, 0)
 
 
-def test_the_summary_names_the_starts(tmp_path: Path) -> None:
-    """As that of a slow log does."""
+def test_summary_reports_server_starts(tmp_path: Path) -> None:
+    """The summary of a general log reports server starts with the same text as that of a slow log."""
     log = Log("mariadb")
     for life in range(3):
         log.life = life

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An interface is captured, without a server: both ends of the conversations on the loopback are ours.
+"""Capture on an interface without a server. Both ends of each loopback conversation belong to the test.
 
-In a process of its own, for opening an interface gives up root's rights; one that hangs is ended.
+Each capture runs in its own process, because opening an interface gives up root's privileges. A process that hangs is
+ended.
 """
 
 import os
@@ -27,12 +28,12 @@ PATIENCE_S = 60
 
 @pytest.fixture(autouse=True, scope="module")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skips where this user may not listen on an interface."""
+    """Skip if this user cannot listen on an interface."""
     may_capture(request)
 
 
 def apart(work: Callable[..., Any], *args: Any) -> Any:
-    """Return what a function returns in a process of its own."""
+    """Run a function in its own process and return its result."""
     mine, others = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -51,7 +52,7 @@ def apart(work: Callable[..., Any], *args: Any) -> Any:
 
 
 class Talk:
-    """A connection over the loopback: `ask` sends a query and its answer."""
+    """A connection over the loopback."""
 
     def __init__(self, port: int, listener: socket.socket) -> None:
         self.client = socket.create_connection(("127.0.0.1", port))
@@ -62,7 +63,7 @@ class Talk:
 
     @staticmethod
     def carry(sender: socket.socket, taker: socket.socket, data: bytes) -> None:
-        """Send bytes, and take them at the other end."""
+        """Send bytes, and receive them at the other end."""
         sending = threading.Thread(target=sender.sendall, args=(data,))
         sending.start()
         left = len(data)
@@ -71,12 +72,12 @@ class Talk:
         sending.join()
 
     def ask(self, text: bytes) -> None:
-        """A query with one row as its answer."""
+        """Send a query, and answer with one row."""
         self.carry(self.client, self.server, query(text))
         self.carry(self.server, self.client, rows([b"1"], MYSQL_CAPS))
 
     def close(self) -> None:
-        """COM_QUIT, and the end of both ways."""
+        """Send COM_QUIT, and close both directions."""
         self.carry(self.client, self.server, packet(0, b"\1"))
         self.client.close()
         self.server.close()
@@ -84,19 +85,21 @@ class Talk:
 
 @contextmanager
 def listening() -> Iterator[tuple[int, socket.socket]]:
-    """Give a port of the loopback and who listens there."""
+    """Yield a loopback port and its listening socket."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1], listener
 
 
 def texts(events: list[dict[str, Any]]) -> list[bytes]:
-    """Return the queries of some events in the order of sessions."""
+    """Return the queries of some events, in the order of sessions."""
     ordered = sorted(events, key=lambda event: (event["session"], event["seq"]))
     return [event["statement"] for event in ordered if event["command"] == "query"]
 
 
 def rest_of(reader: Any) -> tuple[list[dict[str, Any]], list[str], dict[str, Any], int]:
-    """Stop a reader and return what it still gives: events, kinds of problems, its description, and what it lost."""
+    """Stop a reader and return its remaining events, the kinds of its problems, its description and the number of lost
+    packets.
+    """
     reader.stop()
     events = []
     while not reader.stats().finished:
@@ -108,7 +111,7 @@ def rest_of(reader: Any) -> tuple[list[dict[str, Any]], list[str], dict[str, Any
 
 
 def two_ports() -> Any:
-    """Talk through three ports, two of which are captured."""
+    """Talk through three ports, and capture two of them."""
     with listening() as first, listening() as second, listening() as other:
         reader = open_packets([], (first[0], second[0]), interface="lo")
         talks = [Talk(*one) for one in (first, second, other)]
@@ -120,8 +123,8 @@ def two_ports() -> Any:
         return *rest_of(reader), f"{first[0]} {second[0]}"
 
 
-def test_what_goes_through_the_ports() -> None:
-    """All of two ports, nothing of a third; a capture that is stopped has what came before, and says what it saw."""
+def test_only_packets_of_the_given_ports_are_captured() -> None:
+    """A stopped capture keeps everything that came before, and reports the number of packets."""
     events, kinds, description, lost, ports = apart(two_ports)
     assert texts(events) == [b"SELECT %d, %d" % (place, turn) for place in (0, 1) for turn in range(5)]
     assert {event["command"] for event in events} == {"connect", "query", "quit"}
@@ -132,7 +135,7 @@ def test_what_goes_through_the_ports() -> None:
 
 
 def in_parts() -> Any:
-    """Read each query before the next one is sent."""
+    """Read each query before the next query is sent."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", part_s=0.05)
         talk, found = Talk(port, listener), []
@@ -146,20 +149,19 @@ def in_parts() -> Any:
         return found, rest_of(reader)
 
 
-def test_parts_come_while_it_goes_on() -> None:
-    """What was said is given soon, not when the capture ends."""
+def test_live_events_are_returned_during_the_capture() -> None:
     found, (events, kinds, _, _) = apart(in_parts)
     assert found == [([b"SELECT %d" % turn], False) for turn in range(4)]
     assert (texts(events), [event["command"] for event in events], kinds) == ([], ["quit"], [])
 
 
 def large(turn: int) -> bytes:
-    """Return a statement that no other is like."""
+    """Return a statement that differs from all others."""
     return b"SELECT '%s'" % (b"%07d," % turn * (9000 + 517 * turn % 5000))
 
 
 def around_the_ring(count: int) -> Any:
-    """Read each large statement before the next one is sent."""
+    """Read each large statement before the next statement is sent."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
         talk = Talk(port, listener)
@@ -173,14 +175,14 @@ def around_the_ring(count: int) -> Any:
         return texts(events + more) == [large(turn) for turn in range(count)], others
 
 
-def test_around_the_ring() -> None:
-    """What is taken from the ring makes room: several times its megabyte goes through it, whole."""
+def test_live_ring_buffer_is_reused() -> None:
+    """Several megabytes pass through a ring of one megabyte without loss."""
     whole, (kinds, description, lost) = apart(around_the_ring, 60)
     assert (whole, kinds, lost, description["dropped_by_ring"]) == (True, [], 0, 0)
 
 
 def nobody_reads(looked: bool) -> Any:
-    """Send more than there is room for while nothing is read, from the first on or behind a part that was read."""
+    """Send more data than the ring holds while nobody reads, either from the start or after one part was read."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
         talk = Talk(port, listener)
@@ -195,8 +197,10 @@ def nobody_reads(looked: bool) -> Any:
 
 
 @pytest.mark.parametrize("looked", [False, True], ids=["first", "behind-a-part"])
-def test_a_ring_that_is_full(looked: bool) -> None:
-    """What had no room is lost, and said, in a capture's last second too: how many packets, and that there is a gap."""
+def test_full_ring_buffer_is_reported(looked: bool) -> None:
+    """Packets without room are lost. The summary reports their number and the gap, also in the last second of a
+    capture.
+    """
     events, kinds, description, lost = apart(nobody_reads, looked)
     assert texts(events)[0] == b"SELECT 'first'"
     assert 2 < len(texts(events)) < 31

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filter of a live capture passes each packet that the reader of files uses, and no plain packets of others."""
+"""The live filter passes each packet that the file reader uses. It blocks plain packets of other ports."""
 
 import ctypes
 import itertools
@@ -40,7 +40,7 @@ class _Header(ctypes.Structure):
 
 
 class Filter:
-    """The live filter of a link layer, run by libpcap on frames in memory. `length`: its instructions."""
+    """The live filter of a link layer. libpcap runs it on frames in memory. `length` is its number of instructions."""
 
     def __init__(self, link: int, ports: tuple[int, ...] = (3306,)) -> None:
         self._pcap = ctypes.CDLL("libpcap.so.0.8")
@@ -52,14 +52,14 @@ class Filter:
         self.length = self._program.length
 
     def passes(self, frame: bytes) -> bool:
-        """Whether a frame passes."""
+        """Return whether a frame passes the filter."""
         header = _Header(captured=len(frame), sent=len(frame))
         return bool(self._pcap.pcap_offline_filter(ctypes.byref(self._program), ctypes.byref(header), frame))
 
 
 @pytest.fixture(name="made")
 def _made(request: pytest.FixtureRequest) -> Callable[..., Filter]:
-    """Return what makes filters; skips without libpcap's shared library."""
+    """Return the Filter class. Skip without libpcap's shared library."""
     try:
         ctypes.CDLL("libpcap.so.0.8")
     except OSError:
@@ -68,7 +68,7 @@ def _made(request: pytest.FixtureRequest) -> Callable[..., Filter]:
 
 
 def conversations() -> Iterator[list[bytes]]:
-    """Give the frames of one conversation after another, each carried differently, each with a client's port of its own."""
+    """Yield the frames of one conversation at a time. Each has its own encapsulation and client port."""
     ports = itertools.count(20000)
     for name, frame in itertools.product(INTO, FRAMES):
         yield [FRAMES[frame](INTO[name][1](p)) for p in packets(port=next(ports))]
@@ -84,16 +84,16 @@ def conversations() -> Iterator[list[bytes]]:
         yield [piece for p in carried for piece in pieces(p, 504, next(numbers) & 0xFFFF, 4)]
 
 
-def test_each_packet_of_a_conversation_passes(made: Callable[..., Filter]) -> None:
-    """In each tunnel, with up to four tags, in fragments, and in fragments of tunnels."""
+def test_all_packets_of_each_conversation_pass(made: Callable[..., Filter]) -> None:
+    """Covers each tunnel, up to four VLAN tags, fragments, and fragments of tunnels."""
     live = made(ETHERNET_LINK)
     for number, frames in enumerate(conversations()):
         assert all(live.passes(frame) for frame in frames), number
 
 
 @pytest.mark.parametrize("link", [0, 9, 12, 50, 51, 104, 113, 228, 276])
-def test_each_link_layer_passes_what_it_can_carry(link: int, made: Callable[..., Filter]) -> None:
-    """Plain, in tunnels and in fragments, on all links that libpcap can filter."""
+def test_conversations_pass_on_each_link_layer(link: int, made: Callable[..., Filter]) -> None:
+    """Covers plain packets, tunnels and fragments on all link layers that libpcap can filter."""
     live = made(link)
     heads = {0: struct.pack("<I", 2), 9: b"\xff\3\0\x21", 50: b"\xff\3\0\x21", 51: b"\x11\0\0\1\0\0\0\x21"}
     heads |= {104: b"\x0f\0\x08\0", 113: bytes(14) + b"\x08\0", 276: b"\x08\0" + bytes(18)}
@@ -105,8 +105,8 @@ def test_each_link_layer_passes_what_it_can_carry(link: int, made: Callable[...,
     assert not live.passes(head + udp(53, bytes(60)))
 
 
-def test_no_link_layer_is_filtered_by_its_ports_alone() -> None:
-    """On each link layer that libpcap filters, tunnels pass; tests/native/test_live_filter.c has one that refuses them."""
+def test_tunnels_pass_on_each_link_layer() -> None:
+    """tests/native/test_live_filter.c covers a link layer that refuses filters for tunnels."""
     filtered = 0
     for link in range(300):
         try:
@@ -118,8 +118,8 @@ def test_no_link_layer_is_filtered_by_its_ports_alone() -> None:
     assert filtered > 30
 
 
-def test_a_filter_of_ports_alone_is_a_warning() -> None:
-    """The fact, what is not on the tape, and the command that records it."""
+def test_port_only_filter_gives_a_warning() -> None:
+    """The warning names the packets that are not captured, and a command that captures them."""
     assert unread({"filters_ports_only": 0}) == []
     (warning,) = unread({"filters_ports_only": 1})
     assert warning["kind"] == "live_filter"
@@ -127,8 +127,8 @@ def test_a_filter_of_ports_alone_is_a_warning() -> None:
         assert part in warning["text"]
 
 
-def test_a_cooked_link_passes_tags_and_labels(made: Callable[..., Filter]) -> None:
-    """Frames of the interface `any` have their ether type at the end of another header."""
+def test_cooked_link_passes_tags_and_mpls_labels(made: Callable[..., Filter]) -> None:
+    """Frames of the interface `any` have a different header, with the ether type at its end."""
     live = made(COOKED)
     frames = [make(INTO["vxlan"][1](p)) for make in FRAMES.values() for p in packets()]
     assert all(live.passes(bytes(2) + frame) for frame in frames if frame[12:14] > b"\x05\xdc")
@@ -136,8 +136,8 @@ def test_a_cooked_link_passes_tags_and_labels(made: Callable[..., Filter]) -> No
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [*INTO])
-def test_an_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable[..., Filter], tmp_path: Path) -> None:
-    """Random bytes in the headers: what is still of a connection passes."""
+def test_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable[..., Filter], tmp_path: Path) -> None:
+    """Headers have random bytes. A frame that still belongs to a connection must pass the filter."""
     chance, live, used = random.Random(name), made(ETHERNET_LINK), 0
     for _ in range(150):
         frame = bytearray(chance.choice([*FRAMES.values()])(INTO[name][1](packets()[3])))
@@ -151,7 +151,7 @@ def test_an_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable
 
 
 def test_all_samples_of_real_servers_pass(made: Callable[..., Filter]) -> None:
-    """Each frame, in each direction."""
+    """Each frame of the samples passes the filter in both directions."""
     for name, sample in json.loads((SAMPLES / "samples.json").read_text(encoding="utf-8")).items():
         content, frames, at = (SAMPLES / f"{name}.pcap").read_bytes(), [], 24
         while at < len(content):
@@ -163,8 +163,8 @@ def test_all_samples_of_real_servers_pass(made: Callable[..., Filter]) -> None:
         assert not any(other.passes(frame) for frame in frames), name
 
 
-def test_packets_of_others_do_not_pass(made: Callable[..., Filter]) -> None:
-    """UDP and TCP of other ports, plain, tagged and in VXLAN: the cost of a busy host stays in the kernel."""
+def test_packets_of_other_ports_are_blocked(made: Callable[..., Filter]) -> None:
+    """UDP and TCP of other ports do not pass, plain, tagged or in VXLAN. The kernel drops this traffic of a busy host."""
     chance, live = random.Random(1), made(ETHERNET_LINK)
     vxlan = INTO["vxlan"][1]
     segment = Dialogue().logged_in().segments[3]
@@ -182,8 +182,8 @@ def test_packets_of_others_do_not_pass(made: Callable[..., Filter]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
-def test_the_kernel_takes_the_filter_of_any_number_of_ports(count: int, made: Callable[..., Filter]) -> None:
-    """Linux takes at most 4,096 instructions; each port passes, also in a tunnel."""
+def test_kernel_accepts_filters_with_many_ports(count: int, made: Callable[..., Filter]) -> None:
+    """Linux accepts at most 4,096 instructions. Each port passes, also in a tunnel."""
     ports = tuple(range(20000, 20000 + 10 * count, 10))
     live = made(ETHERNET_LINK, ports)
     assert live.length <= 4096
@@ -196,8 +196,8 @@ def test_the_kernel_takes_the_filter_of_any_number_of_ports(count: int, made: Ca
 
 
 @pytest.mark.parametrize(("count", "message"), [(64, "nosuch0"), (65, "at most 64 ports, found 65"), (0, "nosuch0")])
-def test_more_ports_than_are_read_are_refused(count: int, message: str, tmp_path: Path) -> None:
-    """No port is left out silently; a port that is given twice counts once."""
+def test_too_many_ports_are_refused(count: int, message: str, tmp_path: Path) -> None:
+    """No port is dropped silently. A port that is given twice counts once."""
     command = [f"--port={port}" for port in [*range(4000, 4000 + count), *range(4000, 4000 + count)]]
     done = run_here("capture", "packets", "--interface", "nosuch0", *command, "-o", str(tmp_path / "x.tape"))
     assert done.code != 0
@@ -206,7 +206,7 @@ def test_more_ports_than_are_read_are_refused(count: int, message: str, tmp_path
 
 @pytest.fixture(name="cable")
 def _cable(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """Two interfaces that are one cable; skips where this user may not make them."""
+    """Two interfaces that are joined by a virtual cable. Skip if this user cannot create them."""
     may_capture(request)
     near, far = f"qt{os.getpid()}a", f"qt{os.getpid()}b"
     command = ["ip", "link", "add", near, "mtu", "9000", "type", "veth", "peer", "name", far, "mtu", "9000"]
@@ -235,8 +235,10 @@ def send(interface: str, conversations: list[list[bytes]]) -> None:
 
 
 @pytest.mark.parametrize("interface", ["far", "any"])
-def test_a_live_capture_has_each_conversation(interface: str, cable: tuple[str, str], tmp_path: Path) -> None:
-    """Tunnels, tags (which the kernel takes out of the bytes) and fragments, from a cable: the tape has all commands."""
+def test_live_capture_has_all_conversations(interface: str, cable: tuple[str, str], tmp_path: Path) -> None:
+    """Tunnels, tags and fragments arrive over a cable. The kernel removes the tags from the bytes. The tape has all
+    commands.
+    """
     tape, sent = tmp_path / "live.tape", list(conversations())
     with recording(3306, tape, cable[1] if interface == "far" else "any"):
         send(cable[0], sent)
@@ -247,8 +249,8 @@ def test_a_live_capture_has_each_conversation(interface: str, cable: tuple[str, 
     assert found == [(COMMANDS, len(sent))]
 
 
-def test_a_missing_fragment_of_a_live_capture_is_a_loss(cable: tuple[str, str], tmp_path: Path) -> None:
-    """The capture exits with 4, and the event that misses bytes has no answer."""
+def test_missing_fragment_fails_a_live_capture(cable: tuple[str, str], tmp_path: Path) -> None:
+    """The capture exits with 4. The event with missing bytes has no response."""
     tape, parts = tmp_path / "live.tape", [pieces(p, 104, n, 4) for n, p in enumerate(packets())]
     del next(part for part in parts if len(part) > 3)[1]
     with recording(3306, tape, cable[1], code=4):
@@ -257,8 +259,8 @@ def test_a_missing_fragment_of_a_live_capture_is_a_loss(cable: tuple[str, str], 
     assert found == [(1,)]
 
 
-def test_the_filtered_capture_gives_the_same_events(made: Callable[..., Filter], tmp_path: Path) -> None:
-    """A conversation among packets of others: the capture file after the filter gives the same events."""
+def test_filtered_packets_give_the_same_events(made: Callable[..., Filter], tmp_path: Path) -> None:
+    """The conversation runs among packets of other ports. Only filtered packets are written to the capture file."""
     live, chance = made(ETHERNET_LINK), random.Random(3)
     for frames in itertools.islice(conversations(), 0, None, 17):
         noise = [ETHERNET + udp(chance.randrange(10000, 60000), chance.randbytes(300)) for _ in range(40)]

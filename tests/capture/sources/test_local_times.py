@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local times that come twice or never: the ends of daylight saving time, and clocks that were set back."""
+"""Local times that occur twice or never: the end and start of daylight saving time, and clocks that were set back."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +16,12 @@ AUTUMN, SPRING = "251026", "250330"
 
 
 def general(day: str, at: list[tuple[str, int]]) -> str:
-    """Return a general log of MariaDB with a statement of a thread at each time."""
+    """Return a MariaDB general log with one statement of a thread at each time."""
     return "".join(f"{day} {time:>8}\t{thread:6} Query\tSELECT {n}\n" for n, (time, thread) in enumerate(at))
 
 
 def audit(day: str, at: list[tuple[str, int]]) -> str:
-    """Return a log of server_audit."""
+    """Return a server_audit log."""
     rows = (
         f"20{day} {time:0>8},db,app,web,{thread},{n},QUERY,s,'SELECT {n}',0\n" for n, (time, thread) in enumerate(at)
     )
@@ -29,7 +29,7 @@ def audit(day: str, at: list[tuple[str, int]]) -> str:
 
 
 def slow(day: str, at: list[tuple[str, int]]) -> str:
-    """Return a slow log without any SET timestamp, as some tools leave it."""
+    """Return a slow log without SET timestamp lines, as some tools write it."""
     return "".join(
         f"# Time: {day} {time:>8}\n# User@Host: a[a] @ h []  Id: {thread}\n"
         f"# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 0\nSELECT {n};\n"
@@ -53,7 +53,7 @@ HOURLY = [("0:00:01", 1), ("1:00:02", 2), ("2:00:00", 1), ("3:00:01", 2)]
 
 
 def read(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]], zone: str | None = None) -> Read:
-    """Return what is read of such a log."""
+    """Return the events and problems of a log with these local times."""
     write, opened = KINDS[kind]
     (tmp_path / "a.log").write_text(write(day, at))
     return read_quickly(opened([str(tmp_path / "a.log")], None if zone is None else read_zone(zone)))
@@ -74,10 +74,10 @@ def read(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]], zone: s
         (AUTUMN, HOURLY, [], 0),
     ],
 )
-def test_jumps_of_local_times(
+def test_jump_of_local_times_is_ambiguous(
     tmp_path: Path, kind: str, zone: str | None, day: str, at: list[tuple[str, int]], kinds: list[str], row: int
 ) -> None:
-    """A jump of more than a minute is ambiguous, at its place; silence and the order of completion are no jumps."""
+    """A jump of more than a minute is reported at its line. Pauses and the order of completion are not jumps."""
     found = read(tmp_path, kind, day, at, zone)
     assert found.kinds == kinds
     assert len(found.events) == len(at)
@@ -85,8 +85,10 @@ def test_jumps_of_local_times(
         assert found.problems[0]["line"] == row * (4 if kind == "slow" else 1) + 1
 
 
-def test_a_jump_is_no_lost_input(tmp_path: Path) -> None:
-    """All events are on the tape: the summary says that times are not certain, where, and the exit code is 4."""
+def test_ambiguous_time_is_not_lost_input(tmp_path: Path) -> None:
+    """All events are on the tape. The summary reports the number and first place of uncertain times. The exit code is
+    4.
+    """
     (tmp_path / "a.log").write_text(KINDS["general"][0](AUTUMN, TWICE))
     done = run_here("capture", "general", str(tmp_path / "a.log"), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
@@ -100,8 +102,8 @@ def test_a_jump_is_no_lost_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("day", "at"), [(AUTUMN, TWICE), (AUTUMN, ALONE), (AUTUMN, SPARSE), (SPRING, MISSING)])
-def test_a_named_zone_resolves_them(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]]) -> None:
-    """The hour that comes twice is two hours of UTC, and the one that is missing none."""
+def test_named_zone_resolves_ambiguous_times(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]]) -> None:
+    """The repeated local hour becomes two hours in UTC. The skipped local hour does not exist in UTC."""
     found = read(tmp_path, kind, day, at, "Europe/Berlin")
     assert found.kinds == []
     starts = sorted(event["start_ns"] for event in found.events)
@@ -113,7 +115,7 @@ def test_a_named_zone_resolves_them(tmp_path: Path, kind: str, day: str, at: lis
         assert abs(end - (local - offset) % 86_400) <= 1
 
 
-def test_seconds_that_clients_set_are_no_jumps(tmp_path: Path) -> None:
-    """MariaDB prints `# Time` from a session's own timestamp; the others stay at the clock."""
+def test_session_timestamps_are_not_jumps(tmp_path: Path) -> None:
+    """MariaDB prints `# Time` from a session's own timestamp. Other events keep the clock's time."""
     at = [("10:00:00", 1), ("10:00:01", 2), ("3:00:00", 1), ("10:00:02", 2), ("3:00:01", 1), ("10:00:03", 2)]
     assert read(tmp_path, "slow", AUTUMN, at).kinds == []

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every line of logs that have everything, altered: read to its end, every place inside the file, little lost in silence.
+"""Alters every line of sample logs that have every feature.
 
-A line is gone, comes twice, lacks its last character, or has another number, word or letter. `told` gives all that is
-read of it, to be compared with the version before.
+The reader must reach the end of the file, and each place must be inside the file. Few statements may be lost silently.
+
+An altered line is removed, repeated, shortened by a character, or has another number, word or letter. `told` returns
+everything that is read, for comparison with the previous version.
 """
 
 import random
@@ -40,13 +42,13 @@ NUMBERS = (
     b"",
 )
 LETTERS = b" \t\n\r#;:'\"`\\/*-.,@[](){}=+0x\0\xff"
-IN_SILENCE = 4  # statements: an altered header joins its statement, and those of its neighbours, to one
+IN_SILENCE = 4  # maximum of statements lost silently, because an altered header can join neighbouring statements
 BYTES = (0, 1, 2, 16, 0x7F, 0x80, 250, 251, 252, 253, 254, 255)
 Lines = list[bytes]
 
 
 def a_number(chance: random.Random, line: bytes) -> bytes:
-    """Return a line with another number in the place of one of its own."""
+    """Return a line in which one number is replaced."""
     found = list(re.finditer(rb"\d+", line))
     if not found:
         return line + chance.choice(NUMBERS)
@@ -56,7 +58,7 @@ def a_number(chance: random.Random, line: bytes) -> bytes:
 
 
 def a_word(chance: random.Random, line: bytes) -> bytes:
-    """Return a line without one of its words, with two in each other's places, or with one in other letters."""
+    """Return a line with one word removed, two words swapped, or one word in another case."""
     words = re.split(rb"(\s+|[:=,])", line)
     at, other = chance.randrange(len(words)), chance.randrange(len(words))
     way = chance.randrange(3)
@@ -70,7 +72,7 @@ def a_word(chance: random.Random, line: bytes) -> bytes:
 
 
 def a_letter(chance: random.Random, line: bytes) -> bytes:
-    """Return a line with one character more, less, or another."""
+    """Return a line with one character added, removed or replaced."""
     at, new = chance.randrange(len(line) + 1), bytes([chance.choice(LETTERS)])
     return chance.choice([line[:at] + new + line[at:], line[:at] + line[at + 1 :], line[:at] + new + line[at + 1 :]])
 
@@ -97,32 +99,31 @@ def altered(chance: random.Random, whole: bytes, at: int) -> bytes:
 
 
 def told(opener: Callable[..., Any], path: Path) -> dict[str, Any]:
-    """Return everything that is read of a file, after a look at what holds for each file."""
+    """Return everything that is read from a file. Check the places of all events and problems first."""
     found = plain(read_quickly(opener([path])))
     check_places(found, path)
     return found
 
 
 def statements(found: dict[str, Any]) -> Counter[tuple[str, str | None]]:
-    """Return how often each command with its statement is in what was read."""
+    """Count each pair of command and statement among the events."""
     return Counter((event["command"], event.get("statement")) for event in found["events"])
 
 
 def is_said(found: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Whether more is said to be wrong than with the whole file."""
+    """Return whether the altered file reports more problems than the original one."""
     more = found["not_understood"] > whole["not_understood"] or len(found["problems"]) > len(whole["problems"])
     return more or found["description"] != whole["description"]
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of log that a file is."""
+    """Return the kind of log of a file."""
     return path.name.split(".")[0].split("_")[0] if path.parent == HERE else "slow"
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("path", LOGS, ids=[path.name for path in LOGS])
-def test_every_line_altered(path: Path, tmp_path: Path) -> None:
-    """A line that is gone, there twice, elsewhere, or of which a number, a word or a letter is another."""
+def test_altered_lines_lose_few_statements_silently(path: Path, tmp_path: Path) -> None:
     text, opener, file = path.read_bytes(), OPENERS[kind_of(path)], tmp_path / "log"
     whole = told(opener, path)
     count = text.count(b"\n") + 1
@@ -135,8 +136,8 @@ def test_every_line_altered(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_every_byte_of_a_binary_log(tmp_path: Path) -> None:
-    """ProxySQL's binary log: of each record one byte after the other is another one, gone, or there twice."""
+def test_altered_bytes_of_a_proxysql_binary_log(tmp_path: Path) -> None:
+    """Each byte of each record is replaced, removed or repeated, one after another."""
     at = 1_718_000_000_000_000
     some = values((3, b"42"), (253, b"text"), (10, None), (12, b"0x00"))
     head = [record(0, 7, at, b"SELECT 'x'", 3), record(16, 300, at + 30, b"SELECT ?, ?, ?, ?", 3, some)]
@@ -148,6 +149,6 @@ def test_every_byte_of_a_binary_log(tmp_path: Path) -> None:
         try:
             found = told(open_proxysql, file)
         except InputError:
-            assert here < 16, place  # no longer a log of its kind
+            assert here < 16, place  # the altered file is no longer recognized as a log
             continue
         assert len(found["events"]) == 3 or found["problems"] or found["not_understood"], place

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every column of every event of logs that have everything, against tapes that were looked at.
+"""Compares every column of every event of sample logs with reviewed results.
 
-A log of `golden/` has what its kind can hold: every command and key, statements over several lines, lines that are
-nothing, underflowed numbers, restarts, an end in the middle. QT_GOLDEN=write writes golden.json again: look at what
-changed before it is committed.
+A log in `golden/` has everything that its kind can contain: every command and key, multi-line statements and invalid
+lines. Underflowed numbers, restarts and a cut end are included. QT_GOLDEN=write writes golden.json again. Review the
+difference before you commit it.
 """
 
 from collections import Counter
@@ -39,12 +39,12 @@ NAMES = sorted(path.name for path in HERE.iterdir() if path.suffix != ".json")
 
 
 def read(name: str, *paths: Path, zone: int | None = None) -> Read:
-    """Return all of a log of a kind."""
+    """Read a log of some kind to its end."""
     return read_quickly(OPENERS[name.split(".")[0].split("_")[0]](paths, zone))
 
 
 def plain(found: Read) -> dict[str, Any]:
-    """Return what was read as JSON has it: of each row the columns that are known."""
+    """Return the events and problems in JSON form. Unknown columns are left out of each row."""
     return {
         "events": [plain_row(event) for event in found.events],
         "problems": [plain_row(problem) for problem in found.problems],
@@ -54,22 +54,22 @@ def plain(found: Read) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_golden(name: str) -> None:
-    """Events, problems and what is said of the log are what they were."""
+def test_logs_match_the_golden_file(name: str) -> None:
+    """Compares events, problems and the description of the log."""
     check_one(GOLDEN, name, plain(read(name, HERE / name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_in_another_time_zone(name: str) -> None:
-    """Where the log has local times, two hours to the east are two hours earlier; nothing else changes."""
+def test_time_zone_shifts_local_times_only(name: str) -> None:
+    """In a log with local times, a zone two hours further east makes the times two hours earlier. Nothing else changes."""
     here, there = read(name, HERE / name, zone=0).events, read(name, HERE / name, zone=2 * HOUR).events
     moved = [a["start_ns"] - b["start_ns"] for a, b in zip(here, there, strict=True)]
     check_one(GOLDEN, f"{name} to the east", [round(ns / HOUR, 3) for ns in moved])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cut_anywhere(name: str, tmp_path: Path) -> None:
-    """A log that ends earlier: all is as in the whole log but the last statement, and those around a quote left open."""
+def test_cut_log_differs_only_near_the_cut(name: str, tmp_path: Path) -> None:
+    """Only the last statement, and statements near an open quote, differ from the whole log."""
     text = (HERE / name).read_bytes()
     whole = statements(read(name, HERE / name))
     starts = sorted(event["offset"] for event in read(name, HERE / name).events)
@@ -79,7 +79,7 @@ def test_cut_anywhere(name: str, tmp_path: Path) -> None:
         try:
             found = statements(read(name, path))
         except InputError:
-            assert size < 200, size  # too little to know the kind of log
+            assert size < 200, size  # too short to detect the kind of log
             continue
         other = found - whole
         assert other.total() <= 3, (size, other)
@@ -87,12 +87,12 @@ def test_cut_anywhere(name: str, tmp_path: Path) -> None:
 
 
 def statements(found: Read) -> Counter[tuple[str, int, bytes]]:
-    """Return how often each command of a thread with its statement is in what was read."""
+    """Count each combination of command, thread and statement."""
     return Counter((event["command"], event["thread_id"], event["statement"]) for event in found.events)
 
 
-def test_many_sessions(tmp_path: Path) -> None:
-    """Thousands of thread ids in turn: each is one session, numbered as it came, and has all of its events."""
+def test_thousands_of_alternating_sessions_are_separate(tmp_path: Path) -> None:
+    """Each thread id is one session. Sessions are numbered by their first event and have all their events."""
     ids = [number * 7919 % 100_003 for number in range(1, 3001)]
     text = "".join(
         f"2024-06-10T06:13:20.{turn}00000Z\t{id_:5d} Query\tSELECT {id_}\n" for turn in (1, 2) for id_ in ids

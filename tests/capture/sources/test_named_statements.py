@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose the id of an answer is, where statements have names: an EXECUTE is what its PREPARE said, of any name and text."""
+"""The generated id of an EXECUTE by name. The statement of its PREPARE decides its meaning, for any name and text."""
 
 import random
 from pathlib import Path
@@ -10,7 +10,7 @@ from ...helpers.dialogue import Dialogue, ok, write_pcap
 from ...helpers.reading import events
 from .test_packets_insert_ids import made
 
-ROOM = 16  # names that are kept of a session
+ROOM = 16  # number of names kept per session
 NAMES = [*(f"n{n}" for n in range(20)), "A", "a", "Zz", "zZ", "`Zz`", "`a`", "`b c`", "`B C`", "`@Y`", "`@y`"]
 INSERTS = ("INSERT INTO t VALUES (?)", " \n\t\rinsert t SET a=1", "Replace(", "replace`t` select 1", "insert/**/into t")
 OTHERS = ("UPDATE t SET a=1", "\tselect 1", "delete from t", "CALL p()", "do 1", "show x", "truncate t", "Select(1)")
@@ -28,14 +28,14 @@ PREFIXES = ("", "", "  ", "/* why */ ", "/*!50003 SET NAMES utf8mb4 */; ")
 
 
 def kind_of(quoted: str, ansi: bool) -> str:
-    """Return what a text between quotes, or the name of a variable, is."""
+    """Return the kind of statement of a quoted text. The kind of a variable is unknown."""
     if quoted[0] != "'" and (ansi or quoted[0] != '"'):
         return "unknown"
     return "insert" if quoted[1:-1] in INSERTS else "other" if quoted[1:-1] in OTHERS else "unknown"
 
 
 def expected(kind: str, generated: int) -> tuple[int | None, str | None]:
-    """Return the id and the list of ids of an event with an answer that has this id."""
+    """Return the id and the id list of an event whose response has this id."""
     if kind == "insert":
         return generated or None, None
     return None, "" if kind == "unknown" and generated else None
@@ -43,8 +43,10 @@ def expected(kind: str, generated: int) -> tuple[int | None, str | None]:
 
 @pytest.mark.parametrize("ansi", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_an_execution_is_what_was_prepared(seed: int, ansi: bool, tmp_path: Path) -> None:
-    """Names without their case and quotes, the latest text of each; beyond the room the oldest name is forgotten."""
+def test_execute_by_name_uses_the_prepared_text(seed: int, ansi: bool, tmp_path: Path) -> None:
+    """Statement names compare without case and quotes. The latest text of a name counts. Above the limit, the oldest
+    name is dropped.
+    """
     chance, known, order = random.Random(seed), dict[str, str](), list[str]()
     dialogue, wanted = Dialogue().logged_in(), []
     dialogue.ask(b"SET sql_mode = '%s'" % (b"ANSI_QUOTES" if ansi else b""), ok(1))
@@ -56,7 +58,7 @@ def test_an_execution_is_what_was_prepared(seed: int, ansi: bool, tmp_path: Path
         kind = "other"
         if way == "PREPARE":
             if chance.random() < 0.1:
-                statement = f"PREPARE {name} FOR {source}"  # an error in every server
+                statement = f"PREPARE {name} FOR {source}"  # an error on all servers
             else:
                 statement = f"{chance.choice(['PREPARE', 'prepare'])} {name} FROM {source}"
                 if key not in known:
@@ -70,7 +72,7 @@ def test_an_execution_is_what_was_prepared(seed: int, ansi: bool, tmp_path: Path
             statement, kind = f"EXECUTE immediate {source} USING 1", kind_of(source, ansi)
         prefix = chance.choice(PREFIXES)
         if ";" in prefix:
-            kind = "other"  # the first of several statements is what the one answer is of
+            kind = "other"  # the single response belongs to the first of several statements
         dialogue.ask((prefix + statement).encode(), made(1, generated, False))
         wanted.append((prefix + statement, *expected(kind, generated)))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -79,8 +81,7 @@ def test_an_execution_is_what_was_prepared(seed: int, ansi: bool, tmp_path: Path
     assert got[1:] == wanted
 
 
-def test_each_session_has_its_own_names(tmp_path: Path) -> None:
-    """What one session prepared another does not know."""
+def test_each_session_has_its_own_statement_names(tmp_path: Path) -> None:
     first, second = Dialogue(40001).logged_in(), Dialogue(40002).logged_in()
     for dialogue, text in ((first, b"INSERT INTO t VALUES (1)"), (second, b"UPDATE t SET a=1")):
         dialogue.ask(b"PREPARE p FROM '%s'" % text, ok(1))
@@ -117,8 +118,10 @@ def test_each_session_has_its_own_names(tmp_path: Path) -> None:
         ("LOAD DATA INFILE 'x' INTO TABLE t", "other"),
     ],
 )
-def test_which_statements_generate_an_id(statement: str, kind: str, tmp_path: Path) -> None:
-    """An INSERT or a REPLACE, in a comment with a version and behind SET STATEMENT too; the id of others is no such id."""
+def test_only_insert_and_replace_generate_an_id(statement: str, kind: str, tmp_path: Path) -> None:
+    """The cases include version comments and SET STATEMENT. The id in the response to another statement is not a
+    generated id.
+    """
     dialogue = Dialogue().logged_in().ask(statement.encode(), made(1, 9, False)).close()
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
     assert (found[1]["insert_id"], found[1]["insert_ids"]) == expected(kind, 9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that were open before a log: they begin with their state, and nothing else of the tape changes."""
+"""Sessions that were already open when the log began. The tape adds their state and changes nothing else."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from querytape.servers.client_sessions import OpenSession, OpenSessions, Prepare
 
 from tests.helpers.duck import query
 
-# MariaDB's: whole seconds, one statement longer than its second, one of another account.
+# A MariaDB slow log with whole seconds, a statement of more than one second, and a statement of another account.
 SLOW = """\
 /usr/sbin/mariadbd, Version: 10.11.6-MariaDB. started with:
 Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock
@@ -74,7 +74,7 @@ KNOWN = OpenSessions(
 
 
 def rows(text: str, kind: str, path: Path, known: OpenSessions | None) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """Return the events of a log, its sessions, and tape.json."""
+    """Return the events of a log, its sessions and its tape.json."""
     log = path.with_suffix(".log")
     log.write_text(text)
     tape = capture(log, path, kind, Settings(timezone_ns=0, open_sessions=known))
@@ -85,14 +85,16 @@ def rows(text: str, kind: str, path: Path, known: OpenSessions | None) -> tuple[
 
 
 @pytest.mark.parametrize(("kind", "text"), [("slowlog", SLOW), ("general", EXACT), ("audit", AUDIT)])
-def test_they_begin_with_their_state(kind: str, text: str, tmp_path: Path) -> None:
-    """Those that were open, are in the log, and have that account; the log's own events are as they were."""
+def test_open_sessions_begin_with_their_state(kind: str, text: str, tmp_path: Path) -> None:
+    """A session gets its state if it was open before, occurs in the log and has the same account. The log's own events
+    do not change.
+    """
     without, _, _ = rows(text, kind, tmp_path / "without", None)
     events, sessions, info = rows(text, kind, tmp_path / "with", KNOWN)
     carried = [row for row in events if row[4] & FLAGS["carried"]]
     assert [row for row in events if not row[4] & FLAGS["carried"]] == without
     expected = ["SET SESSION sql_mode = \\x27ANSI_QUOTES\\x27", "SET @`a` = 1", "PREPARE `p` FROM \\x27SELECT 4\\x27"]
-    open_ids = (7, 8) if kind == "slowlog" else (7,)  # 9 is another's by now; the others log that 8 connected
+    open_ids = (7, 8) if kind == "slowlog" else (7,)  # 9 has another account now; the other logs show a login of 8
     assert [row[:2] for row in carried] == [(id_, each) for id_ in open_ids for each in expected]
     firsts = {id_: min(row[2] for row in without if row[0] == id_) for id_ in open_ids}
     assert [row[2] for row in carried] == [firsts[id_] for id_ in open_ids for _ in expected]
@@ -101,8 +103,8 @@ def test_they_begin_with_their_state(kind: str, text: str, tmp_path: Path) -> No
     assert info["open_sessions"]["asked"] == "after"
 
 
-def test_accounts_of_a_general_log(tmp_path: Path) -> None:
-    """It does not say who a session in its middle is; the server does."""
+def test_general_log_takes_accounts_from_the_server(tmp_path: Path) -> None:
+    """A general log does not contain the account of a session that was already open. The server provides the account."""
     rows(EXACT, "general", tmp_path / "t", KNOWN)
     users = query(f"SELECT DISTINCT thread_id, \"user\", db FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1")
     assert users == [(7, "app", "before"), (8, "later", "shop")]

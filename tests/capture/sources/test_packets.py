@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets to events: conversations made by hand, in every container, order and state of damage."""
+"""From packets to events: handmade conversations in every file format, packet order and state of damage."""
 
 import random
 import re
@@ -36,7 +36,7 @@ TRUNCATED = FLAGS["truncated"]
 
 
 def shop() -> Dialogue:
-    """Return a small conversation: a result set, a change, an error."""
+    """Return a short conversation with a result set, a change and an error."""
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT x FROM t", rows([b"a", b"bb", b"ccc"]))
     dialogue.ask(b"UPDATE t SET x = 'long " + b"y" * 3000 + b"'", ok(1, affected=7, warnings=2))
@@ -57,8 +57,7 @@ SHOP = [
 
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("link", ["ethernet", "vlan", "qinq", "sll", "sll2", "null", "null_big", "raw"])
-def test_every_link_layer_and_ip_version(tmp_path: Path, link: str, version: int) -> None:
-    """The same conversation is the same, whatever carried it."""
+def test_link_layer_and_ip_version_do_not_change_events(tmp_path: Path, link: str, version: int) -> None:
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], link=link, version=version))
     assert said(found) == SHOP
     assert problems == []
@@ -69,8 +68,8 @@ def test_every_link_layer_and_ip_version(tmp_path: Path, link: str, version: int
 
 @pytest.mark.parametrize("endian", ["<", ">"])
 @pytest.mark.parametrize("nano", [False, True])
-def test_byte_orders_and_resolutions_of_times(tmp_path: Path, endian: str, nano: bool) -> None:
-    """Both byte orders, micro- and nanoseconds: the times are the same."""
+def test_byte_order_and_time_resolution_do_not_change_times(tmp_path: Path, endian: str, nano: bool) -> None:
+    """Covers both byte orders, with microseconds and nanoseconds."""
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], endian=endian, nano=nano))
     first = found[1]
     assert first["start_ns"] == 1_718_000_000_000_600_000
@@ -84,7 +83,7 @@ def test_byte_orders_and_resolutions_of_times(tmp_path: Path, endian: str, nano:
 
 
 def orders(dialogue: Dialogue) -> dict[str, list[Segment]]:
-    """Return the segments of a conversation as a network might show them: nothing is lost."""
+    """Return the segments of a conversation in possible network orders, without loss."""
     segments = dialogue.segments
     swapped = list(segments)
     for at in range(5, len(swapped) - 1, 3):
@@ -111,8 +110,8 @@ def orders(dialogue: Dialogue) -> dict[str, list[Segment]]:
 
 
 @pytest.mark.parametrize("name", sorted(orders(shop())))
-def test_reassembly_loses_nothing(tmp_path: Path, name: str) -> None:
-    """Reordered, repeated, overlapping: the same events, each once."""
+def test_reassembly_loses_no_events(tmp_path: Path, name: str) -> None:
+    """Segments are reordered, repeated or overlapping. Each event appears once."""
     dialogue = shop()
     pairs = [(dialogue, segment) for segment in orders(dialogue)[name]]
     found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
@@ -122,7 +121,7 @@ def test_reassembly_loses_nothing(tmp_path: Path, name: str) -> None:
 
 
 def test_sequence_numbers_wrap(tmp_path: Path) -> None:
-    """Both ways cross 2^32 in the middle of the conversation."""
+    """Both directions pass 2^32 in the middle of the conversation."""
     dialogue = Dialogue(isn=(0xFFFFFFFF - 500, 0xFFFFFFFF - 300)).logged_in()
     dialogue.ask(b"SELECT '" + b"z" * 2000 + b"'", rows([b"q" * 100] * 50))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -130,8 +129,8 @@ def test_sequence_numbers_wrap(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_a_lost_segment_hits_its_command_only(tmp_path: Path) -> None:
-    """One segment of a long answer is missing: that answer is unknown, the next commands are whole."""
+def test_lost_segment_affects_only_its_command(tmp_path: Path) -> None:
+    """One segment of a long response is missing. The response is unknown, and the next commands are complete."""
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT lost", rows([b"v" * 900] * 20))
     for n in range(80):
@@ -154,8 +153,10 @@ def test_a_lost_segment_hits_its_command_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("swaps", [0, 40])
 @pytest.mark.parametrize("lost", [(CLIENT,), (SERVER,), (CLIENT, SERVER)])
-def test_what_is_lost_takes_no_others_answer(tmp_path: Path, lost: tuple[int, ...], swaps: int) -> None:
-    """Commands and answers lost here and there, neighbours captured the wrong way round: each other keeps its own."""
+def test_lost_packets_do_not_shift_responses(tmp_path: Path, lost: tuple[int, ...], swaps: int) -> None:
+    """Some packets are lost, and some neighbouring packets are captured in the wrong order. All other commands keep
+    their responses.
+    """
     for seed in range(6):
         chance = random.Random(f"{lost} {swaps} {seed}")
         dialogue = Dialogue().logged_in()
@@ -178,8 +179,10 @@ def test_what_is_lost_takes_no_others_answer(tmp_path: Path, lost: tuple[int, ..
 
 @pytest.mark.parametrize("first", [1, 2, 3])
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_command_of_which_bytes_are_missing_has_its_answer(tmp_path: Path, first: int, count: int) -> None:
-    """Its length tells where it ends: it is marked as truncated, and nothing behind it is lost."""
+def test_command_with_missing_bytes_keeps_its_response(tmp_path: Path, first: int, count: int) -> None:
+    """The length in its header shows the end of a damaged command. The command is marked as truncated, and nothing
+    after it is lost.
+    """
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT '" + b"z" * 8000 + b"'", rows([b"1"] * 3)).ask(b"SELECT 2", rows([b"2"] * 2)).close()
     at = next(i for i, s in enumerate(dialogue.segments) if s.way == CLIENT and len(s.payload) == 1400) + first
@@ -190,8 +193,8 @@ def test_a_command_of_which_bytes_are_missing_has_its_answer(tmp_path: Path, fir
     assert problems == ["lost_packets"]
 
 
-def test_what_a_damaged_command_says_is_not_believed(tmp_path: Path) -> None:
-    """Neither the schema of half a USE nor half a prepared text is that of what follows."""
+def test_damaged_command_does_not_change_the_session(tmp_path: Path) -> None:
+    """A partial USE does not change the schema, and a partial PREPARE does not define a statement."""
     dialogue = Dialogue().logged_in()
     prepared = packet(1, b"\0" + struct.pack("<IHH", 9, 0, 0) + b"\0\0\0")
     dialogue.ask(b"USE shop_archive", ok(1)).ask(b"SELECT 1", rows([b"1"]))
@@ -205,8 +208,10 @@ def test_what_a_damaged_command_says_is_not_believed(tmp_path: Path) -> None:
     assert [e["statement"] for e in found if e["command"] == "execute"] == [None]
 
 
-def test_a_problem_names_the_connection_and_the_command(tmp_path: Path) -> None:
-    """An answer that fits no command: its client, what was asked, how many bytes; none of them is shown."""
+def test_problem_names_the_connection_and_command(tmp_path: Path) -> None:
+    """The problem has the client, the command and the number of bytes of a response that matches no command. It shows
+    no content.
+    """
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT 1", packet(1, b"\x03def") + packet(2, b"secret"))
     dialogue.say(CLIENT, packet(3, b"\x03secret"))
@@ -219,8 +224,8 @@ def test_a_problem_names_the_connection_and_the_command(tmp_path: Path) -> None:
         assert "secret" not in problem["detail"]
 
 
-def test_the_snapshot_length_cuts_statements_and_they_say_so(tmp_path: Path) -> None:
-    """Statements that are not whole are marked, so that no replay sends them."""
+def test_snapshot_length_marks_cut_statements(tmp_path: Path) -> None:
+    """The mark prevents a replay from sending cut statements."""
     dialogue = Dialogue().logged_in().ask(b"SELECT 'a rather long statement'", rows([b"1"]))
     dialogue.segments[-2].cut = 10
     found, _, described = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -231,8 +236,8 @@ def test_the_snapshot_length_cuts_statements_and_they_say_so(tmp_path: Path) -> 
     assert described["cut_segments"] == 1
 
 
-def test_ports_are_used_again(tmp_path: Path) -> None:
-    """The same addresses without a FIN between: another session; a SYN seen twice is not."""
+def test_reused_port_is_a_new_session(tmp_path: Path) -> None:
+    """Two sessions have equal addresses and no FIN between them. A repeated SYN does not start a session."""
     first = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
     second = Dialogue(isn=(777777, 888888)).logged_in().ask(b"SELECT 2", rows([b"2"])).close()
     pairs = [(d, s) for d in (first, second) for s in d.segments]
@@ -246,8 +251,10 @@ def test_ports_are_used_again(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_joined_in_mid_stream(tmp_path: Path) -> None:
-    """Without the login the account is unknown, the statements are not; half an answer before them is nobody's."""
+def test_connection_is_joined_in_mid_stream(tmp_path: Path) -> None:
+    """If the capture misses the login, the account is unknown. Statements are read. A partial response before them is
+    ignored.
+    """
     dialogue = Dialogue().logged_in().ask(b"SELECT before", rows([b"v" * 700] * 10))
     dialogue.ask(b"SELECT after", rows([b"1", b"2"])).ask(b"\0\1SELECT attributes", ok(1)).close()
     start = next(i for i, s in enumerate(dialogue.segments) if b"SELECT before" in s.payload) + 2
@@ -262,8 +269,8 @@ def test_joined_in_mid_stream(tmp_path: Path) -> None:
     assert problems == ["joined_midway"]
 
 
-def test_tls_is_counted_and_never_guessed(tmp_path: Path) -> None:
-    """Behind an SSLRequest nothing is read; the tape of other connections says how many were encrypted."""
+def test_encrypted_connections_are_counted(tmp_path: Path) -> None:
+    """After an SSLRequest, nothing is read. The number of encrypted connections is on the tape."""
     caps = MYSQL_CAPS | SSL
     secret = Dialogue(client_port=41000).open().say(SERVER, greeting(caps))
     secret.say(CLIENT, packet(1, struct.pack("<IIB", caps, 1 << 24, 255) + bytes(23))).say(CLIENT, query(b"SELECT no"))
@@ -275,8 +282,8 @@ def test_tls_is_counted_and_never_guessed(tmp_path: Path) -> None:
     assert info["warnings"][0]["text"].startswith("encrypted connections that are not on the tape: 1 of 2")
 
 
-def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
-    """Version 1 and 2: host and port are the client's, not the proxy's."""
+def test_proxy_protocol_gives_the_client_address(tmp_path: Path) -> None:
+    """In versions 1 and 2, host and port belong to the client, not to the proxy."""
     text = Dialogue(client_port=41001).open().say(CLIENT, b"PROXY TCP4 192.0.2.9 10.0.0.1 55555 3306\r\n")
     binary = Dialogue(client_port=41002).open()
     address = bytes([192, 0, 2, 8, 10, 0, 0, 1]) + struct.pack(">HH", 55556, 3306)
@@ -291,8 +298,8 @@ def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
     assert found_on(tmp_path / "t.tape", "SELECT port FROM sessions ORDER BY session") == [(55555,), (55556,)]
 
 
-def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
-    """tcpdump was killed in the middle of a packet: a problem, and all events before it."""
+def test_cut_capture_file_keeps_earlier_events(tmp_path: Path) -> None:
+    """tcpdump was killed in the middle of a packet. The partial packet is a problem."""
     path = write_pcap(tmp_path / "a.pcap", [shop()])
     path.write_bytes(path.read_bytes()[:-30])
     found, problems, _ = events(path)
@@ -313,8 +320,10 @@ FIN, RST = 0x11, 0x14
         [(SERVER, FIN), (CLIENT, RST)],
     ],
 )
-def test_the_end_of_both_ways_ends_a_connection(tmp_path: Path, ends: list[tuple[int, int]]) -> None:
-    """A live capture keeps nothing of it: what comes after it without an opening is not looked at."""
+def test_connection_ends_when_both_directions_end(tmp_path: Path, ends: list[tuple[int, int]]) -> None:
+    """After both FINs, or a reset, a live capture drops the connection's state. Later packets without a SYN are
+    ignored.
+    """
     dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
     for way, flags in ends:
         dialogue.raw(way, b"", flags)
@@ -325,8 +334,8 @@ def test_the_end_of_both_ways_ends_a_connection(tmp_path: Path, ends: list[tuple
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_one_way_that_has_ended_ends_nothing(tmp_path: Path, early: bool) -> None:
-    """The client has said its last: the answer still comes, be the end of its way seen before what is in front of it."""
+def test_half_closed_connection_stays_open(tmp_path: Path, early: bool) -> None:
+    """The client sends a FIN, and the response follows. The FIN may be captured before the client's last data."""
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"SELECT 1"))
     dialogue.raw(CLIENT, b"", FIN)
     if early:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every byte of a conversation that has everything, and of capture files around a short one, is another one in turn.
+"""Replaces each byte of a complete conversation, and of capture files with a short one.
 
-Rules of a protocol stand on single bytes: a length, a flag, a header, a number of columns. Whatever a byte is, the file
-is read to its end or refused, and every event and problem has its place in it. `told` gives all that was read, to be
-compared with the version before.
+Protocol rules depend on single bytes, such as a length, a flag, a header or a number of columns. For each byte value,
+the file is read to its end or refused. Each event and problem has a place inside the file. `told` returns everything
+that was read, for comparison with the previous version.
 """
 
 import random
@@ -24,7 +24,7 @@ from tests.helpers.reading import check_places, read_quickly
 pytestmark = pytest.mark.slow
 
 BYTES = (0, 1, 2, 3, 4, 5, 9, 0x0A, 0x16, 0x17, 0x20, 0x40, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)
-SENT = set("SELECT 012, 'x?")  # what statements of segments_of have, not what the protocol puts around them
+SENT = set("SELECT 012, 'x?")  # bytes that occur in statements of segments_of, not protocol bytes around them
 LINKS = [
     ("ethernet", 4),
     ("ethernet", 6),
@@ -39,7 +39,9 @@ LINKS = [
 
 
 def told(path: Path) -> dict[str, Any] | None:
-    """Return all that is told of a file, after a look at what holds for each; None where it is refused."""
+    """Return everything that is read from a file, or None if it is refused. Check the places of all events and problems
+    first.
+    """
     try:
         found = plain(read_quickly(open_packets([path], (3306,))))
     except NativeFault:
@@ -57,8 +59,8 @@ def short_talk() -> Dialogue:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", CAPS)
-def test_every_byte_said(name: str, tmp_path: Path) -> None:
-    """Each segment has another byte in many places, one after the other, or one more or less: the rest still fits."""
+def test_altered_payload_bytes_are_read_to_the_end(name: str, tmp_path: Path) -> None:
+    """In each segment, single bytes are replaced at many places, one after another. The length of the segment stays."""
     dialogue = everything(CAPS[name])
     for at, segment in enumerate(dialogue.segments):
         places = range(len(segment.payload))
@@ -72,8 +74,8 @@ def test_every_byte_said(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("link", "version"), LINKS)
-def test_every_byte_of_a_frame(link: str, version: int, tmp_path: Path) -> None:
-    """Headers of the link, of IP and of TCP: each of their bytes is another one in each of some packets."""
+def test_altered_frame_headers_are_read_to_the_end(link: str, version: int, tmp_path: Path) -> None:
+    """Each byte of the link, IP and TCP headers is replaced in some packets."""
     whole = write_pcap(tmp_path / "a.pcap", [short_talk()], link, version=version).read_bytes()
     starts, at = [], 24
     while at < len(whole):
@@ -92,8 +94,8 @@ def test_every_byte_of_a_frame(link: str, version: int, tmp_path: Path) -> None:
             assert told(tmp_path / "b.pcap") is not None, (place, start)
 
 
-def test_every_end_of_a_file(tmp_path: Path) -> None:
-    """A capture file that ends anywhere, as pcap and as pcapng."""
+def test_capture_file_may_end_anywhere(tmp_path: Path) -> None:
+    """The end of a pcap or pcapng file is cut at each byte."""
     whole = write_pcap(tmp_path / "a.pcap", [short_talk()])
     (tmp_path / "keys").write_bytes(b"CLIENT_RANDOM 00 11\n")
     files = [
@@ -112,7 +114,9 @@ def test_every_end_of_a_file(tmp_path: Path) -> None:
 
 
 def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
-    """Return segments of three conversations, of which one has the ports of another, some moved, cut, joined or lost."""
+    """Return segments of three conversations, of which two share their ports. Some segments are moved, cut, joined or
+    lost.
+    """
     talks = [Dialogue(40000 + (n + 1) // 2 % 2, (chance.choice([1000, 0xFFFFFF00]), 5000 + n)) for n in range(3)]
     pairs: list[tuple[Dialogue, Segment]] = []
     for n, talk in enumerate(talks):
@@ -138,7 +142,7 @@ def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
             pairs.insert(to, (talk, one))
         elif way == 2:
             del pairs[at]
-        elif way == 3 and len(one.payload) > 1:  # sent again from its middle on, with more behind it
+        elif way == 3 and len(one.payload) > 1:  # second half sent again, with more bytes after it
             half = len(one.payload) // 2
             again = replace(
                 one, seq=(one.seq + half) & 0xFFFFFFFF, payload=one.payload[half:] + b"?" * chance.choice([0, 4])
@@ -152,8 +156,10 @@ def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
 
 
 @pytest.mark.long
-def test_streams_that_are_pulled_apart(tmp_path: Path) -> None:
-    """Conversations between each other, with segments moved, lost, twice, overlapping, renumbered, other flags, long gaps."""
+def test_disturbed_streams_are_read_to_the_end(tmp_path: Path) -> None:
+    """Conversations are interleaved. Segments are moved, lost, repeated, overlapping or renumbered, have other flags or
+    long gaps.
+    """
     for seed in range(600):
         chance = random.Random(seed)
         pairs = segments_of(chance)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conversation under TLS, made here without a server, is told as the same one in clear is: with its key log, however it
-is cut into segments, from pcap and pcapng, with the secrets inside the file or beside it; and what lacks some says so."""
+"""A TLS conversation gives the same events as its clear version. The conversations are made without a server.
+
+The key log is a separate file or inside a pcapng file. Segments have different sizes. Missing keys are reported.
+"""
 
 import os
 import ssl
@@ -22,7 +24,7 @@ from tests.helpers.encrypted import certificates, context, pcapng, told
 from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_quickly
 
-LOGIN = 6  # segments of a dialogue that come before its first command
+LOGIN = 6  # segments of a dialogue before its first command
 ONCE = ("bytes_received", "encrypted")
 NO_MAC_LAST = 1 << 19  # OpenSSL's SSL_OP_NO_ENCRYPT_THEN_MAC
 CIPHERS = {
@@ -34,13 +36,13 @@ CIPHERS = {
 
 @pytest.fixture(scope="module")
 def certificate() -> Iterator[dict[str, str]]:
-    """Give a certificate of a server's own, made once."""
+    """Yield a self-signed server certificate, created once."""
     with certificates() as options:
         yield options
 
 
 class Line:
-    """A client and a server under TLS that talk through memory; what they send goes into a dialogue."""
+    """A TLS client and a TLS server that talk through memory. Their data is added to a dialogue."""
 
     def __init__(self, dialogue: Dialogue, certificate: dict[str, str], keys: Path, version: str, mss: int) -> None:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -66,14 +68,14 @@ class Line:
                 self.carry(way)
 
     def carry(self, way: int) -> None:
-        """Put what one end wrote into the dialogue and give it to the other."""
+        """Add the output of one end to the dialogue, and pass it to the other end."""
         sent = self.bios[way][1].read()
         if sent:
             self.dialogue.say(way, sent, self.mss)
             self.bios[1 - way][0].write(sent)
 
     def say(self, way: int, payload: bytes) -> None:
-        """Send bytes; the other end reads them."""
+        """Send bytes, and read them at the other end."""
         self.ends[way].write(payload)
         self.carry(way)
         left = len(payload)
@@ -82,7 +84,7 @@ class Line:
 
 
 def encrypted(caps: int, certificate: dict[str, str], keys: Path, version: str, mss: int = 1400) -> Dialogue:
-    """Return the conversation that has everything, under TLS from its login on."""
+    """Return the complete conversation, encrypted from the login on."""
     clear, talk = everything(caps), Dialogue().open()
     talk.say(SERVER, greeting(caps | SSL)).say(CLIENT, packet(1, login(caps | SSL)[4:36]))
     line = Line(talk, certificate, keys, version, mss)
@@ -96,12 +98,12 @@ def encrypted(caps: int, certificate: dict[str, str], keys: Path, version: str, 
 
 
 def read(path: Path, keys: Path | None) -> Read:
-    """Return what a file tells with a key log, or without."""
+    """Read a file with or without a key log."""
     return read_quickly(open_packets([path], (3306,), keylog=str(keys) if keys else None))
 
 
 def same(found: Read, clear: Read) -> None:
-    """Check that two recordings tell the same, whatever their bytes and places."""
+    """Check that two recordings have the same content, except for byte counts and places."""
     assert [event["command"] for event in found.events] == [event["command"] for event in clear.events]
     for a, b in zip(told(found), told(clear), strict=True):
         assert {k: v for k, v in a.items() if k not in ONCE} == {k: v for k, v in b.items() if k not in ONCE}
@@ -109,8 +111,12 @@ def same(found: Read, clear: Read) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [*product(CAPS, ["1.2", "1.3"]), *product(["new"], CIPHERS)])
-def test_it_is_told_as_in_clear(name: str, version: str, certificate: dict[str, str], tmp_path: Path) -> None:
-    """Whole, in small segments, with the keys beside or inside; without them only that it is encrypted is known."""
+def test_decrypted_events_equal_clear_events(
+    name: str, version: str, certificate: dict[str, str], tmp_path: Path
+) -> None:
+    """Segments are large or small. The keys are in a file or inside the capture file. Without keys, only the encryption
+    is detected.
+    """
     clear = read(write_pcap(tmp_path / "clear.pcap", [everything(CAPS[name])]), None)
     for mss in (1400, 33):
         keys = tmp_path / f"keys{mss}"
@@ -128,8 +134,10 @@ def test_it_is_told_as_in_clear(name: str, version: str, certificate: dict[str, 
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3", *CIPHERS])
-def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_path: Path) -> None:
-    """One record lost, garbled or cut behind the login: what is told was said, in this order; before a cut all is told."""
+def test_damaged_tls_records_do_not_invent_events(version: str, certificate: dict[str, str], tmp_path: Path) -> None:
+    """One TLS record after the login is lost, damaged or cut. The events have only statements that were sent, in order.
+    Before a cut, all statements are read.
+    """
     keys = tmp_path / "keys"
     talk = encrypted(CAPS["new"], certificate, keys, version)
     whole = told(read(write_pcap(tmp_path / "a.pcap", [talk]), keys))
@@ -150,8 +158,8 @@ def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_p
             assert segments is not ways[2] or [event["statement"] for event in found] == texts[: behind or None]
 
 
-def test_what_is_said_of_each_connection(certificate: dict[str, str], tmp_path: Path) -> None:
-    """How many were read and how many not, by each reason, and what the key log held."""
+def test_tls_connections_are_counted_by_result(certificate: dict[str, str], tmp_path: Path) -> None:
+    """Decrypted connections, undecrypted ones by reason, and entries of the key log are counted."""
     keys = tmp_path / "keys"
     path = write_pcap(tmp_path / "a.pcap", [encrypted(CAPS["new"], certificate, keys, "1.3")])
     wrong = b"".join(line[:-4] + b"0000\n" for line in keys.read_bytes().splitlines() if not line.startswith(b"#"))
@@ -172,8 +180,8 @@ def test_what_is_said_of_each_connection(certificate: dict[str, str], tmp_path: 
         assert said["keylog"] == str(file)
 
 
-def test_from_a_pipe_each_connection_is_told(certificate: dict[str, str], tmp_path: Path) -> None:
-    """Connections that are over and still wait for their keys at the end of a pipe are counted as those of a file are."""
+def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp_path: Path) -> None:
+    """Some connections are over but still wait for their keys at the end of the pipe."""
     talks = []
     for n in range(3):
         keys = tmp_path / f"keys{n}"
@@ -197,10 +205,12 @@ def test_from_a_pipe_each_connection_is_told(certificate: dict[str, str], tmp_pa
 
 @pytest.mark.parametrize("late", ["never", "behind the end", "other"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_keys_that_come_when_a_connection_is_over(
+def test_late_keys_decrypt_finished_connections(
     version: str, late: str, certificate: dict[str, str], tmp_path: Path
 ) -> None:
-    """It waits for them: what they open is told as in clear, and what nothing opens is counted, once each."""
+    """A finished connection waits for its keys. Decrypted events equal those of a clear connection. A connection
+    without keys is counted once.
+    """
     keys, grows = tmp_path / "keys", tmp_path / "grows"
     secret = [encrypted(CAPS["new"], certificate, keys, version) for _ in range(2)]
     secret[1].client_port = 40001
@@ -234,7 +244,7 @@ def test_keys_that_come_when_a_connection_is_over(
 
 @contextmanager
 def a_pipe(path: Path, data: bytes) -> Iterator[tuple[Path, threading.Event]]:
-    """Give a FIFO that has some bytes, and what lets it end."""
+    """Yield a FIFO with some bytes, and the event that lets it end."""
     os.mkfifo(path)
     go_on = threading.Event()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executions of prepared statements: their form without a login, types that were sent before, and damaged ones."""
+"""Executions of prepared statements: their format without a login, types from earlier executions, and damaged packets."""
 
 import random
 import struct
@@ -17,7 +17,9 @@ TEXT = b"\xfd\0"
 
 
 def body(values: list[bytes | None], types: bool, counted: bool) -> bytes:
-    """Return an EXECUTE of texts; `counted`: with their number and names, as clients with attributes write it."""
+    """Return an EXECUTE with text values. If `counted`, it has a parameter count and names, as sent by clients with
+    query attributes.
+    """
     count = len(values)
     nulls = sum(1 << n for n, value in enumerate(values) if value is None).to_bytes((count + 7) // 8, "little")
     out = struct.pack("<IBI", 1, 8 if counted else 0, 1) + (bytes([count]) if counted else b"") + nulls + bytes([types])
@@ -28,8 +30,8 @@ def body(values: list[bytes | None], types: bool, counted: bool) -> bytes:
 
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_what_fits_both_ways(seed: int, counted: bool, tmp_path: Path) -> None:
-    """Texts whose bytes would be another execution's in the other form, too, and such as a client may send."""
+def test_execution_format_is_found_without_a_login(seed: int, counted: bool, tmp_path: Path) -> None:
+    """Some value bytes would also be valid in the other packet format. Other values are random."""
     chance = random.Random(seed)
     executions: list[list[bytes | None]] = [[b"a", b"b"], [b"\1a\0", None], [b"\2ab\1c", None], [b"", b"\0\0"]]
     for _ in range(40):
@@ -53,8 +55,10 @@ def test_what_fits_both_ways(seed: int, counted: bool, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_bulk_executions_that_are_cut(tmp_path: Path) -> None:
-    """MariaDB's many executions in one command: whole ones are told as such, one cut anywhere inside of a value as sent."""
+def test_cut_bulk_execution_keeps_its_bytes(tmp_path: Path) -> None:
+    """MariaDB sends many executions in one command. Complete commands are decoded. A command that is cut inside a value
+    is kept unchanged.
+    """
     rows = [(b"\0" + struct.pack("<i", 7), b"\0" + lenenc(b"text")), (b"\1", b"\0" + lenenc(b"more")), (b"\1", b"\1")]
     types = b"\3\0\xfd\0"
     head, values = struct.pack("<IH", 1, 128), b"".join(a + b for a, b in rows)
@@ -72,8 +76,10 @@ def test_bulk_executions_that_are_cut(tmp_path: Path) -> None:
     assert set(problems) == {"execution_does_not_fit"}
 
 
-def test_the_statement_prepared_just_before(tmp_path: Path) -> None:
-    """MariaDB's clients execute -1, without waiting for the id: it is the one prepared last, not the last that was used."""
+def test_execute_minus_one_uses_the_last_prepared_statement(tmp_path: Path) -> None:
+    """MariaDB clients execute id -1 without waiting for the statement id. Id -1 means the statement that was prepared
+    last.
+    """
     dialogue = Dialogue().logged_in()
     for number, text in enumerate((b"SELECT ?, 1", b"SELECT ?, 2"), 1):
         sent = packet(0, b"\x16" + text) + packet(0, b"\x17\xff\xff\xff\xff" + body([b"v"], True, False)[4:])
@@ -97,7 +103,9 @@ def test_the_statement_prepared_just_before(tmp_path: Path) -> None:
 
 
 def execution(values: bytes) -> Dialogue:
-    """Return a connection that executes a statement of two parameters, the second time with these bytes of values."""
+    """Return a connection that executes a statement with two parameters twice. The second execution has these value
+    bytes.
+    """
     dialogue = Dialogue().logged_in()
     dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
     dialogue.say(CLIENT, packet(0, b"\x17" + body([b"a", b"b"], True, False))).say(SERVER, ok(1))
@@ -106,8 +114,8 @@ def execution(values: bytes) -> Dialogue:
 
 
 @pytest.mark.parametrize("cut", range(14))
-def test_where_a_packet_stops_to_fit(cut: int, tmp_path: Path) -> None:
-    """The byte at which the first value begins that is not whole: 13 or 18. What follows the last value is skipped."""
+def test_offset_of_the_first_incomplete_value_is_reported(cut: int, tmp_path: Path) -> None:
+    """The first incomplete value begins at byte 13 or 18. Bytes after the last value are skipped."""
     values = (lenenc(b"text") + lenenc(b"more") + b"\0\0\0")[:cut]
     path = write_pcap(tmp_path / "a.pcap", [execution(values)])
     read = read_all(open_packets([path], (3306,)))
@@ -122,8 +130,8 @@ def test_where_a_packet_stops_to_fit(cut: int, tmp_path: Path) -> None:
     assert (read.kinds, read.description["executions_that_do_not_fit"]) == (["execution_does_not_fit"], 1)
 
 
-def test_what_does_not_fit_is_a_loss(tmp_path: Path) -> None:
-    """The summary gives this reason and not that of statements prepared before the capture; the exit code is 4."""
+def test_mismatched_execution_is_a_loss(tmp_path: Path) -> None:
+    """An execution that does not match its statement has its own reason in the summary. The exit code is 4."""
     path = write_pcap(tmp_path / "a.pcap", [execution(b"\7short")])
     done = run_here("capture", "packets", str(path), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
@@ -133,20 +141,22 @@ def test_what_does_not_fit_is_a_loss(tmp_path: Path) -> None:
 
 
 def prepared(text: bytes, caps: int = MYSQL_CAPS) -> Dialogue:
-    """Return a connection with a statement of two parameters that has been prepared, its id 1."""
+    """Return a connection that prepared a statement with two parameters and id 1."""
     dialogue = Dialogue(client_port=40000 + len(text)).logged_in(caps)
     return dialogue.say(CLIENT, packet(0, b"\x16" + text)).say(SERVER, prepare_ok(1, 0, 2))
 
 
 def executed(dialogue: Dialogue, types: bytes, nulls: int, values: bytes) -> Dialogue:
-    """Add an execution, without types where there are none."""
+    """Add an execution. Empty `types` are left out."""
     body = struct.pack("<IBI", 1, 0, 1) + bytes([nulls, bool(types)]) + types + values
     return dialogue.say(CLIENT, packet(0, b"\x17" + body)).say(SERVER, ok(1))
 
 
 @pytest.mark.parametrize("case", ["same text", "another text", "do not fit", "in doubt", "all null"])
-def test_types_that_were_sent_before(tmp_path: Path, case: str) -> None:
-    """They are those that another connection sent with the same text, where the values fit and nobody sent others."""
+def test_types_are_taken_from_another_connection(tmp_path: Path, case: str) -> None:
+    """Another connection sent types for the same statement text. The values must fit, and no connection may have sent
+    different types.
+    """
     ints, mixed = b"\3\0\3\0", b"\3\0\xfd\0"
     text = b"SELECT ?, ?"
     first = executed(prepared(text), mixed, 0, struct.pack("<i", 1) + lenenc(b"one"))
@@ -161,7 +171,7 @@ def test_types_that_were_sent_before(tmp_path: Path, case: str) -> None:
         executed(late, b"", 3, b"")
     else:
         executed(late, b"", 0, value[:-1] if case == "do not fit" else value)
-    executed(late, mixed, 0, value)  # its own types are taken again whatever came before
+    executed(late, mixed, 0, value)  # own types count again, whatever came before
     executed(late, b"", 2, struct.pack("<i", 8))
     path = write_pcap(tmp_path / "a.pcap", [first.close(), second.close(), late.close()])
     found, problems, description = events(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is on the port and is not MySQL, what is MySQL and on another port, PROXY headers in pieces, pcapng's interfaces."""
+"""Foreign protocols on the port, MySQL on other ports, split PROXY headers, and interfaces of pcapng files."""
 
 import struct
 from collections.abc import Mapping
@@ -45,8 +45,8 @@ def shop(port: int = 40000, midway: bool = False) -> Dialogue:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("header", [V1, V2])
-def test_a_proxy_header_in_two_pieces(header: bytes, tmp_path: Path) -> None:
-    """Cut at every byte, and byte by byte: the client is the one that it names."""
+def test_split_proxy_header_gives_the_client_address(header: bytes, tmp_path: Path) -> None:
+    """The PROXY header is cut at each byte, and also sent byte by byte."""
     for cut in range(len(header) + 1):
         dialogue = Dialogue().open()
         for piece in (header[:cut], header[cut:]) if cut else [header[at : at + 1] for at in range(len(header))]:
@@ -58,8 +58,8 @@ def test_a_proxy_header_in_two_pieces(header: bytes, tmp_path: Path) -> None:
         ), cut  # fmt: skip
 
 
-def test_what_only_begins_like_a_proxy_header(tmp_path: Path) -> None:
-    """A connection that ends in the header, or goes on with something else, is one without an event."""
+def test_invalid_proxy_header_gives_no_event(tmp_path: Path) -> None:
+    """The connection ends inside a PROXY header or continues with other data."""
     for sent in (b"P", b"PROXY TCP4 1.2.3.4", b"\r\n\r\nGET / HTTP/1.1\r\n\r\n", V2[:20], b"PROXY " + b"x" * 200):
         dialogue = Dialogue().open().say(CLIENT, sent)
         found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
@@ -81,8 +81,8 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_connections_without_an_event_are_told(name: str, tmp_path: Path) -> None:
-    """With their port and first bytes, beside others; the exit code is 4."""
+def test_connections_without_an_event_are_reported(name: str, tmp_path: Path) -> None:
+    """The summary has the port and first bytes of each connection without an event. The exit code is 4."""
     dialogue = Dialogue(41000).open()
     for way, sent in FOREIGN[name]:
         dialogue.say(way, sent)
@@ -100,8 +100,10 @@ def test_connections_without_an_event_are_told(name: str, tmp_path: Path) -> Non
     assert first in done.out
 
 
-def test_checks_of_the_server_are_no_problem(tmp_path: Path) -> None:
-    """Who connects and leaves after the greeting, with a PROXY header or without; probes; the rest of an answer."""
+def test_health_checks_are_not_problems(tmp_path: Path) -> None:
+    """Clients leave after the greeting, with or without a PROXY header. Other connections have only a probe or the end
+    of a response.
+    """
     silent = Dialogue(41000).open().say(SERVER, greeting(MYSQL_CAPS))
     proxy = Dialogue(42000).open().say(CLIENT, V2).say(SERVER, greeting(MYSQL_CAPS))
     probe, answer = Dialogue(43000), Dialogue(44000)
@@ -113,7 +115,7 @@ def test_checks_of_the_server_are_no_problem(tmp_path: Path) -> None:
 
 
 def x_protocol(port: int, midway: bool = False, old: bool = False) -> Dialogue:
-    """Return a conversation of the X protocol; `old`: of a server that waits for its client."""
+    """Return a conversation in the X protocol. With `old`, the server waits for its client."""
 
     def frame(kind: int, body: bytes = b"") -> bytes:
         return struct.pack("<IB", len(body) + 1, kind) + body
@@ -130,7 +132,7 @@ def x_protocol(port: int, midway: bool = False, old: bool = False) -> Dialogue:
 
 
 def served_on(path: Path, dialogues: list[Dialogue], port: int) -> Path:
-    """Write a capture in which the server has another port."""
+    """Write a capture file in which the server has another port."""
     data = bytearray(write_pcap(path, dialogues).read_bytes())
     at = 24
     while at < len(data):
@@ -146,8 +148,8 @@ def served_on(path: Path, dialogues: list[Dialogue], port: int) -> Path:
 @pytest.mark.parametrize(("port", "midway", "old"), [
     (3306, False, False), (3306, False, True), (33060, False, False), (33060, False, True), (33060, True, False)
 ])  # fmt: skip
-def test_the_x_protocol_is_named(port: int, midway: bool, old: bool, tmp_path: Path) -> None:
-    """By its first bytes, or by its port; no event is made of it."""
+def test_x_protocol_is_detected(port: int, midway: bool, old: bool, tmp_path: Path) -> None:
+    """The X protocol is detected by its first bytes or its port. An X connection gives no events."""
     path = served_on(tmp_path / "a.pcap", [x_protocol(41000, midway, old)], port)
     found, problems, description = events(path, (port,))
     assert (found, problems, description["x_protocol"]) == ([], ["x_protocol"], 1)
@@ -155,14 +157,16 @@ def test_the_x_protocol_is_named(port: int, midway: bool, old: bool, tmp_path: P
     assert "the tape lacks 1 connection of the X protocol" in done.err
 
 
-def test_the_x_protocol_in_mid_stream_makes_no_events(tmp_path: Path) -> None:
-    """On another port its begin is needed to name it: it is a connection without an event."""
+def test_x_protocol_in_mid_stream_gives_no_events(tmp_path: Path) -> None:
+    """On other ports, only its first bytes identify the X protocol. A connection that is joined later counts as one
+    without an event.
+    """
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [x_protocol(41000, True)]))
     assert (found, problems) == ([], ["no_event"])
 
 
-def test_what_was_passed_over_is_said(tmp_path: Path) -> None:
-    """Packets that are not TCP, other ports, and which of these look like MySQL or the X protocol."""
+def test_skipped_packets_are_summarized(tmp_path: Path) -> None:
+    """The summary lists packets that are not TCP, other ports, and ports that look like MySQL or the X protocol."""
     ours = write_pcap(tmp_path / "a.pcap", [shop()]).read_bytes()
     others = [
         served_on(tmp_path / "b.pcap", [shop(41000)], 3307),
@@ -191,7 +195,9 @@ def pcapng(
     padding: int = 0,
     ticks: Mapping[int, int] | None = None,
 ) -> bytes:
-    """Return a pcapng file whose packets come from its interfaces in turn; `ticks`: other times of some packets, in us."""
+    """Return a pcapng file whose packets alternate between its interfaces. `ticks` replaces the times of some packets,
+    in us.
+    """
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -213,8 +219,8 @@ def pcapng(
 
 @pytest.mark.parametrize("endian", ["<", ">"])
 @pytest.mark.parametrize("links", [[1, 1], [1, 113, 276], [101, 1], [113, 0, 1, 276, 101]])
-def test_interfaces_that_differ(links: list[int], endian: str, tmp_path: Path) -> None:
-    """Snapshot lengths and link types of each interface; a second section counts its own interfaces."""
+def test_pcapng_interfaces_may_differ(links: list[int], endian: str, tmp_path: Path) -> None:
+    """Interfaces have different snapshot lengths and link types. A second section numbers its own interfaces."""
     snaplens = [262144, 65535, 0, 96, 1 << 20][: len(links)]
     data = pcapng(shop(), endian, links, snaplens) + pcapng(shop(41000), endian, links[::-1], snaplens)
     (tmp_path / "a.pcapng").write_bytes(data)
@@ -223,8 +229,8 @@ def test_interfaces_that_differ(links: list[int], endian: str, tmp_path: Path) -
     assert (problems, description["unknown_link_layer"]) == ([], 0)
 
 
-def test_a_packet_with_an_impossible_time_has_that_of_the_one_before(tmp_path: Path) -> None:
-    """64 bits of microseconds may be the year 586,524: each such packet is a problem, and the events are the same."""
+def test_packet_with_an_impossible_time_uses_the_previous_time(tmp_path: Path) -> None:
+    """64 bits of microseconds reach the year 586,524. Each such packet is a problem. The events do not change."""
     plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
     path = tmp_path / "a.pcapng"
     path.write_bytes(pcapng(shop(), "<", [1], [262144]))
@@ -237,16 +243,16 @@ def test_a_packet_with_an_impossible_time_has_that_of_the_one_before(tmp_path: P
     assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
 
 
-def test_an_interface_at_every_place_of_the_buffer(tmp_path: Path) -> None:
-    """Its head may be at the end of what is read at once, in part."""
+def test_interface_block_may_cross_the_read_buffer(tmp_path: Path) -> None:
+    """The first bytes of an interface block may be at the end of the read buffer."""
     for padding in range((256 << 10) - 100, (256 << 10) - 40, 4):
         (tmp_path / "a.pcapng").write_bytes(pcapng(shop(), "<", [1, 113], [65535, 262144], padding))
         found, problems, _ = events(tmp_path / "a.pcapng")
         assert (len(found), problems) == (3, []), padding
 
 
-def test_samples_from_the_field(samples: Path) -> None:
-    """What users sent: two snapshot lengths, VXLAN, fragments, a header in pieces, Connector/J 5.1.49."""
+def test_field_samples_are_read(samples: Path) -> None:
+    """Files from users: two snapshot lengths, VXLAN, fragments, a split header and Connector/J 5.1.49."""
     wanted: dict[str, Any] = {
         "13-two-snaplens.pcapng": 17,
         "14-vxlan.pcap": 8,

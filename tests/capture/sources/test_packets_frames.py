@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a frame is taken for: every protocol number of IP, every type of Ethernet's, fragments, chains of headers."""
+"""Classification of frames: every IP protocol number, every Ethernet type, fragments and header chains."""
 
 import struct
 from pathlib import Path
@@ -14,7 +14,7 @@ COUNTS = ("tcp", "not_tcp", "ip_fragment", "not_ip", "bad_lengths", "cut_in_head
 
 
 def told(tmp_path: Path, frame: bytes) -> list[str]:
-    """Return which of the counts are not 0 after one frame of Ethernet."""
+    """Return the counters that are not 0 after one Ethernet frame."""
     record = struct.pack("<IIII", 1_718_000_000, 0, len(frame), len(frame)) + frame
     (tmp_path / "a.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + record)
     description = read_quickly(open_packets([tmp_path / "a.pcap"], (3306,))).description
@@ -22,20 +22,22 @@ def told(tmp_path: Path, frame: bytes) -> list[str]:
 
 
 def frame6(first: int, body: bytes) -> bytes:
-    """Return a frame of IPv6 whose first header is of a kind."""
+    """Return an IPv6 frame whose first header has this type."""
     ends = bytes(15) + b"\5" + bytes(15) + b"\1"
     return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(body), first, 64) + ends + body
 
 
 def frame4(protocol: int, fragment: int = 0, body: bytes = TCP) -> bytes:
-    """Return a frame of IPv4."""
+    """Return an IPv4 frame."""
     head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 1, fragment, 64, protocol, 0)
     return bytes(12) + b"\x08\0" + head + bytes([10, 0, 0, 5, 10, 0, 0, 1]) + body
 
 
 @pytest.mark.slow
-def test_every_protocol(tmp_path: Path) -> None:
-    """6 is TCP; headers of IPv6 are passed, one of a fragment that is alone is, too; tunnels find no packet in these bytes."""
+def test_only_tcp_counts_as_tcp(tmp_path: Path) -> None:
+    """Protocol 6 is TCP. IPv6 extension headers are skipped, also that of a single fragment. Tunnel headers contain no
+    packet in these frames.
+    """
     tunnels, extensions = (4, 41, 47, 97, 137), (0, 43, 44, 51, 60)
     for number in range(256):
         found = told(tmp_path, frame4(number, body=TCP if number not in extensions else b"\x3b" + TCP))
@@ -58,13 +60,13 @@ def test_every_protocol(tmp_path: Path) -> None:
         (0x1F00, "ip_fragment"),
     ],
 )
-def test_fragments_of_ip4(bits: int, kind: str, tmp_path: Path) -> None:
-    """More of them, or an offset; that there must be none is no fragment."""
+def test_ipv4_fragments_are_detected(bits: int, kind: str, tmp_path: Path) -> None:
+    """A fragment has the more-fragments bit or an offset. The don't-fragment bit does not count."""
     assert told(tmp_path, frame4(6, bits, TCP.ljust(32, b"\0"))) == [kind]
 
 
 @pytest.mark.parametrize(("headers", "kind"), [(1, "tcp"), (15, "tcp"), (16, "bad_lengths")])
-def test_chains_of_headers(headers: int, kind: str, tmp_path: Path) -> None:
-    """Fifteen headers before TCP are passed, a longer chain is none that anybody sends."""
+def test_at_most_15_ipv6_headers_are_skipped(headers: int, kind: str, tmp_path: Path) -> None:
+    """Real packets never have a longer chain of IPv6 headers before TCP."""
     chain = b"".join(bytes([60 if n < headers - 1 else 6, 0]) + bytes(6) for n in range(headers))
     assert told(tmp_path, frame6(0, chain + TCP)) == [kind]

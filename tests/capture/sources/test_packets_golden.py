@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every column of a conversation that has everything, whole, and with each of its segments lost, twice or cut.
+"""Compares every column of a complete conversation with reviewed results. Then each segment is lost, repeated or cut.
 
-QT_GOLDEN=write writes golden/packets.json again: look at what changed before it is committed.
+QT_GOLDEN=write writes golden/packets.json again. Review the difference before you commit it.
 """
 
 import random
@@ -41,7 +41,7 @@ CAPS = {"old": MYSQL_CAPS, "new": MYSQL_CAPS | DEPRECATE_EOF | SESSION_TRACK, "n
 
 
 def prepared(statement: int, columns: int, params: int, caps: int) -> bytes:
-    """Return a PREPARE's answer."""
+    """Return the response to a PREPARE."""
     out, seq = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 1)), 2
     for count in (params, columns):
         for _ in range(count):
@@ -62,7 +62,7 @@ def binary_rows(values: list[bytes], caps: int, status: int = 2) -> bytes:
 
 
 class Talk:
-    """A conversation after its login, and what its client and server have agreed."""
+    """A conversation after its login, with the capabilities of its client and server."""
 
     def __init__(self, caps: int) -> None:
         self.caps = caps
@@ -71,18 +71,18 @@ class Talk:
         self.query = b"\3" + (b"\0\1" if self.named else b"")
 
     def ask(self, text: bytes, answer: bytes) -> None:
-        """Add a query and its answer."""
+        """Add a query and its response."""
         self.command(self.query + text, answer)
 
     def command(self, body: bytes, answer: bytes = b"") -> None:
-        """Add a command and its answer, where there is one."""
+        """Add a command, and its response if there is one."""
         self.dialogue.say(CLIENT, packet(0, body))
         if answer:
             self.dialogue.say(SERVER, answer)
 
 
 def everything(caps: int) -> Dialogue:
-    """Return a conversation with each command and each kind of answer."""
+    """Return a conversation with each command and each kind of response."""
     talk = Talk(caps)
     simple(talk, caps)
     statements(talk, caps)
@@ -91,7 +91,7 @@ def everything(caps: int) -> Dialogue:
 
 
 def simple(talk: Talk, caps: int) -> None:
-    """Queries, errors, several results, schemas."""
+    """Add queries, errors, multiple results and schema changes."""
     talk.ask(b"SELECT a FROM t", rows([b"1", b"", b"x" * 300], caps))
     talk.ask(b"INSERT INTO t VALUES (1)", packet(1, b"\0\1\7" + struct.pack("<HH", 2, 3)))
     talk.ask(b"INSERT INTO t VALUES (2)", packet(1, b"\0\xfc\0\1\xfd\1\2\3" + struct.pack("<HH", 3, 0)))
@@ -108,7 +108,7 @@ def simple(talk: Talk, caps: int) -> None:
 
 
 def statements(talk: Talk, caps: int) -> None:
-    """Prepared statements: types once, NULLs, long data, a cursor."""
+    """Add prepared statements: types sent once, NULLs, long data and a cursor."""
     count, name = (b"\3", b"\0") if talk.named else (b"", b"")
     cursor = packet(1, b"\1") + column(2) + (ok(3, status=66, header=0xFE) if caps & DEPRECATE_EOF else eof(3, 66))
     talk.command(b"\x16SELECT a FROM t WHERE b = ? AND c = ? AND d = ?", prepared(5, 1, 3, caps))
@@ -131,7 +131,7 @@ def statements(talk: Talk, caps: int) -> None:
 
 
 def further(talk: Talk, caps: int) -> None:
-    """Files, tracking, several statements, pipelining, another login, what nobody knows."""
+    """Add local files, session tracking, multi-statements, pipelining, another login and unknown commands."""
     talk.command(b"\x16SELEC", err(1, 1064, b"You have an error"))
     talk.command(b"\x1b\0\0", ok(1, header=0xFE) if caps & DEPRECATE_EOF else eof(1))
     talk.ask(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t", packet(1, b"\xfbx"))
@@ -158,12 +158,12 @@ def further(talk: Talk, caps: int) -> None:
 
 
 def read(path: Path) -> Read:
-    """Return all of a capture file."""
+    """Read a capture file to its end."""
     return read_quickly(open_packets([path], (3306,)))
 
 
 def plain(found: Read) -> dict[str, Any]:
-    """Return what was read as JSON has it: of each row the columns that are known."""
+    """Return the events and problems in JSON form. Unknown columns are left out of each row."""
     return {
         "events": [plain_row(event) for event in sorted(found.events, key=lambda e: (e["session"], e["seq"]))],
         "problems": [plain_row(problem) for problem in found.problems],
@@ -172,44 +172,44 @@ def plain(found: Read) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CAPS)
-def test_golden(name: str, tmp_path: Path) -> None:
-    """Events, problems and what is said of the file are what they were."""
+def test_packets_match_the_golden_file(name: str, tmp_path: Path) -> None:
+    """Compares events, problems and the description of the capture file."""
     check_one(GOLDEN, name, plain(read(write_pcap(tmp_path / "a.pcap", [everything(CAPS[name])]))))
 
 
 def lost(segments: list[Segment], at: int) -> list[Segment]:
-    """One segment never came."""
+    """Remove one segment."""
     return segments[:at] + segments[at + 1 :]
 
 
 def twice(segments: list[Segment], at: int) -> list[Segment]:
-    """One came again, later."""
+    """Repeat one segment later."""
     return [*segments[: at + 4], segments[at], *segments[at + 4 :]]
 
 
 def late(segments: list[Segment], at: int) -> list[Segment]:
-    """One came after the two behind it."""
+    """Move one segment after the next two."""
     return [*segments[:at], *segments[at + 1 : at + 3], segments[at], *segments[at + 3 :]]
 
 
 def cut(segments: list[Segment], at: int) -> list[Segment]:
-    """The capture kept only a part of one."""
+    """Cut one segment, as a snapshot length does."""
     return [*segments[:at], replace(segments[at], cut=len(segments[at].payload) // 2), *segments[at + 1 :]]
 
 
 def garbled(segments: list[Segment], at: int) -> list[Segment]:
-    """One has other bytes."""
+    """Change bytes of one segment."""
     other = random.Random(at).randbytes(len(segments[at].payload))
     return [*segments[:at], replace(segments[at], payload=other), *segments[at + 1 :]]
 
 
 def ended(segments: list[Segment], at: int) -> list[Segment]:
-    """The capture ends here."""
+    """End the capture at this segment."""
     return segments[: at + 1]
 
 
 def begun(segments: list[Segment], at: int) -> list[Segment]:
-    """The capture begins here."""
+    """Begin the capture at this segment."""
     return segments[at:]
 
 
@@ -232,8 +232,10 @@ KEYS = (
 @pytest.mark.long
 @pytest.mark.parametrize("hurt", HURTS, ids=[each.__name__ for each in HURTS])
 @pytest.mark.parametrize("name", CAPS)
-def test_each_segment_hurt(name: str, hurt: Callable[[list[Segment], int], list[Segment]], tmp_path: Path) -> None:
-    """Segments that come twice or late cost nothing; what lacks is said, and no statement is made of what is left."""
+def test_damaged_segments_invent_no_statement(
+    name: str, hurt: Callable[[list[Segment], int], list[Segment]], tmp_path: Path
+) -> None:
+    """Repeated and late segments change nothing. Lost and cut bytes are reported."""
     dialogue, file = everything(CAPS[name]), tmp_path / "a.pcap"
 
     def told(segments: list[Segment]) -> tuple[Counter[tuple[Any, ...]], int, dict[str, Any]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The id that each INSERT of one command generated: the n-th result is the n-th statement's."""
+"""The ids that the INSERTs of one command generated. The n-th result belongs to the n-th statement."""
 
 import struct
 from pathlib import Path
@@ -22,7 +22,7 @@ from ...helpers.dialogue import (
 from ...helpers.log_writers import number_bytes
 from ...helpers.reading import events
 
-MORE = 10  # autocommit, and more results come
+MORE = 10  # status flags: autocommit, and more results follow
 INSERT, REPLACE, UPDATE, SELECT = (
     b"INSERT INTO a VALUES ('; ')",
     b"replace into b values (1)",
@@ -37,13 +37,13 @@ def made(seq: int, generated: int, more: bool) -> bytes:
 
 
 def several(seq: int, generated: int, affected: int, info: bytes, more: bool = False) -> bytes:
-    """Return the OK packet of a statement of several rows."""
+    """Return the OK packet of a multi-row statement."""
     head = b"\0" + number_bytes(affected) + number_bytes(generated) + struct.pack("<HH", MORE if more else 2, 0)
     return packet(seq, head + info)
 
 
 def answers(results: list[int | None], caps: int) -> bytes:
-    """Return the results of one command: ids of OK packets; None = rows."""
+    """Return the results of one command: an OK packet per id, and rows for None."""
     out, seq = b"", 1
     for place, result in enumerate(results, 1):
         more = place < len(results)
@@ -61,53 +61,59 @@ def answers(results: list[int | None], caps: int) -> bytes:
     ("texts", "results", "known"),
     [
         ([INSERT, INSERT], [7, 8], {0: 7, 1: 8}),
-        ([INSERT, UPDATE, INSERT], [7, 5, 300], {0: 7, 2: 300}),  # an UPDATE's id is LAST_INSERT_ID(expr)'s
+        ([INSERT, UPDATE, INSERT], [7, 5, 300], {0: 7, 2: 300}),  # an UPDATE's id is from LAST_INSERT_ID(expr)
         ([SELECT, INSERT, SELECT, REPLACE], [None, 70_000, None, 2], {1: 70_000, 3: 2}),
-        ([INSERT, INSERT, INSERT], [0, 9, 0], {1: 9}),  # a table without such a column
+        ([INSERT, INSERT, INSERT], [0, 9, 0], {1: 9}),  # table without AUTO_INCREMENT
         ([UPDATE, INSERT], [0, 1 << 40], {1: 1 << 40}),
         ([INSERT, SELECT], [250, None], {0: 250}),
         ([INSERT] * 3, [1, 2, 3], {0: 1, 1: 2, 2: 3}),
     ],
 )
-def test_each_statement_has_its_own(
+def test_each_insert_of_a_command_has_its_id(
     tmp_path: Path, caps: int, texts: list[bytes], results: list[int | None], known: dict[int, int]
 ) -> None:
-    """Whatever is between them; at the place of its statement in the text, and none for the whole command."""
+    """Other statements may be between the INSERTs. Each id has the offset of its statement in the text. The command
+    itself has no id.
+    """
     text = b"; ".join(texts)
     places = [len(b"; ".join(texts[:n])) + 2 * (n > 0) for n in range(len(texts))]
     dialogue = Dialogue().logged_in(caps).ask(text, answers(results, caps)).ask(INSERT, made(1, 77, False)).close()
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
     expected = ",".join(f"{places[n]}:{generated}" for n, generated in known.items())
     assert (found[1]["insert_ids"], found[1]["insert_id"]) == (expected, None)
-    assert (found[2]["insert_ids"], found[2]["insert_id"]) == (None, 77)  # a single one has it itself
+    assert (found[2]["insert_ids"], found[2]["insert_id"]) == (None, 77)  # a single INSERT sets insert_id
     assert problems == []
 
 
 @pytest.mark.parametrize(
     ("text", "answer", "expected"),
     [
-        # What comes behind an error was not done.
+        # Statements after an error did not run.
         (
             INSERT + b";" + INSERT + b";" + UPDATE + b";" + INSERT,
             made(1, 7, True) + made(2, 8, True) + err(3, 1146, b"no table"),
             "0:7,28:8",
         ),
-        # A procedure has results of its own: whose an id is can't be told.
+        # A procedure has its own results. The statement of each id is unknown.
         (b"CALL p();" + INSERT, made(1, 3, True) + made(2, 4, True) + made(3, 5, False), ""),
-        (INSERT + b";" + INSERT, made(1, 7, False), None),  # one result: the client's flag was not there
-        (UPDATE + b";" + INSERT, made(1, 0, True) + made(2, 0, False), None),  # no id at all
-        (b"ALTER USER a IDENTIFIED BY 'x';" + INSERT, made(1, 0, True) + made(2, 5, False), ""),  # redacted
+        (INSERT + b";" + INSERT, made(1, 7, False), None),  # single result: without the multi-statements flag
+        (UPDATE + b";" + INSERT, made(1, 0, True) + made(2, 0, False), None),  # no id
+        (b"ALTER USER a IDENTIFIED BY 'x';" + INSERT, made(1, 0, True) + made(2, 5, False), ""),  # redacted statement
     ],
     ids=["failed", "more results", "one result", "none", "redacted"],
 )
-def test_what_is_not_known(tmp_path: Path, text: bytes, answer: bytes, expected: str | None) -> None:
-    """An empty list says that there were ids and that they can't be given to statements; None that there were none."""
+def test_unassignable_insert_ids_give_an_empty_list(
+    tmp_path: Path, text: bytes, answer: bytes, expected: str | None
+) -> None:
+    """In insert_ids, an empty list means that ids exist, but their statements are unknown. None means that there are no
+    ids.
+    """
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [Dialogue().logged_in().ask(text, answer).close()]))
     assert found[1]["insert_ids"] == expected
 
 
-def test_only_queries_have_lists(tmp_path: Path) -> None:
-    """An execution is one statement; the id of the command before is not its own."""
+def test_only_queries_have_id_lists(tmp_path: Path) -> None:
+    """An execution is one statement, so it has no id list. It does not repeat the id of the previous command."""
     dialogue = Dialogue().logged_in().ask(INSERT, made(1, 7, False))
     prepared = packet(1, b"\0" + struct.pack("<IHH", 9, 0, 1) + b"\0\0\0") + column(2) + eof(3)
     dialogue.say(CLIENT, packet(0, b"\x16" + INSERT[:-2] + b"?)")).say(SERVER, prepared)
@@ -132,7 +138,7 @@ ALL, NONE, GERMAN = (
     [
         (UPSERT, 4, ALL, None),
         (UPSERT, 4, GERMAN, None),
-        (UPSERT.lower(), 2, b"Records: 2  Duplicates: 1  Warnings: 0", None),  # one row stayed as it was
+        (UPSERT.lower(), 2, b"Records: 2  Duplicates: 1  Warnings: 0", None),  # one row did not change
         (UPSERT, 2, NONE, 9),
         (UPSERT, 3, b"Records: 2  Duplicates: 1  Warnings: 0", 9),
         (UPSERT.replace(b", (2)", b""), 2, b"", None),
@@ -140,10 +146,12 @@ ALL, NONE, GERMAN = (
         (b"REPLACE INTO a (u) VALUES ('on duplicate key update'), (2)", 4, ALL, 9),
     ],
 )
-def test_an_update_in_place_of_an_insert_generates_none(
+def test_upsert_that_updates_generates_no_id(
     tmp_path: Path, text: bytes, affected: int, info: bytes, known: int | None
 ) -> None:
-    """The answer has the id of a row that was there: set before the statement, another row would be updated."""
+    """An INSERT ... ON DUPLICATE KEY UPDATE that updates has the id of an existing row in its response. A replay that
+    set this id first would update another row.
+    """
     dialogue = Dialogue().logged_in().ask(text, several(1, 9, affected, info))
     both = several(1, 9, affected, info, more=True) + made(2, 10, False)
     dialogue.ask(text + b"; " + INSERT, both)

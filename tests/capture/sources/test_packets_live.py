@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live packets from the loopback interface, on real servers: what was sent is on the tape, from a real program's run."""
+"""Live packets from the loopback interface, with real servers and a real run of the program."""
 
 import json
 import signal
@@ -23,12 +23,12 @@ STATEMENTS = 29
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skips where this user may not listen on an interface."""
+    """Skip if this user cannot listen on an interface."""
     may_capture(request)
 
 
 def drive(server: Server) -> None:
-    """Send a known number of statements over TCP, two of them failing."""
+    """Send a known number of statements over TCP. Two of them fail."""
     con: Any = server.connect(autocommit=True, ssl_disabled=True)
     with con.cursor() as cursor:
         for n in range(STATEMENTS):
@@ -41,7 +41,7 @@ def drive(server: Server) -> None:
 
 
 def begin(port: int, tape: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a capture of a port of the loopback; wait until it listens."""
+    """Start a capture of a loopback port. Wait until it listens."""
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(port)]
     process = subprocess.Popen([*command, *options, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
     wait_until_it_listens(process)
@@ -49,7 +49,7 @@ def begin(port: int, tape: Path, *options: str) -> "subprocess.Popen[str]":
 
 
 def ended(process: "subprocess.Popen[str]", code: int = 0) -> str:
-    """Wait for a capture's end; return its messages."""
+    """Wait until a capture ends, and return its messages."""
     said = process.communicate(timeout=60)[1]
     assert process.returncode == code, said
     return said
@@ -63,8 +63,8 @@ def live(tape: Path, columns: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.usefixtures("may_capture")
-def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
-    """Each statement once, in its order, though the loopback shows packets twice. The duration ends the capture."""
+def test_live_capture_has_each_statement_once(server: Server, tmp_path: Path) -> None:
+    """The loopback interface shows packets twice. `--duration` ends the capture."""
     process = begin(server.port, tmp_path / "live.tape", "--duration", "8s")
     drive(server)
     ended(process)
@@ -78,10 +78,8 @@ def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_right_after_the_last_answer_loses_nothing(
-    mariadb: Server, tmp_path: Path, number: signal.Signals
-) -> None:
-    """The tape is whole, with what the kernel still held."""
+def test_signal_after_the_last_response_loses_nothing(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
+    """The tape includes packets that were still in the kernel."""
     tape = tmp_path / "live.tape"
     process = begin(mariadb.port, tape)
     for _ in range(5):
@@ -94,14 +92,13 @@ def test_a_signal_right_after_the_last_answer_loses_nothing(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
-def test_encrypted_connections_are_named(mysql80: Server, tmp_path: Path) -> None:
-    """Nothing can be read of a TLS connection: no tape, and a message with the reason."""
+def test_encrypted_live_connections_are_reported(mysql80: Server, tmp_path: Path) -> None:
+    """TLS connections cannot be read. The capture writes no tape, and the message gives the reason."""
     process = begin(mysql80.port, tmp_path / "x.tape", "--duration", "6s")
     mysql80.connect(ssl_disabled=False).close()
     assert "connections that are not on the tape: 1 of 1" in ended(process, 1)
 
 
-def test_an_interface_that_is_not_there_is_named() -> None:
-    """A clear sentence, no capture."""
+def test_missing_interface_is_reported() -> None:
     with pytest.raises(NativeFault, match="nosuch0"):
         open_packets([], interface="nosuch0")

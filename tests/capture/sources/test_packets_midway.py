@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection that the capture joins at any of its commands: what was said from there on is told, compressed or not."""
+"""A capture that joins a connection at any of its commands reads all later commands, compressed or not."""
 
 import zlib
 from pathlib import Path
@@ -13,12 +13,12 @@ from tests.helpers.reading import Read, events, read_all
 
 pytestmark = pytest.mark.slow
 
-LOGIN = 6  # segments of a dialogue that come before its first command
-SMALLEST = 50  # bytes that clients and servers begin to compress at
+LOGIN = 6  # segments of a dialogue before its first command
+SMALLEST = 50  # smallest size in bytes that clients and servers compress
 
 
 def frame(segment: Segment, packed: bool) -> bytes:
-    """Return a segment's packets as a compressed packet, with what is small as it is."""
+    """Return a segment's packets as one compressed packet. Small packets stay uncompressed."""
     payload, seq = segment.payload, bytes([0 if segment.way == CLIENT else 1])
     if not payload:
         return b""
@@ -29,7 +29,7 @@ def frame(segment: Segment, packed: bool) -> bytes:
 
 
 def joined(path: Path, whole: Dialogue, first: int, kind: str) -> Read:
-    """Read a conversation from one of its segments on."""
+    """Read a conversation, starting at one of its segments."""
     talk = Dialogue()
     for one in whole.segments[first:]:
         if one.payload:
@@ -38,14 +38,14 @@ def joined(path: Path, whole: Dialogue, first: int, kind: str) -> Read:
 
 
 def texts(read: Read) -> list[bytes | None]:
-    """Return the statements that were told, in their order."""
+    """Return the statements of all events, in order."""
     return [event["statement"] for event in read.events if event["command"] == "query"]
 
 
 @pytest.mark.parametrize("kind", ["plain", "stored", "packed"])
 @pytest.mark.parametrize("name", CAPS)
-def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
-    """From each command on, all that can be known of the later ones is told, in order, and no login is made up."""
+def test_joined_capture_reads_all_later_commands(name: str, kind: str, tmp_path: Path) -> None:
+    """Later events are in order, and no login is invented."""
     talk = everything(CAPS[name])
     places = [place for place, one in enumerate(talk.segments) if place >= LOGIN and one.way == CLIENT and one.payload]
     assert len(places) > 20
@@ -63,8 +63,8 @@ def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mss", [20, 1400])
 @pytest.mark.parametrize("kind", [3, 0x16])
 @pytest.mark.parametrize("size", [0x030317 - 1, 0x030317, 0x030317 + 1, 0x010317, 0x030017])
-def test_a_command_that_begins_as_a_record_of_tls_does(kind: int, size: int, mss: int, tmp_path: Path) -> None:
-    """Its length, as the bytes of it are sent, may be that of encrypted data: it is a command for all that."""
+def test_command_that_looks_like_tls_is_read(kind: int, size: int, mss: int, tmp_path: Path) -> None:
+    """The length of the command has the same bytes as the start of a TLS record."""
     talk = Dialogue()
     text = b"SELECT '%s'" % (b"x" * (size - 10))
     talk.say(CLIENT, packet(0, bytes([kind]) + text), mss).say(SERVER, ok(1))
@@ -75,8 +75,8 @@ def test_a_command_that_begins_as_a_record_of_tls_does(kind: int, size: int, mss
 
 
 @pytest.mark.parametrize("size", [256, 300, 4000, 16_000])
-def test_a_connection_that_is_encrypted(size: int, tmp_path: Path) -> None:
-    """Records of TLS, whole and going on in the next segment, from one that nobody saw begin: it is counted as such."""
+def test_encrypted_connection_in_mid_stream_is_counted(size: int, tmp_path: Path) -> None:
+    """TLS records are complete or continue in the next segment. The capture begins after the TLS handshake."""
     talk = Dialogue()
     for way in (CLIENT, SERVER, CLIENT, SERVER):
         talk.say(way, b"\x17\x03\x03" + size.to_bytes(2, "big") + bytes(n * 7 % 251 for n in range(size)))
@@ -85,8 +85,10 @@ def test_a_connection_that_is_encrypted(size: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [*range(0x1E), 0xFA, 0xFB])
-def test_which_commands_may_go_on_in_the_next_segment(kind: int, tmp_path: Path) -> None:
-    """A text or values may; bytes that would be a longer command of another kind are none, and are skipped."""
+def test_only_text_and_value_commands_may_span_segments(kind: int, tmp_path: Path) -> None:
+    """Query text and bound values may continue in the next segment. A long command of another kind is invalid, and its
+    bytes are skipped.
+    """
     long_ones = {2: "init_db", 3: "query", 0x16: "prepare", 0x17: "execute", 0x18: "long_data", 0xFA: "bulk_execute"}
     talk = Dialogue().say(CLIENT, packet(0, bytes([kind]) + b"x" * 3000)).say(SERVER, ok(1)).ask(b"SELECT 2", ok(1))
     read = read_all(open_packets([write_pcap(tmp_path / "a.pcap", [talk])], (3306,)))
@@ -95,8 +97,8 @@ def test_which_commands_may_go_on_in_the_next_segment(kind: int, tmp_path: Path)
     assert read.kinds[0] == "joined_midway"
 
 
-def test_what_a_session_set_is_not_known_behind_a_gap(tmp_path: Path) -> None:
-    """Among the bytes that are missing may be a SET: a text that another sql_mode would read as a danger is one from there on."""
+def test_missing_bytes_make_the_sql_mode_unknown(tmp_path: Path) -> None:
+    """The missing bytes may contain a SET. A text that is dangerous in another sql_mode then counts as dangerous."""
     both_ways = b"SELECT '\\' INTO OUTFILE '/x' -- '"
     dialogue = Dialogue().logged_in().ask(b"SET sql_mode = ''", ok(1)).ask(both_ways, ok(1)).ask(b"SELECT 1", ok(1))
     lost = dialogue.segments[-2:]

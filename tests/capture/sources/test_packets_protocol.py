@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MySQL protocol: what is asked and answered, in every form, from conversations made by hand."""
+"""The MySQL protocol: commands and responses in every form, from handmade conversations."""
 
 import json
 import struct
@@ -40,7 +40,7 @@ TRUNCATED = FLAGS["truncated"]
 
 @pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
 def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
-    """Rows and affected rows are summed, the first error counts."""
+    """Result rows and affected rows are summed. The first error counts."""
     dialogue = Dialogue().logged_in(caps)
     changes = ok(6, affected=3, status=10, warnings=4) + ok(7, affected=4, status=10)
     answer = rows([b"1", b"2"], caps, status=10) + changes + rows([b"3"], caps, seq=8)
@@ -61,13 +61,13 @@ def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
     [
         ([packet(0, b"")], 0),
         ([packet(3, b"\3SELECT 0")], 0),
-        ([query(b"SELECT 2")] * 1025, 1024),  # so many are kept without an answer, and no more
+        ([query(b"SELECT 2")] * 1025, 1024),  # limit of commands kept without a response
         ([query(b"SELECT 2")] * 1024, None),
     ],
     ids=["empty", "another sequence", "too many", "many"],
 )
-def test_what_is_no_command(tmp_path: Path, sent: list[bytes], unanswered: int | None) -> None:
-    """It is a problem, what waits for an answer has none, and the next command is understood again."""
+def test_invalid_command_is_a_problem(tmp_path: Path, sent: list[bytes], unanswered: int | None) -> None:
+    """An invalid command leaves the waiting commands without a response. The next command is read again."""
     dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"])).say(CLIENT, b"".join(sent))
     dialogue.say(SERVER, rows([b"2"]) * (len(sent) if len(sent) > 1 else 0))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.ask(b"SELECT 3", rows([b"3"])).close()]))
@@ -81,8 +81,8 @@ def test_what_is_no_command(tmp_path: Path, sent: list[bytes], unanswered: int |
 
 
 @pytest.mark.parametrize("switched", [False, True])
-def test_the_answer_to_a_login_has_all_its_packets(tmp_path: Path, switched: bool) -> None:
-    """Its bytes are those of another way to log in that was asked for, too; the greeting came before."""
+def test_login_response_counts_all_its_packets(tmp_path: Path, switched: bool) -> None:
+    """The size of a login response includes a request for another authentication method. The greeting does not count."""
     dialogue = Dialogue().open().say(SERVER, greeting(MYSQL_CAPS)).say(CLIENT, login(MYSQL_CAPS))
     ask, done = packet(2, b"\xfemysql_native_password\0" + b"salt" * 5 + b"\0"), ok(4 if switched else 2)
     if switched:
@@ -92,7 +92,7 @@ def test_the_answer_to_a_login_has_all_its_packets(tmp_path: Path, switched: boo
 
 
 def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
-    """None, one string, one number and one NULL: the SQL is what stands behind them."""
+    """The attributes are none, or a string, a number and a NULL. The SQL text follows them."""
     caps = MYSQL_CAPS | QUERY_ATTRIBUTES
     named = b"\xfe\0" + lenenc(b"trace") + b"\x08\0" + lenenc(b"n") + b"\xfe\0" + lenenc(b"nothing")
     values = lenenc(b"abc") + struct.pack("<q", -5)
@@ -107,8 +107,8 @@ def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_the_schema_is_followed(tmp_path: Path) -> None:
-    """INIT_DB, USE, and what session tracking tells; a USE that fails changes nothing."""
+def test_schema_changes_are_followed(tmp_path: Path) -> None:
+    """Schema changes come from INIT_DB, USE and session tracking. A failed USE changes nothing."""
     caps = MYSQL_CAPS | SESSION_TRACK
     dialogue = Dialogue().logged_in(caps)
     dialogue.say(CLIENT, packet(0, b"\2other")).say(SERVER, ok(1)).ask(b"SELECT 1", rows([b"1"]))
@@ -128,8 +128,10 @@ def test_the_schema_is_followed(tmp_path: Path) -> None:
     ("command", "forgets"),
     [(b"\x1f", True), (b"\x11app\0\0shop\0\x21\0mysql_native_password\0", True), (b"\x0e", False), (b"\2shop", False)],
 )
-def test_what_forgets_how_a_session_reads(command: bytes, forgets: bool, known: bytes, tmp_path: Path) -> None:
-    """Behind COM_RESET_CONNECTION and COM_CHANGE_USER double quotes are a literal's again; other commands change nothing."""
+def test_reset_and_change_user_forget_the_sql_mode(command: bytes, forgets: bool, known: bytes, tmp_path: Path) -> None:
+    """After COM_RESET_CONNECTION and COM_CHANGE_USER, double quotes enclose a literal again. Other commands change
+    nothing.
+    """
     dialogue = Dialogue().logged_in()
     dialogue.ask(known, ok(1)).ask(b'SELECT "a" FROM t', rows([b"1"]))
     dialogue.say(CLIENT, packet(0, command)).say(SERVER, ok(1)).ask(b'SELECT "a" FROM t', rows([b"1"])).close()
@@ -141,7 +143,7 @@ def test_what_forgets_how_a_session_reads(command: bytes, forgets: bool, known: 
 
 
 def prepare_ok(statement: int, columns: int, params: int) -> bytes:
-    """Return a PREPARE's answer."""
+    """Return the response to a PREPARE."""
     out = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 0))
     seq = 2
     for count in (params, columns):
@@ -154,8 +156,10 @@ def prepare_ok(statement: int, columns: int, params: int) -> bytes:
     return out
 
 
-def test_attributes_of_executions(tmp_path: Path) -> None:
-    """Clients of MySQL 8 name their parameters; without attributes it is an execution like any other, with them `N`."""
+def test_attributes_of_executions_are_read(tmp_path: Path) -> None:
+    """MySQL 8 clients send parameter names. Without attributes, params equal those of a plain execution. Otherwise,
+    params begin with `N`.
+    """
     dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
     dialogue.say(CLIENT, packet(0, b"\x16SELECT ?")).say(SERVER, prepare_ok(1, 0, 1))
     head = struct.pack("<IBI", 1, 8, 1)
@@ -180,10 +184,13 @@ def test_attributes_of_executions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flags", [0, 8])
 @pytest.mark.parametrize("agreed", [True, False])
 @pytest.mark.parametrize("midway", [True, False])
-def test_a_count_comes_with_each_execution(tmp_path: Path, flags: int, agreed: bool, midway: bool) -> None:
-    """Where attributes are agreed a statement with parameters has count and names, whatever its flags say, else neither.
+def test_agreed_attributes_add_a_count_to_each_execution(
+    tmp_path: Path, flags: int, agreed: bool, midway: bool
+) -> None:
+    """If attributes were negotiated, each execution with parameters has a count and names, regardless of its flags.
+    Otherwise, it has neither.
 
-    Without the login what was agreed shows in the packet.
+    Without the login, the packet itself shows the negotiation.
     """
     dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if agreed else 0))
     login_segments = len(dialogue.segments)
@@ -205,7 +212,7 @@ def test_a_count_comes_with_each_execution(tmp_path: Path, flags: int, agreed: b
 
 
 def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attributes: bool = False) -> bytes | None:
-    """Return the params of a command whose answer asks for some files, each sent in pieces."""
+    """Return the params of a command whose response requests some files. Each file is sent in pieces."""
     dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if attributes else 0))
     text = b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t SET a = ?"
     if execute:
@@ -232,8 +239,8 @@ def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attrib
     return found[-2]["params"]
 
 
-def test_files_of_local_infile(tmp_path: Path) -> None:
-    """Empty ones, several of one command, and next to attributes and parameters: all are on the tape."""
+def test_local_infile_contents_are_on_the_tape(tmp_path: Path) -> None:
+    """Covers empty files, several files of one command, and files next to attributes and parameters."""
     assert files_loaded(tmp_path, False, [[]]) == b"I"
     assert files_loaded(tmp_path, False, [[b"a\t\3\n", b"b\n"]]) == b"Ia\t\3\nb\n"
     assert files_loaded(tmp_path, False, [[b"a\n"], [], [b"c", b"d"]]) == b"S\0\2a\n\0\2cd"
@@ -244,8 +251,8 @@ def test_files_of_local_infile(tmp_path: Path) -> None:
     assert files_loaded(tmp_path, False, [[b"a\n"]], attributes=True) == b"S" + lenenc(attribute) + b"\2a\n"
 
 
-def test_a_file_of_exactly_a_packets_length(tmp_path: Path) -> None:
-    """Its last piece is an empty packet that continues it, which is not its end."""
+def test_local_file_of_maximum_packet_length_is_whole(tmp_path: Path) -> None:
+    """An empty packet continues a piece of the maximum length. The empty packet is not the end of the file."""
     largest = b"x" * 0xFFFFFF
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
     dialogue.say(SERVER, packet(1, b"\xfbx"))
@@ -255,8 +262,8 @@ def test_a_file_of_exactly_a_packets_length(tmp_path: Path) -> None:
     assert (found[1]["params"], problems) == (b"I" + largest + b"end", [])
 
 
-def test_a_file_that_breaks_off_is_not_whole(tmp_path: Path) -> None:
-    """The connection ended while it was sent: the statement is cut."""
+def test_interrupted_local_file_marks_the_statement_as_cut(tmp_path: Path) -> None:
+    """The connection ends during the transfer of a local file."""
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
     dialogue.say(SERVER, packet(1, b"\xfbx")).say(CLIENT, packet(2, b"half"))
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -264,7 +271,7 @@ def test_a_file_that_breaks_off_is_not_whole(tmp_path: Path) -> None:
 
 
 def frames(payload: bytes, seq: int, size: int) -> bytes:
-    """Return bytes as compressed frames of `size` bytes each, every third one stored as it is."""
+    """Return bytes as compressed frames of `size` bytes each. Each third frame is stored uncompressed."""
     out = b""
     for number, at in enumerate(range(0, len(payload), size)):
         piece = payload[at : at + size]
@@ -278,7 +285,7 @@ def frames(payload: bytes, seq: int, size: int) -> bytes:
 
 @pytest.mark.parametrize("size", [7, 100, 1 << 20])
 def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> None:
-    """zlib after the login; frames end wherever they like."""
+    """zlib starts after the login. Frame boundaries are independent of packet boundaries."""
     caps = MYSQL_CAPS | COMPRESS
     dialogue = Dialogue().logged_in(caps)
     dialogue.say(CLIENT, frames(query(b"SELECT x FROM t"), 0, size))
@@ -290,8 +297,8 @@ def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> 
 
 
 @pytest.mark.long
-def test_statements_and_rows_of_more_than_16_mib(tmp_path: Path) -> None:
-    """They come in packets of 16 MiB - 1: one statement, one row."""
+def test_statements_and_rows_above_16_mib_are_read(tmp_path: Path) -> None:
+    """Packets of 16 MiB - 1 bytes form one statement and one row."""
     text = b"SELECT '" + b"a" * (17 << 20) + b"'"
     big = b"b" * (18 << 20)
     row = b"\xfe" + struct.pack("<Q", len(big)) + big
@@ -305,8 +312,10 @@ def test_statements_and_rows_of_more_than_16_mib(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
-    """The same rows give the same sums; in another order the second one only; other rows neither."""
+def test_row_checksums_depend_on_values_and_order(tmp_path: Path) -> None:
+    """Equal rows give equal checksums. Rows in a different order differ in the first sum only. Different rows differ in
+    both sums.
+    """
     dialogue = Dialogue().logged_in()
     for values in ([b"1", b"2"], [b"1", b"2"], [b"2", b"1"], [b"1", b"3"], []):
         dialogue.ask(b"SELECT x", rows(values))
@@ -320,8 +329,8 @@ def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
-    """More than 64 MiB: what a capture file or an interface has of a statement is kept, up to the server's own limit."""
+def test_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
+    """A statement of more than 64 MiB is kept. The only limit is the server's own."""
     text = b"SELECT '" + bytes(range(97, 123)) * (66 * 40_330) + b"'"
     payload, dialogue = b"\x03" + text, Dialogue().logged_in()
     dialogue.say(CLIENT, packet(0, payload), mss=60_000).say(SERVER, ok(1 + len(payload) // 0xFFFFFF))
@@ -333,8 +342,8 @@ def test_a_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
 CONNECT_ATTRS = 1 << 20
 
 
-def test_attributes_are_json(tmp_path: Path) -> None:
-    """Whatever is in them: a Windows path, quotes, control characters."""
+def test_connection_attributes_are_json(tmp_path: Path) -> None:
+    """Attribute values may contain a Windows path, quotes and control characters."""
     values = {"program_name": "C:\\app\\new.exe", 'a"b': "tab\t, line\n", "x": "é"}
     text = b"".join(lenenc(word.encode()) for pair in values.items() for word in pair)
     caps = MYSQL_CAPS | CONNECT_ATTRS

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of TLS 1.2 that agree on new keys inside the old ones, made here record by record: no library of today
-does it, old clients and servers do."""
+"""TLS 1.2 connections that renegotiate keys. The records are handmade, because current libraries do not renegotiate.
+Old clients and servers do.
+"""
 
 import hashlib
 import hmac
@@ -18,11 +19,11 @@ from tests.helpers.reading import Read
 GCM = b"\xc0\x2f"  # ECDHE-RSA-AES128-GCM-SHA256
 CCS, HANDSHAKE, DATA = 20, 22, 23
 MASTERS = (b"m" * 48, b"n" * 48)
-RANDOMS = ((b"A" * 32, b"B" * 32), (b"C" * 32, b"D" * 32))  # of both sides, of the first agreement and the second
+RANDOMS = ((b"A" * 32, b"B" * 32), (b"C" * 32, b"D" * 32))  # client and server randoms of each handshake
 
 
 def key_block(master: bytes, client: bytes, server: bytes) -> bytes:
-    """Return the first 40 bytes of RFC 5246's key block: two keys of 16 bytes, two halves of a nonce of 4."""
+    """Return the first 40 bytes of the key block of RFC 5246: two keys of 16 bytes and two implicit nonces of 4 bytes."""
     seed, out, a = b"key expansion" + server + client, b"", b"key expansion" + server + client
     while len(out) < 40:
         a = hmac.digest(master, a, hashlib.sha256)
@@ -31,7 +32,7 @@ def key_block(master: bytes, client: bytes, server: bytes) -> bytes:
 
 
 class Secure:
-    """A connection of TLS 1.2: each way has keys since its change_cipher_spec, and numbers its records from there."""
+    """A TLS 1.2 connection. Each direction has keys since its change_cipher_spec, and numbers its records from then on."""
 
     def __init__(self, dialogue: Dialogue, suite: bytes = GCM) -> None:
         self.dialogue, self.suite = dialogue, suite
@@ -42,7 +43,7 @@ class Secure:
             self.change(way, 0)
 
     def record(self, way: int, kind: int, content: bytes) -> None:
-        """Send one record, encrypted where the way is."""
+        """Send one record. It is encrypted if the direction has keys."""
         keys = self.keys[way]
         if keys is not None:
             number = struct.pack(">Q", self.seq[way])
@@ -52,14 +53,14 @@ class Secure:
         self.dialogue.say(way, bytes([kind, 3, 3]) + struct.pack(">H", len(content)) + content)
 
     def hello(self, turn: int, ways: tuple[int, ...] = (CLIENT, SERVER)) -> None:
-        """Let both name a random number and the cipher suite."""
+        """Send a hello of each side in `ways`, with its random and the cipher suite."""
         for way in ways:
             suites = b"\0\2" + self.suite + b"\1\0" if way == CLIENT else self.suite + b"\0"
             body = b"\3\3" + RANDOMS[turn][way] + b"\0" + suites
             self.record(way, HANDSHAKE, bytes([1 + way]) + struct.pack(">I", len(body))[1:] + body)
 
     def change(self, way: int, turn: int) -> None:
-        """Let one way use what was agreed on."""
+        """Let one direction use the negotiated keys."""
         self.record(way, CCS, b"\1")
         block = key_block(MASTERS[turn], *RANDOMS[turn])
         self.keys[way] = (AESGCM(block[16 * way :][:16]), block[32 + 4 * way :][:4])
@@ -67,7 +68,7 @@ class Secure:
         self.record(way, HANDSHAKE, b"\x14\0\0\x0c" + b"f" * 12)
 
     def renew(self) -> None:
-        """Agree on new keys."""
+        """Negotiate new keys."""
         self.record(SERVER, HANDSHAKE, b"\0\0\0\0")  # HelloRequest
         self.hello(1)
         for way in (CLIENT, SERVER):
@@ -75,16 +76,17 @@ class Secure:
 
 
 def key_log(tmp_path: Path, turns: int) -> Path:
-    """Return a key log of so many agreements."""
+    """Return a key log for this number of handshakes."""
     path = tmp_path / f"keys{turns}"
     path.write_text("".join(f"CLIENT_RANDOM {RANDOMS[turn][0].hex()} {MASTERS[turn].hex()}\n" for turn in range(turns)))
     return path
 
 
 def conversation(after: int, of_second: bytes = GCM, hellos: tuple[int, ...] | None = None) -> Dialogue:
-    """Return the conversation that has everything; new keys after so many of its segments.
+    """Return the complete conversation, with a renegotiation after `after` of its segments.
 
-    `of_second`: the suite of the second agreement. `hellos`: who says one at all; the keys are not changed then.
+    `of_second` is the cipher suite of the second handshake. `hellos` lists the sides that send a hello. With `hellos`,
+    the keys do not change.
     """
     caps = CAPS["new"]
     talk = Dialogue().open()
@@ -108,34 +110,36 @@ def conversation(after: int, of_second: bytes = GCM, hellos: tuple[int, ...] | N
 
 @pytest.fixture(scope="module")
 def clear(tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return what is told of the conversation without TLS."""
+    """Return the events of the conversation without TLS."""
     path = tmp_path_factory.mktemp("clear") / "clear.pcap"
     return read(write_pcap(path, [everything(CAPS["new"])]), None)
 
 
 def found_in(tmp_path: Path, talk: Dialogue, turns: int) -> Read:
-    """Return what is told of a conversation with the secrets of so many agreements."""
+    """Return the events of a conversation. The key log has the secrets of this number of handshakes."""
     return read(write_pcap(tmp_path / "tls.pcap", [talk]), key_log(tmp_path, turns))
 
 
 def counts(found: Read) -> tuple[int, ...]:
-    """Return how many connections were decrypted, in part alone, and of those up to new keys."""
+    """Return the connections that were decrypted, decrypted in part, and decrypted up to a renegotiation."""
     names = ("decrypted", "decrypted_in_part", "decrypted_to_new_keys")
     assert not any(n for name, n in found.description.items() if name.startswith("tls_"))
     return tuple(found.description[name] for name in names)
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 7, 20])
-def test_new_keys_that_are_in_the_log(after: int, tmp_path: Path, clear: Read) -> None:
-    """Wherever new keys are agreed on, with their secrets all is told as in clear."""
+def test_renegotiated_keys_in_the_key_log_are_used(after: int, tmp_path: Path, clear: Read) -> None:
+    """TLS keys are renegotiated at any place. All events equal those without TLS."""
     found = found_in(tmp_path, conversation(after), 2)
     same(found, clear)
     assert counts(found) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("after", [1, 7, 20])
-def test_new_keys_that_are_not(after: int, tmp_path: Path, clear: Read) -> None:
-    """What was before is told, what is behind is said to be lost: one connection, by its reason."""
+def test_missing_renegotiated_keys_are_a_loss(after: int, tmp_path: Path, clear: Read) -> None:
+    """Events before the renegotiation are read. The loss of later events is reported for one connection, with the
+    reason.
+    """
     found = found_in(tmp_path, conversation(after), 1)
     assert 0 < len(found.events) < len(clear.events)
     assert [event["command"] for event in found.events[:-1]] == [
@@ -145,8 +149,8 @@ def test_new_keys_that_are_not(after: int, tmp_path: Path, clear: Read) -> None:
     assert counts(found) == (1, 1, 1)
 
 
-def test_what_cannot_be_agreed_on(tmp_path: Path, clear: Read) -> None:
-    """A suite that is not read, one of TLS 1.3, and a change of keys without both hellos each have their own reason."""
+def test_failed_renegotiation_has_its_reason(tmp_path: Path, clear: Read) -> None:
+    """The cases are an unsupported suite, a TLS 1.3 suite, and a key change without both hellos."""
     for suite, hellos, reason in (
         (b"\x00\x01", None, "tls_not_supported"),
         (b"\x13\x01", None, "tls_not_supported"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listening on an interface is a right: who lacks it is told four ways to get it, and CAP_NET_RAW alone is enough."""
+"""Capturing on an interface needs CAP_NET_RAW and nothing else. Without it, the message lists four ways to get it."""
 
 import os
 import re
@@ -21,17 +21,17 @@ from ...helpers.live import may_capture, wait_until_it_listens
 
 CAPTURE = (sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo")
 UNIT = "docs/systemd/querytape-packets.service"
-# The command of this environment, whichever Python runs it: one in root's home cannot be started by others.
+# Runs the command of this environment in any Python. Other users cannot start a Python in root's home.
 MAIN = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r}); from querytape.__main__ import main; main()"
 
 
 def run_by(words: list[str]) -> bool:
-    """Whether a command ends well."""
+    """Return whether a command succeeds."""
     return subprocess.run(words, cwd="/", capture_output=True, timeout=60).returncode == 0
 
 
 def without_rights(request: pytest.FixtureRequest) -> list[str]:
-    """Return what a command is run by so that it has not CAP_NET_RAW: nothing, for a user that has not."""
+    """Return a command prefix that removes CAP_NET_RAW. It is empty for a user without it."""
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
@@ -39,8 +39,12 @@ def without_rights(request: pytest.FixtureRequest) -> list[str]:
     return ["setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw"]
 
 
-def test_who_may_not_is_told_four_ways(request: pytest.FixtureRequest, checkout: Path, tmp_path: Path) -> None:
-    """A pipe from tcpdump, sudo, a unit and a container, each with the interface and the ports that were given; no tape."""
+def test_missing_capability_message_lists_four_ways(
+    request: pytest.FixtureRequest, checkout: Path, tmp_path: Path
+) -> None:
+    """The ways are a pipe from tcpdump, sudo, a systemd unit and a container. The commands use the given interface and
+    ports. No tape is written.
+    """
     tape = tmp_path / "x.tape"
     command = [*without_rights(request), *CAPTURE, "--port", "3306", "--port", "3307", "-o", str(tape)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -59,15 +63,13 @@ def test_who_may_not_is_told_four_ways(request: pytest.FixtureRequest, checkout:
     assert not tape.exists()
 
 
-def test_the_default_port_needs_no_option() -> None:
-    """What is typed is short."""
+def test_suggested_commands_omit_the_default_port() -> None:
     text = four_ways("any", [3306])
     assert "'tcp port 3306' | querytape capture packets - -o x.tape" in text
     assert "--interface any -o x.tape" in text
 
 
-def test_another_fault_is_told_as_it_is(request: pytest.FixtureRequest) -> None:
-    """An interface that is not there is no question of rights."""
+def test_missing_interface_does_not_mention_privileges(request: pytest.FixtureRequest) -> None:
     may_capture(request)
     done = subprocess.run(
         [*CAPTURE[:-1], "qt-none", "-o", "/nowhere/x.tape"], capture_output=True, text=True, timeout=60
@@ -76,16 +78,16 @@ def test_another_fault_is_told_as_it_is(request: pytest.FixtureRequest) -> None:
     assert "CAP_NET_RAW" not in done.stderr
 
 
-@pytest.mark.long  # needs a checkout and a Python that others than their owner may read
-def test_the_right_alone_is_enough(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
-    """As a user that is not root with CAP_NET_RAW as its only capability, as the unit has it."""
+@pytest.mark.long  # needs a checkout and a Python that other users can read
+def test_cap_net_raw_alone_is_enough(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
+    """A non-root user captures with CAP_NET_RAW as the only capability, like the systemd unit."""
     may_capture(request)
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         skip_loudly(request, "not root, or no setpriv: a capture with CAP_NET_RAW alone is not tested")
     place = tmp_path / "nobody"
     place.mkdir()
     os.chown(place, 65534, 65534)
-    for folder in (tmp_path, *list(tmp_path.parents)[:3]):  # several processes of pytest have one more each
+    for folder in (tmp_path, *list(tmp_path.parents)[:3]):  # parallel pytest workers have one more folder each
         folder.chmod(0o755)
     rights = ["--bounding-set", "-all,+net_raw", "--inh-caps", "-all,+net_raw", "--ambient-caps", "-all,+net_raw"]
     user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *rights, "env", f"HOME={place}"]

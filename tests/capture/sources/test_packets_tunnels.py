@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tunnels, tags and fragments: every kind of header, in every other, cut at every byte, and out of random bytes."""
+"""Tunnels, tags and fragments: every header inside every other, cut at each byte, and made of random bytes."""
 
 import itertools
 import random
@@ -15,8 +15,8 @@ from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, pac
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("outer", [None, *INTO])
-def test_every_tunnel_in_every_other(outer: str | None, tmp_path: Path) -> None:
-    """The same events, whatever carried them; each tunnel is named and counted."""
+def test_nested_tunnels_give_the_same_events(outer: str | None, tmp_path: Path) -> None:
+    """Each tunnel is named and counted."""
     plain = read_frames(tmp_path / "a.pcap", [ETHERNET + p for p in packets()])
     for inner, (frame, make) in itertools.product(INTO, FRAMES.items()):
         tunnels = [inner] if outer is None else [inner, outer]
@@ -33,15 +33,15 @@ def test_every_tunnel_in_every_other(outer: str | None, tmp_path: Path) -> None:
     ("link", "head"), [(9, b"\0\x21"), (50, b"\xff\3\0\x21"), (51, b"\x11\0\0\1\0\0\0\x21"), (104, b"\x0f\0\x08\0"),
                        (219, b"\0\2\1\x40")]
 )  # fmt: skip
-def test_links_of_lines(link: int, head: bytes, tmp_path: Path) -> None:
-    """PPP in its three forms, Cisco's HDLC, MPLS."""
+def test_serial_link_layers_are_read(link: int, head: bytes, tmp_path: Path) -> None:
+    """Covers PPP in three forms, Cisco HDLC and MPLS."""
     found = read_frames(tmp_path / "a.pcap", [head + p for p in packets()], link)
     assert ([event["command"] for event in found.events], found.kinds) == (COMMANDS, [])
 
 
 @pytest.mark.parametrize("name", [*INTO])
-def test_cut_at_every_byte_and_altered(name: str, tmp_path: Path) -> None:
-    """A frame that ends anywhere, or whose headers are random, is at most counted: no event, no fault."""
+def test_cut_or_random_tunnel_headers_are_only_counted(name: str, tmp_path: Path) -> None:
+    """A frame with cut or random headers gives no event and no failure."""
     chance = random.Random(name)
     whole = FRAMES["vlans"](INTO[name][1](packets()[3]))
     frames = [whole[:end] for end in range(len(whole))]
@@ -57,8 +57,7 @@ def test_cut_at_every_byte_and_altered(name: str, tmp_path: Path) -> None:
     ("IPsec", ETHERNET + ip(50, bytes(40))), ("IPsec", ETHERNET + udp(4500, bytes(40))),
     ("L2TP", ETHERNET + udp(1701, bytes(40))), ("L2TP", ETHERNET + ip(115, bytes(40))), ("MACsec", MAC + b"\x88\xe5" + bytes(40)),
 ])  # fmt: skip
-def test_what_cannot_be_looked_into_is_named(name: str, frame: bytes, tmp_path: Path) -> None:
-    """Encrypted tunnels are counted by their name."""
+def test_encrypted_tunnels_are_counted_by_name(name: str, frame: bytes, tmp_path: Path) -> None:
     read_frames(tmp_path / "a.pcap", [frame])
     done = run_here("capture", "packets", str(tmp_path / "a.pcap"), "-o", str(tmp_path / "o.tape"))
     assert f"packets skipped: 1 not TCP; packets of unsupported protocols: 1 of {name}" in done.err
@@ -67,8 +66,8 @@ def test_what_cannot_be_looked_into_is_named(name: str, frame: bytes, tmp_path: 
 @pytest.mark.parametrize("size", [8, 24, 512, 1480])
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("order", ["as sent", "backwards", "shuffled", "twice", "interleaved"])
-def test_fragments_are_put_together(order: str, version: int, size: int, tmp_path: Path) -> None:
-    """In any order, twice, of several packets at once."""
+def test_ip_fragments_are_reassembled(order: str, version: int, size: int, tmp_path: Path) -> None:
+    """Fragments come in any order, twice, and from several packets at once."""
     chance = random.Random(size)
     parts = [pieces(p, size, number, version) for number, p in enumerate(packets(version))]
     for part in parts:
@@ -88,8 +87,8 @@ def test_fragments_are_put_together(order: str, version: int, size: int, tmp_pat
     assert (found.kinds, found.description["ip_incomplete"], found.description["gaps"]) == ([], 0, 0)
 
 
-def test_fragments_of_tunnels_of_fragments(tmp_path: Path) -> None:
-    """A fragment inside of VXLAN whose packets are fragments themselves."""
+def test_fragments_inside_fragmented_tunnels_are_reassembled(tmp_path: Path) -> None:
+    """A VXLAN packet is fragmented and contains a fragment."""
     frames = []
     for number, packet in enumerate(packets()):
         for inner, part in enumerate(pieces(packet, 400, number, 4)):
@@ -100,8 +99,8 @@ def test_fragments_of_tunnels_of_fragments(tmp_path: Path) -> None:
     assert (found.kinds, found.description["ip_incomplete"]) == ([], 0)
 
 
-def test_a_missing_fragment_is_a_loss(tmp_path: Path) -> None:
-    """The hole is told with its packet, the exit code is 4; missing fragments of others are no matter."""
+def test_missing_fragment_is_a_loss(tmp_path: Path) -> None:
+    """The problem names the incomplete packet, and the exit code is 4. Missing fragments of other ports are ignored."""
     frames, missing, foreign = [], 1, ip4(tcp(Dialogue().logged_in().segments[3], 40000, 8080), CLIENT)
     for number, packet in enumerate(packets()):
         parts = pieces(packet, 504, number, 4)
@@ -119,8 +118,8 @@ def test_a_missing_fragment_is_a_loss(tmp_path: Path) -> None:
     assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 IP packet lacks fragments" in done.out
 
 
-def test_more_packets_than_there_are_places(tmp_path: Path) -> None:
-    """A thousand packets whose rest never comes: each is told, and what comes behind them is read."""
+def test_many_incomplete_packets_are_counted(tmp_path: Path) -> None:
+    """A thousand packets have only their first fragment. Each is counted, and later packets are read."""
     first = [pieces(packets()[3], 40, 1000 + number, 4)[0] for number in range(1000)]
     found = read_frames(tmp_path / "a.pcap", [*first, *(ETHERNET + p for p in packets())])
     assert [event["command"] for event in found.events] == COMMANDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ProxySQL's events logs, as JSON and binary."""
+"""ProxySQL's event logs in JSON and binary format."""
 
 import gzip
 import json
@@ -17,8 +17,10 @@ from tests.helpers.log_writers import number_bytes, string_bytes
 from tests.helpers.reading import read_all, tape_of
 
 
-def test_proxysql_packed_and_redacted(tmp_path: Path) -> None:
-    """Microseconds of start and duration, the client's host, passwords taken out; sessions by ProxySQL's thread id."""
+def test_compressed_proxysql_log_is_redacted(tmp_path: Path) -> None:
+    """Start and duration are in microseconds. The host is the client's. Passwords are removed. ProxySQL's thread id
+    identifies the session.
+    """
     row = {
         "hostgroup_id": 1,
         "thread_id": 7,
@@ -42,7 +44,7 @@ def test_proxysql_packed_and_redacted(tmp_path: Path) -> None:
 
 
 def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3, params: bytes = b"") -> bytes:
-    """Return a record of ProxySQL's binary events log; `counts`: how many numbers of rows that release writes."""
+    """Return a record of ProxySQL's binary event log. `counts` is the number of row counters in that release."""
     body = (
         bytes([event])
         + number_bytes(thread)
@@ -62,8 +64,10 @@ def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3
 
 
 @pytest.mark.parametrize("counts", [3, 2, 0])
-def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
-    """Each release's layout is found by its lengths; what is no record is a problem and the next one is found."""
+def test_proxysql_binary_log_is_read(tmp_path: Path, counts: int) -> None:
+    """Record lengths show the layout of the ProxySQL release. An invalid record is a problem, and the next record is
+    found.
+    """
     at = 1718000000000000
     numbers = {3: (5, 300), 2: (42, 300), 0: (None, None)}[counts]
     records = [
@@ -94,7 +98,7 @@ def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
 
 
 def values(*given: tuple[int, bytes | None]) -> bytes:
-    """Return the parameters of an execution as ProxySQL 2.7.3 and later writes them: (type, text or None for NULL)."""
+    """Return the parameters of an execution, as ProxySQL 2.7.3 and later write them: (type, text or None for NULL)."""
     bits = sum(1 << n for n, (_, text) in enumerate(given) if text is None)
     bitmap = bits.to_bytes((len(given) + 7) // 8, "little")
     return (
@@ -105,13 +109,13 @@ def values(*given: tuple[int, bytes | None]) -> bytes:
 
 
 def clock(year: int, month: int, day: int, hour: int, minute: int, second: int, micro: int) -> bytes:
-    """Return the client library's MYSQL_TIME in hex digits."""
+    """Return a MYSQL_TIME of the client library as hex digits."""
     raw = struct.pack("<6IQB7x", year, month, day, hour, minute, second, micro, 0)
     return b"0x" + raw.hex().encode()
 
 
-def test_values_of_executions(tmp_path: Path) -> None:
-    """Each value is on the tape as the client had sent it; the record about the log itself is not an event."""
+def test_values_of_executions_are_read(tmp_path: Path) -> None:
+    """The tape has each bound value as the client sent it. ProxySQL's record about the log itself is not an event."""
     at = 1718000000000000
     given = values(
         (8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (5, b"0.500000"), (3, None),
@@ -155,8 +159,8 @@ def test_values_of_executions(tmp_path: Path) -> None:
     assert rows[4] == ("execute", None, None, False)
 
 
-def test_values_that_are_damaged(tmp_path: Path) -> None:
-    """Cut at each byte they are none; whatever a byte is, no statement is lost."""
+def test_damaged_values_lose_no_statement(tmp_path: Path) -> None:
+    """Bound values that are cut at any byte are dropped. With any byte replaced, the statement is kept."""
     at = 1718000000000000
     given = values((8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (3, None))
     cut = [given[:end] for end in range(len(given) + 1)]
@@ -175,8 +179,8 @@ def test_values_that_are_damaged(tmp_path: Path) -> None:
     assert len(found[1]) == len(changed)
 
 
-def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
-    """A text is `0x` and pairs of lower-case digits; where it is anything else the value is not known."""
+def test_invalid_hex_digits_make_a_value_unknown(tmp_path: Path) -> None:
+    """A text value is `0x` and pairs of lower-case digits."""
     at = 1718000000000000
     good = {b"0x": b"", b"0x00": b"\0", b"0xaf09": b"\xaf\x09"}
     texts = [
@@ -196,7 +200,7 @@ def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
         b"0xAF",
     ]
     path = tmp_path / "log"
-    behind = ord("1")  # a record begins with its length: here the byte behind a text is one of the digits, too
+    behind = ord("1")  # a record begins with its length, so the byte after a text is also a hex digit
     path.write_bytes(
         b"".join(
             next(
@@ -218,8 +222,8 @@ def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
     ]
 
 
-def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
-    """A tape is made of one format; both together are refused."""
+def test_log_formats_cannot_be_mixed(tmp_path: Path) -> None:
+    """A tape is made from one log format. A JSON log and a binary log together are refused."""
     (tmp_path / "a").write_bytes(record(0, 7, 1718000000000000, b"SELECT 1"))
     (tmp_path / "b").write_text('{"hostgroup_id":1,"starttime_timestamp_us":1,"query":"SELECT 1"}\n')
     with pytest.raises(InputError, match="mixed"):
@@ -227,7 +231,7 @@ def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
 
 
 def json_lines(path: Path, rows: list[dict[str, object]]) -> Path:
-    """Write events as ProxySQL's JSON has them."""
+    """Write events in ProxySQL's JSON format."""
     at = 1718000000000000
     head = {"hostgroup_id": 1, "thread_id": 7, "username": "app", "schemaname": "shop", "client": "10.0.0.5:51000"}
     path.write_text(
@@ -241,8 +245,8 @@ def json_lines(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 @pytest.mark.slow
-def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
-    """The same executions in both formats have the same params; what ProxySQL replaced in JSON has none."""
+def test_json_and_binary_values_are_equal(tmp_path: Path) -> None:
+    """Both formats have the same executions and the same params. A value that ProxySQL masked in JSON gives no params."""
     insert = b"INSERT INTO t VALUES (?,?,?,?,?,?,?)"
     long = "x" * 70_000
     given = [
@@ -274,7 +278,7 @@ def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
         for name in ("j.log", "b.log")
     }
     mask = types_of(read["b.log"][1][1], 4)
-    assert types_of(read["j.log"][1][1], 4) == mask  # the type of a NULL is not in JSON
+    assert types_of(read["j.log"][1][1], 4) == mask  # JSON lacks the type of a NULL
     assert read["j.log"][1][2:] == (False, False)
     assert read["j.log"][0][2:] == (True, False)
     assert [row[1:] for row in read["j.log"][2:]] == [(None, True, True)] * 3
@@ -286,8 +290,8 @@ def types_of(params: bytes, null: int) -> bytes:
     return params[:begin] + b"??" + params[begin + 2 :]
 
 
-def test_sampled_is_said(tmp_path: Path) -> None:
-    """--sampled N, and the admin port's variable: such a tape is never replayed; 1 is no sampling."""
+def test_sampled_tape_is_never_replayed(tmp_path: Path) -> None:
+    """The sampling rate comes from --sampled N or a variable of the admin port. A rate of 1 is not sampling."""
     path = json_lines(tmp_path / "a.log", [{"query": "SELECT 1"}])
     _, info = tape_of("proxysql", path, tmp_path, sampled=10)
     assert info["warnings"] == [
@@ -305,8 +309,7 @@ def test_sampled_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("behind", [b"", b"\7", b"\0\0\0\0"])
-def test_values_with_more_behind_them(behind: bytes, tmp_path: Path) -> None:
-    """A block of values that is longer than its values is not understood: none of them is told."""
+def test_block_with_extra_bytes_gives_no_values(behind: bytes, tmp_path: Path) -> None:
     at = 1718000000000000
     given = values((8, b"42"), (253, b"0x" + b"text".hex().encode()), (3, None))
     path = tmp_path / "events.bin"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ProxySQL log that lacks events says so: by its admin port's variables and rules, and by its own holes."""
+"""Incomplete ProxySQL logs give a warning, based on the admin port's variables and rules, and on missing events."""
 
 import random
 from pathlib import Path
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.slow
 
 
 def kinds(path: Path, out: Path, **server: Any) -> list[str]:
-    """Return the kinds of warnings of a tape."""
+    """Return the warning kinds of a tape."""
     info = capture_source(SOURCES["proxysql"], [str(path)], out, Settings(server=server or None))
     return [warning["kind"] for warning in info["warnings"]]
 
 
-def test_what_the_admin_port_says(tmp_path: Path) -> None:
-    """A rate above 1 is sampling by event; rules that choose events make the tape partial."""
+def test_admin_port_settings_give_warnings(tmp_path: Path) -> None:
+    """A rate above 1 means sampling by event. Query rules that exclude events make the tape partial."""
     path = json_lines(tmp_path / "a.log", [{"query": "SELECT 1"}])
     every = {"mysql-eventslog_rate_limit": "1", "mysql-eventslog_default_log": "1"}
     assert kinds(path, tmp_path / "1", variables=every, rules=[[1, 1]]) == []
@@ -33,12 +33,14 @@ def test_what_the_admin_port_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rate", [1, 2, 10])
-def test_holes_are_seen(tmp_path: Path, rate: int) -> None:
-    """A whole log has no warning, though sessions began before it; one event of two, or of ten, has."""
+def test_missing_events_look_like_sampling(tmp_path: Path, rate: int) -> None:
+    """A complete log gives no warning, even if some sessions began before it. A log with half or a tenth of the events
+    gives one.
+    """
     chance = random.Random(rate)
     rows: list[dict[str, object]] = []
     for session in range(120):
-        old = session < 10  # prepared before the log began, and rolls back to a savepoint
+        old = session < 10  # prepared before the log began
         steps = [] if old else [("COM_STMT_PREPARE", "SELECT ?"), ("COM_STMT_PREPARE", "UPDATE t SET a = ?")]
         for n in range(5):
             steps += [
@@ -53,8 +55,10 @@ def test_holes_are_seen(tmp_path: Path, rate: int) -> None:
 
 
 @pytest.mark.server
-def test_the_admin_port_is_asked(mariadb: Server, tmp_path: Path) -> None:
-    """A server with ProxySQL's tables (none of ProxySQL is here): its rate is read; a MySQL server is one as before."""
+def test_admin_port_is_queried(mariadb: Server, tmp_path: Path) -> None:
+    """A MariaDB server with ProxySQL's tables replaces ProxySQL, and its sampling rate is read. A server without rows
+    in them is treated as MySQL.
+    """
     mariadb.execute("CREATE DATABASE IF NOT EXISTS main")
     mariadb.execute("CREATE OR REPLACE TABLE main.runtime_global_variables (variable_name TEXT, variable_value TEXT)")
     mariadb.execute("CREATE OR REPLACE TABLE main.runtime_mysql_query_rules (rule_id INT, active INT, log INT)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of the server_audit plugin: who sent what, what was cut, and Aurora's rows in no order."""
+"""Logs of the server_audit plugin: sessions and statements, cut statements, and Aurora's unordered rows."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,23 +24,23 @@ AURORA = """1795188065000300,db1,app,web1,29,2,QUERY,shop,'SELECT 2',0
 
 
 def read(tmp_path: Path, text: str, **extra: int) -> Read:
-    """Return what is read of a log."""
+    """Read a log to its end."""
     path = tmp_path / "audit.log"
     path.write_text(text)
     assert detect_source(str(path), SOURCES.values()).name == "audit"
     return read_all(SOURCES["audit"].open([str(path)], Settings(extra=extra)))
 
 
-def test_aurora_cannot_be_mixed(tmp_path: Path) -> None:
-    """Logs of Aurora and of others have no common order."""
+def test_aurora_logs_cannot_be_mixed_with_others(tmp_path: Path) -> None:
+    """Logs of Aurora and of other servers have no common order."""
     (tmp_path / "a").write_text(ROWS)
     (tmp_path / "b").write_text(AURORA)
     with pytest.raises(InputError, match="mixed"):
         capture_source(SOURCES["audit"], [str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "t.tape", Settings())
 
 
-def test_cut_statements_are_named(tmp_path: Path) -> None:
-    """A statement as long as the server's limit was cut: the tape says how many there are."""
+def test_cut_audit_statements_are_counted(tmp_path: Path) -> None:
+    """A statement as long as the server's limit counts as cut."""
     path = tmp_path / "audit.log"
     path.write_text(f"20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT {'x' * 121}',0\n" + ROWS)
     settings = Settings(extra={"query_limit": 128})
@@ -59,7 +59,7 @@ def row(
 
 
 def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
-    """Return what is read of rows in UTC; the first and the last are as usual, and their events are left out."""
+    """Read rows in UTC. Events of the first and last row, which are valid, are left out."""
     path = tmp_path / "audit.log"
     path.write_bytes(b"\n".join([row(), *rows, row(connection="77")]) + b"\n")
     log = read_all(SOURCES["audit"].open([str(path)], Settings(timezone_ns=0, extra={"query_limit": limit})))
@@ -69,8 +69,8 @@ def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
 
 
 @pytest.mark.long
-def test_every_field_of_a_time(tmp_path: Path) -> None:
-    """Each field at every value: what a clock shows is read, what it never shows is not understood."""
+def test_each_field_of_a_time_is_checked(tmp_path: Path) -> None:
+    """Each field of a time gets each value. Valid times are read. Impossible times are not understood."""
     first, last = (1970, 1, 1, 0, 0, 0), (2199, 12, 31, 23, 59, 60)
     for field, values in enumerate([range(1960, 2210), *([range(100)] * 5)]):
         for value in values:
@@ -90,15 +90,14 @@ def test_every_field_of_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", range(17))
 @pytest.mark.parametrize("wrong", ["x", "/", ";", ""])
-def test_a_time_with_a_wrong_letter(place: int, wrong: str, tmp_path: Path) -> None:
-    """Any letter of a time that is another one, or missing, makes it none."""
+def test_time_with_a_wrong_character_is_invalid(place: int, wrong: str, tmp_path: Path) -> None:
+    """Each character of a time is replaced or removed."""
     usual = "20261120 15:21:05"
     log = read_rows(tmp_path, [row(usual[:place] + wrong + usual[place + 1 :])])
     assert (len(log.events), log.kinds.count("not_understood")) == (0, 1)
 
 
-def test_connections(tmp_path: Path) -> None:
-    """A connection's number is digits alone, as many as 64 bits hold."""
+def test_connection_id_is_a_64_bit_number(tmp_path: Path) -> None:
     good = ["0", "7", "4294967296", "922337203685477580", "9223372036854775799"]
     bad = ["", "x", "-1", "1x", " 1", "1:", "1/", "92233720368547758070", "99999999999999999999"]
     log = read_rows(tmp_path, [row(connection=each) for each in (*good, *bad)])
@@ -106,8 +105,8 @@ def test_connections(tmp_path: Path) -> None:
     assert log.kinds.count("not_understood") == len(bad)
 
 
-def test_operations(tmp_path: Path) -> None:
-    """Sessions and statements are events, uses of tables are skipped, anything else is not understood."""
+def test_audit_operations_are_classified(tmp_path: Path) -> None:
+    """Sessions and statements are events. Table accesses are skipped. Other operations are not understood."""
     events = {"QUERY": "query", "CONNECT": "connect", "FAILED_CONNECT": "connect", "DISCONNECT": "quit"}
     tables = ["READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"]
     bad = ["", "QUER", "QUERYX", "query", "CONNECTED", "READS", "REA", "XDROP"]
@@ -118,8 +117,8 @@ def test_operations(tmp_path: Path) -> None:
     assert [event["statement"] for event in log.events] == [b"SELECT 1", *([None] * 4)]
 
 
-def test_what_is_behind_the_text(tmp_path: Path) -> None:
-    """The code, also with the connection's type behind it; a row without a closed text or a code is none."""
+def test_row_ends_with_a_code(tmp_path: Path) -> None:
+    """In a row, the connection type may follow the code. A row with an open quote or without a code is invalid."""
     given = {
         b"'a',0": 0,
         b"'a',1146": 1146,
@@ -140,8 +139,8 @@ def test_what_is_behind_the_text(tmp_path: Path) -> None:
     assert log.kinds.count("not_understood") == len(bad)
 
 
-def test_escapes(tmp_path: Path) -> None:
-    """Of each byte behind a backslash; one at the text's end stands for itself."""
+def test_audit_escapes_are_decoded(tmp_path: Path) -> None:
+    """Each byte is tried after a backslash. A backslash at the end of a text is kept."""
     named = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0", b"b": b"\b", b"Z": b"\x1a"}
     bytes_of = [bytes([n]) for n in range(256) if n not in b"\n\r"]
     rows = [row(behind=b"'SELECT 1 + \\" + each + b"2',0") for each in bytes_of]
@@ -152,15 +151,15 @@ def test_escapes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [127, 128, 129])
-def test_a_text_of_the_limit(length: int, tmp_path: Path) -> None:
-    """A text of just the limit's length, without its escapes, is cut; a longer one was not, whatever the limit says."""
+def test_text_of_the_limit_length_is_cut(length: int, tmp_path: Path) -> None:
+    """Escapes do not count for the length. A text above the limit is complete, because the given limit must be wrong."""
     text = b"SELECT \\'" + b"x" * (length - 8)
     log = read_rows(tmp_path, [row(behind=b"'" + text + b"',0")], limit=128)
     assert len(log.events[0]["statement"]) == length
     assert bool(log.events[0]["flags"] & 8) == (length == 128)
 
 
-HOSTS = [  # as they are in the log; the host and port of the tape
+HOSTS = [  # host in the log; host and port on the tape
     ("10.1.2.3:54312", "10.1.2.3", 54312),
     ("web1:1", "web1", 1),
     ("2001:db8::5:54399", "2001:db8::5", 54399),
@@ -178,8 +177,8 @@ HOSTS = [  # as they are in the log; the host and port of the tape
 
 
 @pytest.mark.parametrize(("written", "host", "port"), HOSTS)
-def test_ports_behind_hosts(written: str, host: str, port: int | None, tmp_path: Path) -> None:
-    """MariaDB 12 writes host:port; the last group of an IPv6 address is a port only where that is certain."""
+def test_port_after_the_host_is_read(written: str, host: str, port: int | None, tmp_path: Path) -> None:
+    """MariaDB 12 writes host:port. The last group of an IPv6 address is a port only if this is certain."""
     (tmp_path / "a.log").write_text(ROWS.replace(",web1,", f",{written},"))
     capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
     tape = open_folder("tape", tmp_path / "t.tape")
@@ -188,8 +187,8 @@ def test_ports_behind_hosts(written: str, host: str, port: int | None, tmp_path:
     assert query(f"SELECT port FROM {tape.source('sessions')}") == [(port,)]
 
 
-def test_short_ports_of_a_log_that_has_ports(tmp_path: Path) -> None:
-    """Where another address of the log has a port, the last group of an IPv6 address is a port."""
+def test_short_port_after_ipv6_address_is_read(tmp_path: Path) -> None:
+    """One address of the log has a port. Therefore, the last group of each IPv6 address is a port."""
     other = ROWS.replace(",web1,", ",::1:7777,").replace(",29,", ",30,")
     (tmp_path / "a.log").write_text(ROWS.replace(",web1,", ",10.1.2.3:54312,") + other)
     capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
@@ -197,14 +196,14 @@ def test_short_ports_of_a_log_that_has_ports(tmp_path: Path) -> None:
     assert query(f"SELECT host, port FROM {tape.source('sessions')} ORDER BY 1") == [("10.1.2.3", 54312), ("::1", 7777)]
 
 
-def test_whom_an_account_acts_for(tmp_path: Path) -> None:
-    """A row of MariaDB 12 that is nothing lost."""
+def test_proxy_user_row_is_not_a_loss(tmp_path: Path) -> None:
+    """MariaDB 12 writes a PROXY_CONNECT row for a proxy user."""
     log = read(tmp_path, ROWS + "20261120 15:21:08,db1,rep,10.1.2.9:5000,31,0,PROXY_CONNECT,shop,`app`@`%`,0\n")
     assert (len(log.events), log.problems, log.not_understood) == (4, [], 0)
 
 
 AT_NS = 1_795_188_065 * 10**9  # 2026-11-20 15:21:05 UTC
-TIMES = [  # as server_audit_timestamp_format or syslog writes it; nanoseconds behind AT_NS; its unit
+TIMES = [  # log text (server_audit_timestamp_format or syslog); nanoseconds after AT_NS; resolution
     ("20261120T15:21:05.481161+0000", 481_161_000, 1000),
     ("20261120T16:21:05.481161+0100", 481_161_000, 1000),
     ("20261120T15:21:05.000000+0000", 0, 10**9),
@@ -231,8 +230,10 @@ NO_TIMES = [
 
 
 @pytest.mark.parametrize(("time", "behind_ns", "unit_ns"), TIMES)
-def test_formats_of_times(time: str, behind_ns: int, unit_ns: int, tmp_path: Path) -> None:
-    """The kind is known, and events end then; a fraction of zero is none."""
+def test_time_formats_are_read(time: str, behind_ns: int, unit_ns: int, tmp_path: Path) -> None:
+    """The kind of the log is detected. The logged time is the end of the event. A fraction of zeros does not count as a
+    resolution.
+    """
     path = tmp_path / "audit.log"
     path.write_bytes(row(time) + b"\n")
     assert detect_source(str(path), SOURCES.values()).name == "audit"
@@ -244,22 +245,21 @@ def test_formats_of_times(time: str, behind_ns: int, unit_ns: int, tmp_path: Pat
     ]
 
 
-def test_times_that_are_none(tmp_path: Path) -> None:
-    """They are not understood."""
+def test_invalid_times_are_not_understood(tmp_path: Path) -> None:
     log = read_rows(tmp_path, [row(time) for time in NO_TIMES])
     assert (len(log.events), log.kinds.count("not_understood")) == (0, len(NO_TIMES))
 
 
-def test_a_zone_in_the_log_wins(tmp_path: Path) -> None:
-    """--log-timezone is of times without a zone."""
+def test_zone_in_the_log_has_priority(tmp_path: Path) -> None:
+    """--log-timezone applies only to times without a zone."""
     path = tmp_path / "audit.log"
     path.write_bytes(row("20261120 16:21:05.5") + b"\n" + row("20261120T15:21:05.6+0000") + b"\n")
     log = read_all(SOURCES["audit"].open([str(path)], Settings(timezone_ns=3600 * 10**9)))
     assert [event["start_ns"] - AT_NS for event in log.events] == [500_000_000, 600_000_000]
 
 
-def test_ports_of_another_file(tmp_path: Path) -> None:
-    """That one file has ports behind its hosts says nothing of the next."""
+def test_each_file_decides_about_ports(tmp_path: Path) -> None:
+    """One file has ports after its host names. The next file may have none."""
     for name, host in (("a", "10.1.2.3:54312"), ("b", "2001:db8::7")):
         (tmp_path / name).write_text(f"20261120 15:21:05,db1,app,{host},{ord(name)},0,CONNECT,shop,,0\n")
     log = read_all(SOURCES["audit"].open([str(tmp_path / "a"), str(tmp_path / "b")], Settings()))
@@ -267,8 +267,8 @@ def test_ports_of_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "kinds"), [(None, []), ("0", []), ("8192", ["buffered"])])
-def test_rows_in_a_buffer(size: str | None, kinds: list[str], tmp_path: Path) -> None:
-    """A server that was asked and buffers its log may have rows that the file has not."""
+def test_buffered_audit_log_gives_a_warning(size: str | None, kinds: list[str], tmp_path: Path) -> None:
+    """If the server buffers its audit log, the file may lack the latest rows."""
     (tmp_path / "audit.log").write_text(ROWS)
     variables = {} if size is None else {"server_audit_file_buffer_size": size}
     settings = Settings(server={"variables": variables})

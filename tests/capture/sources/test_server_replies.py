@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server answers, under every agreement about what is left out: results, counts, warnings, and who is next."""
+"""Server responses for each combination of negotiated metadata options: results, counts, warnings and the next command."""
 
 import random
 import struct
@@ -36,11 +36,11 @@ AGREED = [
     for base, eof_bit in product((MYSQL_CAPS, MARIADB_CAPS), (0, DEPRECATE_EOF))
     for metadata in ((0, OPTIONAL_METADATA) if base & 1 else (0, CACHE_METADATA))
 ]
-MORE = 10  # autocommit, and more results come
+MORE = 10  # status flags: autocommit, and more results follow
 
 
 def opened(caps: int) -> Dialogue:
-    """Return a conversation with a login; MariaDB's own capabilities stand in fillers."""
+    """Return a conversation with a login. MariaDB's own capabilities are in the filler bytes."""
     upper = struct.pack("<I", caps >> 32)
     hello, answer = greeting(caps & 0xFFFFFFFF), login(caps & 0xFFFFFFFF)
     hello, answer = hello[:39] + upper + hello[43:], answer[:32] + upper + answer[36:]
@@ -48,13 +48,13 @@ def opened(caps: int) -> Dialogue:
 
 
 class Server:
-    """Writes answers: each with the next sequence number."""
+    """A writer of responses with consecutive sequence numbers."""
 
     def __init__(self, caps: int, chance: random.Random) -> None:
         self.caps, self.chance = caps, chance
 
     def result(self, binary: bool, more: bool, warnings: int) -> tuple[bytes, int]:
-        """Return rows of some columns, with their definitions or, where that is agreed, without, and how many."""
+        """Return a result set and its number of rows. Column definitions are left out if both sides agreed on that."""
         count, number = self.chance.randrange(1, 4), self.chance.choice([0, 1, 1, 3])
         follows = 1
         head = lenenc(b"x" * count)[:1]
@@ -62,7 +62,7 @@ class Server:
             follows = self.chance.randrange(2) if self.caps & CACHE_METADATA else 1
             head = bytes([follows]) + head if self.caps & OPTIONAL_METADATA else head + bytes([follows])
             if self.caps & CACHE_METADATA and follows and self.chance.random() < 0.5:
-                head = head[:1]  # nothing said: they follow
+                head = head[:1]  # without the flag byte, definitions follow
         parts = [head] + [column(0)[4:]] * (count * follows)
         if not self.caps & DEPRECATE_EOF:
             parts.append(eof(0)[4:])
@@ -79,11 +79,11 @@ class Server:
 
     @staticmethod
     def numbered(payloads: list[bytes], first: int = 1) -> bytes:
-        """Return packets of some payloads."""
+        """Return the payloads as numbered packets."""
         return b"".join(packet(first + n, payload) for n, payload in enumerate(payloads))
 
     def prepared(self, number: int, params: int) -> bytes:
-        """Return the answer to a PREPARE with parameters and columns."""
+        """Return the response to a PREPARE with parameters and columns."""
         columns = self.chance.randrange(3)
         head = b"\0" + struct.pack("<IHH", number, columns, params) + b"\0" + struct.pack("<H", 0)
         follows = 1
@@ -99,8 +99,8 @@ class Server:
 
 @pytest.mark.parametrize("caps", AGREED, ids=hex)
 @pytest.mark.parametrize("seed", range(4))
-def test_every_answer(caps: int, seed: int, tmp_path: Path) -> None:
-    """Of many commands, one after the other, each has its own rows, warnings and error, and the next one is understood."""
+def test_each_command_has_its_own_response(caps: int, seed: int, tmp_path: Path) -> None:
+    """Each of many consecutive commands has its own rows, warnings and error number."""
     chance = random.Random(seed)
     server, dialogue = Server(caps, chance), opened(caps)
     wanted: list[tuple[Any, ...]] = []
@@ -142,7 +142,7 @@ def test_every_answer(caps: int, seed: int, tmp_path: Path) -> None:
 
 
 def renumbered(answer: bytes) -> bytes:
-    """Return packets with numbers from 1 on."""
+    """Return the packets, renumbered from 1."""
     out, at, number = b"", 0, 1
     while at < len(answer):
         size = int.from_bytes(answer[at : at + 3], "little")
@@ -152,11 +152,13 @@ def renumbered(answer: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("count", range(11))
-def test_attributes_of_a_connection_that_is_joined(count: int, tmp_path: Path) -> None:
-    """Nobody knows what was agreed: up to eight attributes before a statement are taken for such, more for text."""
+def test_query_attributes_of_a_joined_connection(count: int, tmp_path: Path) -> None:
+    """The capture missed the login, so the use of query attributes is unknown. Up to eight values before a statement
+    are read as attributes. More values are read as text.
+    """
     dialogue = Dialogue().logged_in()
     before = len(dialogue.segments)
-    dialogue.ask(b"SELECT 0", ok(1))  # from here on it is read
+    dialogue.ask(b"SELECT 0", ok(1))  # the capture begins here
     for _ in range(2):
         nulls = bytes((count + 7) // 8) + b"\1" if count else b""
         names = b"".join(b"\xfd\0" + lenenc(b"n%d" % n) for n in range(count))
@@ -171,8 +173,8 @@ def test_attributes_of_a_connection_that_is_joined(count: int, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("count", [1, 250, 251, 65_535])
-def test_as_many_attributes_as_there_can_be(count: int, tmp_path: Path) -> None:
-    """The statement begins behind the last of them."""
+def test_maximum_number_of_query_attributes(count: int, tmp_path: Path) -> None:
+    """The statement begins after the last query attribute."""
     number = bytes([count]) if count < 251 else b"\xfc" + struct.pack("<H", count)
     body = b"\3" + number + b"\1" + b"\xff" * ((count + 7) // 8) + b"\1" + b"\xfd\0\0" * count + b"SELECT 1"
     dialogue = (

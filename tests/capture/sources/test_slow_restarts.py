@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A slow log's header comes with each start of the server, FLUSH LOGS, rotation, and switch of the log. Which was it?"""
+"""A slow log's header is written at each server start, FLUSH LOGS, rotation, and when the log is enabled. The reader
+must find the server starts.
+"""
 
 import random
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ QUIT, CHANGE_USER = "# administrator command: Quit", "# administrator command: C
 
 
 class Log:
-    """Writes a log as a server does, and knows which session each entry is of."""
+    """A slow log in a server's format. The class knows the session of each entry."""
 
     def __init__(self, family: str) -> None:
         self.banner, self._id, self._line = VERSIONS[family]
@@ -33,7 +35,7 @@ class Log:
         self._second = 0
 
     def header(self) -> None:
-        """Write the server's header."""
+        """Write the header of the server."""
         self.text += self.banner + "\nTcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\n"
         self.text += "Time                 Id Command    Argument\n"
 
@@ -52,7 +54,9 @@ class Log:
         )
 
     def found(self, folder: Path) -> tuple[list[int], int]:
-        """Return the session that the reader gives each entry, in the log's order, and how often it saw a start."""
+        """Return the session that the reader assigns to each entry, in log order, and the number of starts that it
+        found.
+        """
         (folder / "s.log").write_text(self.text)
         read = read_all(open_slowlog([folder / "s.log"], None))
         rows = sorted(read.events, key=lambda row: row["offset"])
@@ -60,12 +64,12 @@ class Log:
 
 
 def same_partition(found: list[int], truth: list[int]) -> bool:
-    """Whether two lists of names put the same entries together."""
+    """Return whether two lists of names group the entries in the same way."""
     return len(set(zip(found, truth, strict=True))) == len(set(found)) == len(set(truth))
 
 
 def life(log: Log, chance: random.Random, first: int, thread: int, entries: int) -> Iterator[int]:
-    """Let a server live: sessions come and go. Yield the number of the session that each entry is of."""
+    """Simulate a server run in which sessions come and go. Yield the session number of each entry."""
     here: dict[int, tuple[int, str]] = {}
     for number in range(entries):
         if not here or chance.random() < 0.2:
@@ -80,8 +84,8 @@ def life(log: Log, chance: random.Random, first: int, thread: int, entries: int)
 
 @pytest.mark.parametrize("family", VERSIONS)
 @pytest.mark.parametrize("seed", range(5))
-def test_sessions_go_on_behind_headers(family: str, seed: int, tmp_path: Path) -> None:
-    """Nothing proves a restart: each session is one, wherever headers are."""
+def test_sessions_continue_across_headers(family: str, seed: int, tmp_path: Path) -> None:
+    """Without proof of a restart, a header does not end a session."""
     chance, log = random.Random(seed), Log(family)
     log.header()
     for _ in life(log, chance, 1, chance.randrange(3, 500), 120):
@@ -94,8 +98,8 @@ def test_sessions_go_on_behind_headers(family: str, seed: int, tmp_path: Path) -
 
 @pytest.mark.parametrize("family", VERSIONS)
 @pytest.mark.parametrize("seed", range(5))
-def test_another_version_is_a_restart(family: str, seed: int, tmp_path: Path) -> None:
-    """Thread ids are used again, by the same accounts; each start has sessions of its own."""
+def test_new_server_version_is_a_restart(family: str, seed: int, tmp_path: Path) -> None:
+    """After the restart, the same accounts use the same thread ids again. Each server run has its own sessions."""
     chance, log = random.Random(seed), Log(family)
     banners = [log.banner, log.banner.replace(".19", ".20").replace(".41", ".42")]
     for start in range(3):
@@ -130,8 +134,8 @@ NO_PROOF: dict[str, list[tuple[Any, ...] | None]] = {
 
 
 @pytest.mark.parametrize("case", [*CASES, *NO_PROOF])
-def test_ids_behind_a_header(case: str, tmp_path: Path) -> None:
-    """Ids that begin again prove a restart: sessions that were open before it are others behind it. Nothing else does."""
+def test_repeated_ids_after_a_header_prove_a_restart(case: str, tmp_path: Path) -> None:
+    """Sessions from before a restart differ from later ones with the same id. Other id patterns do not prove a restart."""
     log = Log("mysql")
     log.header()
     for entry in (CASES | NO_PROOF)[case]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow logs to events: each fixture is named by its case, each row says what must be on the tape."""
+"""From slow logs to events. Each sample file is named after its case, and each row lists the expected events."""
 
 import itertools
 import random
@@ -20,7 +20,7 @@ SLOWLOG = SOURCES["slowlog"]
 
 
 def events(*paths: Path, timezone_ns: int | None = None) -> list[dict[str, Any]]:
-    """Return every event of some logs as a dict, in the order in which the reader gives them."""
+    """Return every event of some logs as a dict, in reader order."""
     return read_all(open_slowlog(paths, timezone_ns)).events
 
 
@@ -30,7 +30,7 @@ def problems(*paths: Path) -> list[tuple[int, str]]:
 
 
 CASES: dict[str, list[tuple[int, int, str, str | None, bytes | None]]] = {
-    # session, seq, command, db, statement
+    # columns: session, seq, command, db, statement
     "mysql80_extra_admin_commands.log": [
         (1, 1, "query", "shop", b"SELECT * FROM carts WHERE id=42"),
         (1, 2, "query", "shop", b"SELECT * FROM nowhere"),
@@ -69,20 +69,20 @@ CASES: dict[str, list[tuple[int, int, str, str | None, bytes | None]]] = {
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_headers_may_say_user_only(name: str, tmp_path: Path) -> None:
-    """`# User: app[app] @ [10.0.0.7]`, as some copies and managed servers write it, is the same event."""
+def test_user_header_without_a_host_is_read(name: str, tmp_path: Path) -> None:
+    """Some copies and managed servers write `# User: app[app] @ [10.0.0.7]`. The events do not change."""
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"# User@Host: ", b"# User: "))
 
     def told(log: Path) -> list[tuple[Any, ...]]:
         return [(e["session"], e["user"], e["host"], e["statement"]) for e in events(log) if e["statement"]]
 
-    literal = name == "mariadb1011_header_inside_literal.log"  # there the words are a statement's, too
+    literal = name == "mariadb1011_header_inside_literal.log"  # in this log, a literal has the same text
     assert [t[: 3 if literal else 4] for t in told(path)] == [t[: 3 if literal else 4] for t in told(LOGS / name)]
     assert detect_source(str(path), SOURCES.values()) is SLOWLOG
 
 
-PROBLEMS = {  # line, kind
+PROBLEMS = {  # (line, kind)
     "mariadb1011_header_inside_literal.log": [(4, "ambiguous_boundary")],
     "mariadb_latin1_nul_and_unbalanced_quote.log": [(9, "unbalanced_quote")],
     "mariadb_cut_inside_statement.log": [(7, "truncated_statement")],
@@ -90,8 +90,8 @@ PROBLEMS = {  # line, kind
 
 
 @pytest.mark.parametrize("path", sorted(LOGS.iterdir()), ids=lambda path: path.stem)
-def test_events_and_problems_of_each_fixture(path: Path) -> None:
-    """Sessions, order, commands, schemas and bytes are those of the log; problems have their line."""
+def test_events_and_problems_of_each_sample(path: Path) -> None:
+    """Compares sessions, order, commands, schemas and bytes with the log. Each problem has its line."""
     found = [(e["session"], e["seq"], e["command"], e["db"], e["statement"]) for e in events(path)]
     assert found == CASES[path.name]
     assert problems(path) == PROBLEMS.get(path.name, [])
@@ -99,8 +99,8 @@ def test_events_and_problems_of_each_fixture(path: Path) -> None:
 
 @pytest.mark.parametrize("blanks", [b" ", b"\t", b"   ", b"\r", b" \r"])
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_blanks_at_the_end_of_each_line(name: str, blanks: bytes, tmp_path: Path) -> None:
-    """Editors and terminals leave them: they end no header and no statement in another way."""
+def test_trailing_blanks_change_nothing(name: str, blanks: bytes, tmp_path: Path) -> None:
+    """Editors and terminals add blanks to lines. Headers and statements end as before."""
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"\n", blanks + b"\n"))
 
@@ -116,9 +116,9 @@ def test_blanks_at_the_end_of_each_line(name: str, blanks: bytes, tmp_path: Path
 @pytest.mark.parametrize("busy", [0.1, 1.0, 1.5])
 @pytest.mark.parametrize("seed", range(4))
 def test_whole_seconds_keep_the_order_of_ends(busy: float, seed: int, tmp_path: Path) -> None:
-    """Inside a second no two events end at once and all end in the log's order; those of a session do not overlap.
+    """Within a second, all events end at different times, in the order of the log. Events of a session do not overlap.
 
-    Of seconds in which sessions work little, all the time, and more than a second's time, as wrong logs have it.
+    Sessions are busy for a part of each second, for all of it, or for more than a second (a faulty log).
     """
     chance = random.Random(seed)
     now, history = dict.fromkeys(range(8), 0.0), []
@@ -139,8 +139,8 @@ def test_whole_seconds_keep_the_order_of_ends(busy: float, seed: int, tmp_path: 
     assert all(row[0] * SECOND <= end < (row[0] + 1) * SECOND + len(rows) for end, row in zip(ends, rows, strict=True))
 
 
-def test_a_sessions_own_timestamp_is_not_the_clock(tmp_path: Path) -> None:
-    """An event stamped by SET timestamp gets a time between those of its neighbours, whichever way the stamp points."""
+def test_session_timestamp_is_not_the_clock(tmp_path: Path) -> None:
+    """An event with its own SET timestamp gets a time between its neighbours, for past and future timestamps."""
     rows = [(1718000000, 1, 0.001, "SELECT 1"), (1000000000, 2, 0.001, "SELECT 2"), (1718000001, 1, 0.001, "SELECT 3")]
     rows += [(1900000000, 2, 0.001, "SELECT 4"), (1718000002, 1, 0.001, "SELECT 5")]
     found = events(write_mariadb(tmp_path / "s.log", rows))
@@ -149,8 +149,8 @@ def test_a_sessions_own_timestamp_is_not_the_clock(tmp_path: Path) -> None:
     assert guessed == [False, True, False, True, False]
 
 
-def test_rotated_logs_make_one_tape_in_the_order_of_time(tmp_path: Path) -> None:
-    """Files named out of order are put in order; a session goes on over the rotation's header."""
+def test_rotated_logs_make_one_ordered_tape(tmp_path: Path) -> None:
+    """Files are sorted by time, not by name. A session continues across the header of the next file."""
     header = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\nTcp port: 1  Unix socket: /s\n"
     header += "Time\t\t    Id Command\tArgument\n"
     second = write_mariadb(tmp_path / "slow.log", [(1718000100, 9, 0.001, "SELECT 'second'")])
@@ -163,8 +163,8 @@ def test_rotated_logs_make_one_tape_in_the_order_of_time(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("time", "shown"), [("", ""), ("noon ", "noon"), ("240610 25:00:00 ", "240610 25:00:00")])
-def test_a_time_that_is_none_is_shown(tmp_path: Path, time: str, shown: str) -> None:
-    """Also where the line goes on behind it, as old servers wrote it; the event is read all the same."""
+def test_invalid_time_is_shown(tmp_path: Path, time: str, shown: str) -> None:
+    """Old servers wrote text after the time on the same line. The event is read even if its time is invalid."""
     path = tmp_path / "time.log"
     path.write_text(
         f"# Time: {time}# User@Host: a[b] @ localhost []  Id: 4\n# Query_time: 0.1  Lock_time: 0.0\n"
@@ -175,8 +175,8 @@ def test_a_time_that_is_none_is_shown(tmp_path: Path, time: str, shown: str) -> 
     assert [row["detail"].split("found ")[1] for row in found.problems] == [f'"{shown}"']
 
 
-def test_commands_without_an_answer_have_no_rows(tmp_path: Path) -> None:
-    """The server prints the numbers of the statement before them; only what fetches rows has some."""
+def test_commands_without_a_result_have_no_rows(tmp_path: Path) -> None:
+    """The server prints the row counts of the previous statement. Only commands that fetch rows have counts."""
     entry = (
         "# Time: 2026-11-22T07:00:00.000000Z\n# User@Host: app[app] @  [10.0.0.1]  Id:     8\n"
         "# Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 7  Rows_examined: 9\nSET timestamp=1795330800;\n"
@@ -201,8 +201,10 @@ BEFORE = [
 
 
 @pytest.mark.parametrize("before", BEFORE)
-def test_a_literal_that_holds_an_entry(before: str, tmp_path: Path) -> None:
-    """Whatever quotes and comments stand before it, the entry in the literal is text, and the one behind it is none."""
+def test_literal_with_a_log_entry_stays_text(before: str, tmp_path: Path) -> None:
+    """Quotes and comments may come before a log entry in a literal. The entry is text, and so is the rest of the
+    literal.
+    """
     whole = (LOGS / "mariadb1011_header_inside_literal.log").read_text()
     (tmp_path / "slow.log").write_text(whole.replace("VALUES ('a line", f"VALUES ({before}'a line"))
     wanted = [(row[4] or b"").decode() for row in CASES["mariadb1011_header_inside_literal.log"]]
@@ -221,8 +223,10 @@ def test_a_literal_that_holds_an_entry(before: str, tmp_path: Path) -> None:
         (99, "app", True),
     ],
 )
-def test_a_later_file_of_a_server_that_was_not_restarted(thread: int, user: str, goes_on: bool, tmp_path: Path) -> None:
-    """It goes on with a session that is open, or a newer one; an account that changed, or an end before, is a restart."""
+def test_next_file_without_a_restart_continues_sessions(thread: int, user: str, goes_on: bool, tmp_path: Path) -> None:
+    """The next file begins with an open session or a newer id. A changed account, or an ended session, proves a
+    restart.
+    """
     banner = "/usr/sbin/mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: /s\n"
     banner += "Time                 Id Command    Argument\n"
 
@@ -242,7 +246,7 @@ def test_a_later_file_of_a_server_that_was_not_restarted(thread: int, user: str,
 
 
 LONG = "log_slow_max_query_length"
-LIMITS: list[tuple[dict[str, str], dict[str, Any], list[str]]] = [  # of the server, of the capture; its warnings
+LIMITS: list[tuple[dict[str, str], dict[str, Any], list[str]]] = [  # server variables, capture settings, warnings
     ({}, {}, []),
     ({"max_allowed_packet": "16777216"}, {}, []),
     ({"max_allowed_packet": "16777216", LONG: "16777216"}, {}, []),
@@ -254,10 +258,10 @@ LIMITS: list[tuple[dict[str, str], dict[str, Any], list[str]]] = [  # of the ser
 
 
 @pytest.mark.parametrize(("variables", "extra", "expected"), LIMITS)
-def test_long_statements_that_the_server_left_out(
+def test_omitted_long_statements_give_a_warning(
     variables: dict[str, str], extra: dict[str, Any], expected: list[str], tmp_path: Path
 ) -> None:
-    """A server that was asked and leaves out statements that it takes: a warning, unless the capture changed that."""
+    """There is a warning if the server omits statements that it accepts, unless the capture changed the limit."""
     settings = Settings(server={"variables": variables}, extra=extra)
     log = str(LOGS / "mysql80_extra_admin_commands.log")
     info = capture_source(SLOWLOG, [log], tmp_path / "t.tape", settings)
@@ -268,8 +272,8 @@ def test_long_statements_that_the_server_left_out(
     ("version", "noted"),
     [("13.1.2-MariaDB", 1), ("14.0.1-MariaDB-log", 1), ("13.0.1-MariaDB", 0), ("26.7.0 (MySQL)", 0)],
 )
-def test_a_server_that_may_leave_out_long_statements(version: str, noted: int, tmp_path: Path) -> None:
-    """From MariaDB 13.1 on the summary names the variable and --source, without an alarm."""
+def test_possible_omission_of_long_statements_is_noted(version: str, noted: int, tmp_path: Path) -> None:
+    """For MariaDB 13.1 and later, the summary names the variable and --source. There is no warning."""
     log = (LOGS / "mysql80_extra_admin_commands.log").read_text()
     (tmp_path / "a.log").write_text(log.replace("8.0.36 (MySQL Community Server - GPL)", version))
     info = capture_source(SLOWLOG, [str(tmp_path / "a.log")], tmp_path / "t.tape", Settings())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a slow log's header: each key anywhere, numbers at their bounds, accounts of every shape."""
+"""Header lines of a slow log: keys at any place, numbers at their limits, and accounts of every form."""
 
 import random
 from pathlib import Path
@@ -11,7 +11,7 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.reading import read_quickly
 
-LARGEST = 9_223_372_036_854_775_799  # what is above that is a counter that ran below zero
+LARGEST = 9_223_372_036_854_775_799  # a larger number is a counter that underflowed
 COLUMNS = (
     "duration_ns",
     "lock_ns",
@@ -44,7 +44,7 @@ UNKNOWN = (
 
 
 def entry(header: str, user: str = "u[u] @ h []", text: str = "SELECT 1") -> str:
-    """Return an entry with lines of a header, in MySQL's form."""
+    """Return an entry with these header lines, in MySQL's format."""
     time = "# Time: 2026-01-01T00:00:09.000000Z\n"
     return f"{time}# User@Host: {user}\n{header}\nSET timestamp=1767225609;\n{text};\n"
 
@@ -59,8 +59,10 @@ def read(tmp_path: Path, text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "whole", [0, 1, 59, 86_400, 315_359_999, 315_360_000, 315_360_001, LARGEST, LARGEST + 1, 1 << 64]
 )
-def test_seconds_with_any_digits(key: str, whole: int, tmp_path: Path) -> None:
-    """Nine digits behind the point count; ten years and more, and what has two points, is unknown."""
+def test_seconds_with_any_number_of_digits(key: str, whole: int, tmp_path: Path) -> None:
+    """Seconds have up to nine digits after the point. Values of ten years and more, and values with two points, are
+    unknown.
+    """
     chance = random.Random(whole)
     for count in range(14):
         digits = "".join(chance.choices("0123456789", k=count))
@@ -75,8 +77,8 @@ def test_seconds_with_any_digits(key: str, whole: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_keys_in_any_order(seed: int, tmp_path: Path) -> None:
-    """One blank or several between key and value, on one line or on more, with keys between them that nobody knows."""
+def test_header_keys_in_any_order(seed: int, tmp_path: Path) -> None:
+    """Keys and values are separated by one or more blanks, on one or more lines. Unknown keys may come between them."""
     chance = random.Random(seed)
     for _ in range(60):
         found: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -126,8 +128,10 @@ def test_keys_in_any_order(seed: int, tmp_path: Path) -> None:
         ("app[app] @web1[] Id: 5", ("app", "web1", 5)),
     ],
 )
-def test_accounts(account: str, wanted: tuple[str, str, int], tmp_path: Path) -> None:
-    """The name between brackets, though one has an @; the host's name, its address where there is none; the thread."""
+def test_accounts_are_parsed(account: str, wanted: tuple[str, str, int], tmp_path: Path) -> None:
+    """The user is the name in brackets, also if the name contains an @. The host is the host name, or else the address.
+    The thread id is read as well.
+    """
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(times, account))
     assert (event["user"] or "", event["host"], event["thread_id"]) == wanted
@@ -158,8 +162,8 @@ def test_accounts(account: str, wanted: tuple[str, str, int], tmp_path: Path) ->
         ("# Schema: a:b Last_errno: 0", "a:b"),
     ],
 )
-def test_schemas(header: str, db: str | None, tmp_path: Path) -> None:
-    """A schema's name ends at two blanks, a key or its line; it may hold a blank or a colon, and may be missing."""
+def test_schema_names_are_parsed(header: str, db: str | None, tmp_path: Path) -> None:
+    """A schema name ends at two blanks, a key or the end of the line. It may contain a blank or a colon, or be missing."""
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(f"{header}\n{times}"))
     assert (event["db"], event["rows_sent"], event["rows_examined"]) == (db, 1, 2)
@@ -169,8 +173,8 @@ def test_schemas(header: str, db: str | None, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "key", ["Lock_time", "Last_errno", "Killed", "Start", "End", "Log_slow_rate_limit", "Query_time", *NUMBERS]
 )
-def test_a_value_that_cannot_be_read_is_a_problem(tmp_path: Path, key: str, value: str) -> None:
-    """For each key; its column is unknown, and the event stays."""
+def test_unreadable_header_value_is_a_problem(tmp_path: Path, key: str, value: str) -> None:
+    """An unreadable value of any header key makes its column unknown. The event is kept."""
     known = [f"# {other}: 7\n" for other in ("Query_time", "Thread_id") if other != key]
     (tmp_path / "slow.log").write_text(entry(f"{''.join(known)}# {key}: {value}  Read_key: 1"))
     found = read_quickly(open_slowlog([str(tmp_path / "slow.log")]))
@@ -181,8 +185,8 @@ def test_a_value_that_cannot_be_read_is_a_problem(tmp_path: Path, key: str, valu
         assert found.events[0][columns[key]] is None
 
 
-def test_counters_that_ran_below_zero_are_no_problem(tmp_path: Path) -> None:
-    """Servers print them; nobody can do anything about it."""
+def test_underflowed_counters_are_not_problems(tmp_path: Path) -> None:
+    """Servers print underflowed counters, and users cannot fix them."""
     numbers = "  ".join(f"{key}: {1 << 64}" for key in ("Rows_sent", "Rows_examined", "Rows_affected", "Bytes_sent"))
     text = entry(f"# Thread_id: 7  Schema: \n# Query_time: 0.5  Lock_time: 18446744073708.79  {numbers}")
     (tmp_path / "slow.log").write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape is dealt into tapes of equal load; no session is split, nothing is lost or doubled."""
+"""`tape deal` divides a tape into tapes of equal load. No session is split, and no event is lost or repeated."""
 
 from collections import Counter
 from pathlib import Path
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tape of 60 unlike sessions."""
+    """Fixture: a tape of 60 different sessions."""
     return mixed_tape(tmp_path_factory.mktemp("deal") / "a.tape", 60, 3000)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("count", [2, 3, 16])
-def test_each_tape_is_whole(count: int, tape: Path, tmp_path: Path) -> None:
-    """verify finds nothing, neither in the tapes nor in the set; each event is on one tape, and each session."""
+def test_dealt_tapes_are_complete(count: int, tape: Path, tmp_path: Path) -> None:
+    """`tape verify` finds no damage in the tapes and the set. Each event and each session is on exactly one tape."""
     dealt = deal(tape, count, tmp_path / "a.set")
     assert list(verify(tmp_path / "a.set", tmp_path)) == []
     sessions: Counter[int] = Counter()
@@ -46,7 +46,7 @@ def test_each_tape_is_whole(count: int, tape: Path, tmp_path: Path) -> None:
 
 
 def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, int]]:
-    """Deal sessions of (events, ms of each); return how, and the tape of each session."""
+    """Deal sessions of (events, milliseconds per event). Return the division and the tape of each session."""
     with open_database() as con:
         con.execute("CREATE TABLE tape_events (session BIGINT, duration_ns BIGINT)")
         con.execute(f"INSERT INTO tape_events SELECT 1 + n, {MS} * ms FROM (SELECT unnest(?::BIGINT[]) AS events,"
@@ -69,8 +69,8 @@ def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, i
     ids=["alike", "unlike", "few heavy ones", "more than are chosen one by one", "no durations"],
 )
 @pytest.mark.parametrize("count", [2, 4])
-def test_the_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
-    """The heaviest tape has at most 1.05 of the mean, where no session is heavier than that."""
+def test_dealt_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
+    """The heaviest tape has at most 1.05 times the mean load, if no session is heavier than that."""
     dealt, shares = chosen(sizes, count)
     assert len(shares) == len(sizes)
     assert dealt.heaviest <= max(1.05, dealt.heaviest_load * count + 1e-9)
@@ -78,14 +78,16 @@ def test_the_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
     assert sum(loads) == pytest.approx(1)
 
 
-def test_the_same_tape_is_dealt_the_same(tape: Path, tmp_path: Path) -> None:
-    """Twice dealt, each session is on the same tape."""
+def test_repeated_deal_gives_the_same_tapes(tape: Path, tmp_path: Path) -> None:
+    """Dealing the tape twice puts each session on the same tape."""
     first, second = (deal(tape, 5, tmp_path / name) for name in ("a.set", "b.set"))
     assert first == second
 
 
-def test_events_and_busy_time_count_alike() -> None:
-    """A session of few long statements weighs as one of many short ones; two tapes get one of each pair."""
+def test_events_and_busy_time_have_equal_weight() -> None:
+    """A session with a few long statements weighs as much as one with many short statements. Each of two tapes gets one
+    of each kind.
+    """
     dealt, shares = chosen([(10, 1000), (990, 1), (10, 1000), (990, 1)], 2)
     assert dealt.heaviest == pytest.approx(1, abs=0.01)
     assert {shares[1], shares[3]} == {0, 1}
@@ -97,8 +99,10 @@ def event(session: int, **more: Any) -> dict[str, Any]:
     return {"session": session, "start_ns": T0, "statement": "SELECT 1", **more}
 
 
-def test_what_cannot_be_dealt(tape: Path, tmp_path: Path) -> None:
-    """Fewer sessions than tapes, one tape, an output that exists: a sentence, and nothing is written."""
+def test_impossible_deal_is_refused(tape: Path, tmp_path: Path) -> None:
+    """Cases: fewer sessions than tapes, a single tape, or an existing output. Each case gives a message, and nothing is
+    written.
+    """
     few = make_tape(tmp_path / "few.tape", [event(1), event(2)])
     with pytest.raises(
         InputError, match=r"expected at least 3 sessions for 3 tapes, found 2 \(a session is never split\)"
@@ -115,9 +119,7 @@ def test_what_cannot_be_dealt(tape: Path, tmp_path: Path) -> None:
         deal(unfinished, 2, tmp_path / "half.set")
 
 
-def test_a_failure_leaves_nothing(tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where writing fails in the middle, the folder is gone."""
-
+def test_failed_deal_leaves_no_folder(tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New tapes of old ones, and tapes that are damaged: what is kept is whole, what is wrong is named."""
+"""New tapes from existing ones, and damaged tapes. Kept data is complete, and damage is reported."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ from tests.helpers.tape_tools import damages, found, make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
-    """All events of both tapes, sessions apart, with the ports that only the packets knew."""
+def test_merged_tape_renumbers_sessions(tmp_path: Path) -> None:
+    """All events of both tapes are kept in separate sessions. Client ports that only the packets knew are kept as well."""
     a, b = make_tape(tmp_path, "a"), make_tape(tmp_path, "b", connections=2, offset=100)
     info = derive([a, b], tmp_path / "m.tape", EventFilter())
     assert info["counts"] == {"events": 45, "sessions": 5, "digests": 2, "problems": 0}
@@ -27,8 +27,10 @@ def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_merging_many_tapes(tmp_path: Path) -> None:
-    """Of twenty tapes each keeps what only its packets knew, and files that had one name are counted."""
+def test_twenty_tapes_are_merged(tmp_path: Path) -> None:
+    """Each client port of the packets is kept. A file entry that stands for seven rotated files takes seven file
+    numbers.
+    """
     tapes = [make_tape(tmp_path, f"t{number}", offset=100 * number) for number in range(20)]
     info = json.loads((tapes[0] / "tape.json").read_text())
     info["files"][0]["times"] = 7
@@ -43,8 +45,8 @@ def test_merging_many_tapes(tmp_path: Path) -> None:
     assert found(tmp_path / "m.tape", "SELECT DISTINCT file FROM events ORDER BY file")[:3] == [(0,), (7,), (8,)]
 
 
-def test_cutting_keeps_a_window(tmp_path: Path) -> None:
-    """What began inside; seq is numbered anew; a replay is told that it is a part."""
+def test_cut_keeps_a_time_window(tmp_path: Path) -> None:
+    """Events that began in the window are kept, and seq is renumbered. A warning says that the tape is only a part."""
     tape = make_tape(tmp_path, "a")
     begin, end = found(tape, "SELECT quantile_disc(start_ns, 0.25), quantile_disc(start_ns, 0.75) FROM events")[0]
     info = derive([tape], tmp_path / "c.tape", EventFilter(from_ns=begin, to_ns=end))
@@ -54,24 +56,23 @@ def test_cutting_keeps_a_window(tmp_path: Path) -> None:
     assert damages(tmp_path / "c.tape", tmp_path) == []
 
 
-def test_filtering_by_what_events_are(tmp_path: Path) -> None:
-    """One digest of two; a session; an account that is not there."""
+def test_filter_by_digest_session_and_account(tmp_path: Path) -> None:
+    """Filters select one of two digests, one session, and an account that does not exist."""
     tape = make_tape(tmp_path, "a")
     digest = found(tape, "SELECT digest FROM events WHERE statement::VARCHAR LIKE '%t1'")[0][0]
     info = derive([tape], tmp_path / "d.tape", EventFilter(digests=(digest,)))
-    assert info["counts"]["events"] == 9 + 2 * 3  # and each session's connect and quit
+    assert info["counts"]["events"] == 9 + 2 * 3  # plus connect and quit of each session
     info = derive([tape], tmp_path / "s.tape", EventFilter(sessions=(2,), classes=("read",)))
     assert info["counts"] == {"events": 9, "sessions": 1, "digests": 2, "problems": 0}
     with pytest.raises(InputError, match=r"no event of .* matches the conditions"):
-        derive([tape], tmp_path / "n.tape", EventFilter(digests=("0" * 16,)))  # what is left is not what was asked for
+        derive([tape], tmp_path / "n.tape", EventFilter(digests=("0" * 16,)))  # connect and quit do not count
     assert damages(tmp_path / "s.tape", tmp_path) == []
     with pytest.raises(InputError, match=r"no event of .* matches the conditions"):
         derive([tape], tmp_path / "x.tape", EventFilter(users=("nobody",)))
     assert not (tmp_path / "x.tape").exists()
 
 
-def test_cut_command(tmp_path: Path) -> None:
-    """`tape cut` takes times as people write them."""
+def test_cut_command_accepts_readable_times(tmp_path: Path) -> None:
     tape = make_tape(tmp_path, "a")
     times = ["--from", "2024-06-10 06:13:20", "--to", "2024-06-10T06:13:20.002+00:00"]
     done = run_here("tape", "cut", str(tape), *times, "-o", str(tmp_path / "c.tape"))

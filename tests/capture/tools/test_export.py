@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes as other programs' files: what goes out is what was on the tape."""
+"""Tapes in the formats of other programs. The exported files have the tape's data."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def make_tape(tmp_path: Path) -> Path:
-    """Return a tape of packets with 31 statements, three of them failing, and one of bytes that are no text."""
+    """Return a tape of packets with 31 statements. Three of them fail, and one has invalid UTF-8."""
     dialogue = Dialogue().logged_in()
     for n in range(30):
         answer = err(1, 1146, b"no table") if n % 10 == 0 else rows([b"x"] * n) if n % 2 else ok(1, affected=n)
@@ -36,7 +36,7 @@ def make_tape(tmp_path: Path) -> Path:
 
 
 def written(tape: Path, format_: str, tmp_path: Path) -> bytes:
-    """Return what an export writes."""
+    """Return the output of an export."""
     out = io.BytesIO()
     (tmp_path / "work").mkdir(exist_ok=True)
     export(tape, format_, out, tmp_path / "work")
@@ -44,15 +44,15 @@ def written(tape: Path, format_: str, tmp_path: Path) -> bytes:
 
 
 def statements(tape: Path) -> list[tuple[Any, ...]]:
-    """Return what a slow log can hold of each event."""
+    """Return the columns of each event that a slow log can hold."""
     return query(
         'SELECT command, statement, "user", host, db, thread_id, coalesce(duration_ns, 0) // 1000, coalesce(errno, 0),'
         f" coalesce(rows_sent, 0) FROM '{tape}/events/*.parquet' WHERE command <> 'connect' ORDER BY session, seq"
     )
 
 
-def test_an_exported_slow_log_comes_back_as_the_same_tape(tmp_path: Path) -> None:
-    """Statements byte for byte, accounts, times, errors and rows."""
+def test_exported_slow_log_gives_the_same_tape(tmp_path: Path) -> None:
+    """Compares the bytes of statements, accounts, times, errors and row counts."""
     tape = make_tape(tmp_path)
     (tmp_path / "a.log").write_bytes(written(tape, "slowlog", tmp_path))
     info = capture_source(SOURCES["slowlog"], [str(tmp_path / "a.log")], tmp_path / "b.tape", Settings())
@@ -61,8 +61,8 @@ def test_an_exported_slow_log_comes_back_as_the_same_tape(tmp_path: Path) -> Non
     assert len(statements(tape)) == 32
 
 
-def test_pt_query_digest_finds_the_same_counts_and_times(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Percona's tool on our file: as many queries, and the same sum of their times."""
+def test_pt_query_digest_agrees_with_the_exported_log(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Percona's tool finds the same number of queries and the same total time."""
     program = shutil.which("pt-query-digest")
     if program is None:
         skip_loudly(request, "no pt-query-digest (package percona-toolkit): exported slow logs are not tried with it")
@@ -80,8 +80,8 @@ def test_pt_query_digest_finds_the_same_counts_and_times(tmp_path: Path, request
     assert seconds == pytest.approx(total, abs=1e-6 * events)
 
 
-def test_tables_hold_every_event(tmp_path: Path) -> None:
-    """CSV and JSON lines: a row an event, texts readable, other bytes escaped."""
+def test_exported_tables_have_every_event(tmp_path: Path) -> None:
+    """CSV and JSON lines have one row per event. Text is readable, and other bytes are escaped."""
     tape = make_tape(tmp_path)
     table = list(csv.DictReader(io.StringIO(written(tape, "csv", tmp_path).decode())))
     lines = [json.loads(line) for line in written(tape, "jsonl", tmp_path).splitlines()]
@@ -91,15 +91,15 @@ def test_tables_hold_every_event(tmp_path: Path) -> None:
     assert lines[1]["errno"] == 1146
 
 
-def test_sql_is_the_statements_alone(tmp_path: Path) -> None:
-    """Each ended by a semicolon, byte for byte."""
+def test_exported_sql_has_only_the_statements(tmp_path: Path) -> None:
+    """A semicolon follows each exported statement. The bytes of the statement do not change."""
     text = written(make_tape(tmp_path), "sql", tmp_path)
     assert text.startswith(b"SELECT 0 FROM t WHERE a = 'it''s\n0;';\nSELECT 1 FROM")
     assert text.endswith(b"SELECT '\xff\x00\xe4';\n")
 
 
-def test_the_command_writes_files_and_pipes(tmp_path: Path) -> None:
-    """-o makes a private file and overwrites none; standard output is the default."""
+def test_export_writes_files_and_pipes(tmp_path: Path) -> None:
+    """`-o` creates a private file and never overwrites one. The default is standard output."""
     tape = make_tape(tmp_path)
     command = [sys.executable, "-m", "querytape", "export", str(tape)]
     file = tmp_path / "x.log"

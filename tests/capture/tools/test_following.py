@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader takes a tape's parts as they are published: each once, in order, to the capture's end; what went is counted."""
+"""A follower reads the parts of a tape as they are published. Each part is read once and in order, until the capture
+ends. Dropped parts are counted.
+"""
 
 from pathlib import Path
 
@@ -24,8 +26,8 @@ def next_piece(following: Following) -> Folder:
     return tape
 
 
-def test_each_part_is_taken_once_to_the_end(tmp_path: Path) -> None:
-    """Pieces follow each other without a hole; at the end the reader's tape is that of the capture, and whole."""
+def test_each_published_part_is_read_once(tmp_path: Path) -> None:
+    """The published pieces have no gaps. At the end, the follower's tape equals the capture's tape and is complete."""
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     first, second, third = pieces(30, 60)
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
@@ -53,8 +55,10 @@ def test_each_part_is_taken_once_to_the_end(tmp_path: Path) -> None:
     assert list(verify(own, tmp_path)) == []
 
 
-def test_dropped_parts_and_an_early_end_are_said(tmp_path: Path) -> None:
-    """What --keep drops before it is taken is counted, and the reader's tape says that it stopped early."""
+def test_dropped_parts_and_an_early_stop_are_reported(tmp_path: Path) -> None:
+    """Parts that --keep drops before the follower reads them are counted. The follower's tape says that it stopped
+    early.
+    """
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     cuts = pieces(*range(10, 100, 10))
     capture = Capture(tmp_path / "slow.log", tape, Endless(1_000_000, keep_ns=20 * 10**9))
@@ -62,7 +66,7 @@ def test_dropped_parts_and_an_early_end_are_said(tmp_path: Path) -> None:
     capture.wait_for(10)
     with follow(tape, own) as following:
         next_piece(following)
-        following._end()  # the reader stands still
+        following._end()  # stops the follower's own thread
         capture.write(cuts[1][190:])
         for number, piece in enumerate(cuts[2:], 3):
             capture.write(piece)
@@ -77,8 +81,8 @@ def test_dropped_parts_and_an_early_end_are_said(tmp_path: Path) -> None:
     assert open_folder("tape", own).info["counts"]["events"] == 10
 
 
-def test_a_capture_that_published_nothing(tmp_path: Path) -> None:
-    """A tape whose capture ends before its first part is a sentence, and leaves nothing behind."""
+def test_following_a_capture_without_parts_gives_a_message(tmp_path: Path) -> None:
+    """The capture ends before its first part. No files of the follower remain."""
     tape = tmp_path / "t.tape"
     tape.mkdir()
     wait_until(tape.exists, "it is there")
@@ -88,8 +92,10 @@ def test_a_capture_that_published_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "own.tape").exists()
 
 
-def test_logins_of_parts_that_were_dropped_before(tmp_path: Path) -> None:
-    """What sessions told in parts that --keep had dropped when the reader began is taken: they may go on."""
+def test_logins_of_dropped_parts_are_read(tmp_path: Path) -> None:
+    """--keep dropped parts before the follower began. The session properties in dropped parts are still read, because
+    sessions may continue.
+    """
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     first, second = pieces(30)
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tapes of a folder become a set: what is known of all together, nothing copied."""
+"""`tape gather` makes a set from the tapes of a folder. It adds common totals and copies nothing."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of three tapes."""
+    """Fixture: a folder of three tapes."""
     found = tmp_path / "all"
     found.mkdir()
     for seed, name in enumerate(("web1.tape", "web2.tape", "batch.tape")):
@@ -30,13 +30,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def table(path: Path, name: str, columns: str) -> list[Any]:
-    """Return rows of a table."""
+    """Return columns of a table."""
     with small_database() as con:
         return con.execute(f"SELECT {columns} FROM {open_folder('tape', path).source(name)} ORDER BY ALL").fetchall()
 
 
-def test_a_set_is_what_merging_gives(folder: Path, tmp_path: Path) -> None:
-    """Events, sessions, digests and counts are those of one tape that was merged of all, in the order of names."""
+def test_gathered_set_equals_the_merged_tape(folder: Path, tmp_path: Path) -> None:
+    """Compares events, sessions, digests and counts of a set and a merged tape. Tapes are merged in the order of their
+    names.
+    """
     tapes = sorted(folder.glob("*.tape"))
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
     said = gather(folder)
@@ -63,16 +65,18 @@ def test_a_set_is_what_merging_gives(folder: Path, tmp_path: Path) -> None:
     assert {file: file.stat().st_mtime_ns for file in before} == before
 
 
-def test_warnings_name_their_tape(folder: Path) -> None:
-    """What makes one tape partial makes the set partial, and says which."""
+def test_set_warnings_name_their_tape(folder: Path) -> None:
+    """If one tape is partial, the set is partial. The warning names the tape."""
     info = json.loads((folder / "web2.tape" / "tape.json").read_text())
     info["warnings"] = [{"kind": "stopped", "text": "the capture was stopped"}]
     (folder / "web2.tape" / "tape.json").write_text(json.dumps(info))
     assert {"kind": "stopped", "text": "web2.tape: the capture was stopped"} in gather(folder)["warnings"]
 
 
-def test_what_cannot_be_a_set(folder: Path, tmp_path: Path) -> None:
-    """No tape, a set already, a tape that is unfinished or measured elsewhere: a sentence, and no set.json."""
+def test_folder_that_cannot_be_a_set_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Cases: no tape, an existing set, an unfinished tape, or tapes from different measuring points. No set.json is
+    written.
+    """
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="found no tape"):
         gather(tmp_path / "none")
@@ -85,8 +89,8 @@ def test_what_cannot_be_a_set(folder: Path, tmp_path: Path) -> None:
     assert not (folder / "set.json").exists()
 
 
-def test_a_set_is_made_once(folder: Path) -> None:
-    """Made again it says what to do; a tape that was changed since is refused, and how to go on."""
+def test_set_is_gathered_once(folder: Path) -> None:
+    """Gathering the same folder again is refused with a remedy. A tape that changed since then is refused as well."""
     gather(folder)
     with pytest.raises(InputError, match="is already a set"):
         gather(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape with events of 12 MB goes through every tool that makes something of it; nothing of them is lost."""
+"""Tools process a tape with events of 12 MB without loss."""
 
 import io
 from collections.abc import Callable
@@ -24,7 +24,7 @@ WORDS = b"INSERT INTO b VALUES (%d, 'some words of a value that is long ');"
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A slow log's tape: large statements of two sessions, small ones between them."""
+    """Fixture: a slow log's tape with large statements of two sessions and small statements between them."""
     folder = tmp_path_factory.mktemp("large")
     with (folder / "slow.log").open("wb") as log:
         for number, size in enumerate(SIZES_MB):
@@ -38,13 +38,13 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def large(number: int, size_mb: int) -> bytes:
-    """Return a statement of so many MB."""
+    """Return a statement of `size_mb` MB."""
     head, tail = (WORDS % number).split(b" of a value that is long ")
     return head + b" \\n" * ((size_mb << 20) // 3) + tail
 
 
 def texts(tape: Path) -> list[tuple[Any, ...]]:
-    """Return the statements of a tape by their checksums."""
+    """Return the checksums of a tape's statements."""
     return found(tape, "SELECT md5(statement), octet_length(statement) FROM events ORDER BY start_ns, session, seq")
 
 
@@ -57,23 +57,23 @@ def texts(tape: Path) -> list[tuple[Any, ...]]:
     ],
     ids=["cut", "salvage"],
 )
-def test_a_tape_of_them_has_the_same(tape: Path, tool: Callable[[Path, Path], Any], tmp_path: Path) -> None:
-    """A tape that is cut or saved has each statement, byte for byte, and says how large the largest is."""
+def test_cut_or_saved_tape_keeps_large_events(tape: Path, tool: Callable[[Path, Path], Any], tmp_path: Path) -> None:
+    """Each large statement is unchanged, and the tape contains the size of the largest event."""
     info = tool(tape, tmp_path / "b.tape")
     assert texts(tmp_path / "b.tape") == texts(tape)
     assert info["largest_event"] == max(size for _, size in texts(tape))
 
 
 @pytest.mark.long
-def test_two_of_them_can_be_merged(tape: Path, tmp_path: Path) -> None:
+def test_tapes_with_large_events_are_merged(tape: Path, tmp_path: Path) -> None:
     """The merged tape has each statement twice."""
     derive([tape, tape], tmp_path / "b.tape", EventFilter())
     assert sorted(texts(tmp_path / "b.tape")) == sorted(2 * texts(tape))
 
 
 @pytest.mark.long
-def test_pseudonyms_of_them(tape: Path, tmp_path: Path) -> None:
-    """Each statement is there, with another text."""
+def test_large_events_are_pseudonymized(tape: Path, tmp_path: Path) -> None:
+    """Each statement is kept, with a different text."""
     pseudonymize(tape, tmp_path / "b.tape", new_key())
     old, new = texts(tape), texts(tmp_path / "b.tape")
     assert len(old) == len(new) == 2 * len(SIZES_MB)
@@ -82,8 +82,8 @@ def test_pseudonyms_of_them(tape: Path, tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("format_", FORMATS)
-def test_each_format_has_them(tape: Path, format_: str, tmp_path: Path) -> None:
-    """An export has every statement once, in the order of their times; a CSV has one header."""
+def test_large_events_are_exported_in_each_format(tape: Path, format_: str, tmp_path: Path) -> None:
+    """An export has each statement once, in the order of time. A CSV file has one header."""
     (tmp_path / "work").mkdir()
     out = io.BytesIO()
     assert export(tape, format_, out, tmp_path / "work") == 2 * len(SIZES_MB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small tape has the logins of its sessions, however long ago they came."""
+"""A small tape has the logins of its sessions, regardless of their age."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ from querytape.capture.tools.older_logins import OLDER, OlderLogins
 
 
 @pytest.mark.slow
-def test_logins_of_any_age(tmp_path: Path) -> None:
-    """Of 30 parts with a session each, a piece of the last one has the logins of its sessions, the later word last."""
+def test_old_logins_are_kept(tmp_path: Path) -> None:
+    """There are 30 parts with a session each. A piece of the last part has the logins of its sessions, with the latest
+    value last.
+    """
     facts = tmp_path / "facts"
     facts.mkdir()
     logins = OlderLogins(facts, tmp_path / "logins.parquet", latest_parts=3)

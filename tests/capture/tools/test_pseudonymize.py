@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes with pseudonyms: what stays, what is gone, and the key."""
+"""Pseudonymized tapes: kept data, removed data and the key."""
 
 import json
 from pathlib import Path
@@ -18,8 +18,10 @@ KEY = bytes(range(16))
 
 
 @pytest.mark.slow
-def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
-    """Counts, order, digests and times stay; samples, errors and, if asked, accounts are pseudonyms; a key may be kept."""
+def test_tape_is_pseudonymized(tmp_path: Path) -> None:
+    """Counts, order, digests and times are kept. Samples, errors and (on request) accounts become pseudonyms. The key
+    can be kept.
+    """
     events: list[dict[str, Any]] = [
         {"statement": f"SELECT * FROM mails WHERE m = 'bob{n}@example.com'", "user": "bob", "host": "bobs.example.com"}
         for n in range(50)
@@ -49,8 +51,10 @@ def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
     assert runner.invoke(group, ["tape", "verify", str(tmp_path / "a")]).exit_code == 0
 
 
-def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
-    """What is a value in any sql_mode or character set is gone; the summary and the tape say how many there were."""
+def test_ambiguous_statements_are_counted(tmp_path: Path) -> None:
+    """Text that is a value in any sql_mode or character set is replaced. The summary and the tape report the number of
+    such statements.
+    """
     events = [{"statement": rb"SELECT '\', secretone, 'secrettwo' -- '"}, {"statement": "SELECT 'it\\'s'"}]
     tape = make_tape(tmp_path / "t.tape", events)
     result = CliRunner().invoke(group, ["tape", "pseudonymize", str(tape), "-o", str(tmp_path / "a")])
@@ -62,16 +66,16 @@ def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
         assert "secrettwo" not in content
 
 
-def test_a_key_is_made_where_there_is_none(tmp_path: Path) -> None:
-    """For its owner alone; and it stays the same."""
+def test_missing_key_file_is_created(tmp_path: Path) -> None:
+    """Only the owner can read the new key file. Later runs use the same key."""
     key = read_key(tmp_path / "key")
     assert len(key) == len(new_key()) == 16
     assert read_key(tmp_path / "key") == key != new_key()
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_key_file_that_is_none_is_named(tmp_path: Path) -> None:
-    """A clear sentence, and no tape."""
+def test_invalid_key_file_is_refused(tmp_path: Path) -> None:
+    """A key file without 32 hexadecimal digits gives a message. No tape is written."""
     (tmp_path / "key").write_text("not a key")
     with pytest.raises(InputError, match="expected a key of 32 hexadecimal digits"):
         read_key(tmp_path / "key")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of damaged tapes."""
+"""Recovery of damaged tapes."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "hurt", ["a part is cut", "a part is gone", "no tape.json", "no sessions", "bytes turned over"]
 )
-def test_what_is_whole_is_saved(tmp_path: Path, hurt: str) -> None:
-    """A new tape of the parts that can be read, whole itself, which says what is lost."""
+def test_readable_parts_are_saved(tmp_path: Path, hurt: str) -> None:
+    """The new tape has all readable parts, is valid, and reports the lost data."""
     tape = built_tape(
         tmp_path / "t.tape", [{"session": 1 + n % 3, "statement": f"SELECT {n}"} for n in range(90)], parts=3
     )
@@ -46,8 +46,8 @@ def test_what_is_whole_is_saved(tmp_path: Path, hurt: str) -> None:
     assert ("part-00001.parquet" in warning["text"]) == (lost > 0)
 
 
-def test_nothing_can_be_saved_of_nothing(tmp_path: Path) -> None:
-    """Where no part can be read, that is said and no tape is written."""
+def test_tape_without_a_readable_part_cannot_be_saved(tmp_path: Path) -> None:
+    """If no part of a tape can be read, the command reports this and writes no tape."""
     tape = make_tape(tmp_path, "a")
     for part in (tape / "events").iterdir():
         part.write_bytes(b"gone")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape is read while its capture writes it: inspected, cut, and never completed behind the capture's back."""
+"""A tape can be inspected and cut during its capture. A reader never completes the tape of a running capture."""
 
 import json
 import os
@@ -23,8 +23,10 @@ from tests.helpers.log_writers import FIRST_S
 pytestmark = pytest.mark.slow
 
 
-def test_a_tape_under_way_is_inspected_and_cut(tmp_path: Path) -> None:
-    """A snapshot has what is published; `tape cut --last` takes its last minutes; the capture goes on to its end."""
+def test_running_capture_can_be_inspected_and_cut(tmp_path: Path) -> None:
+    """A snapshot has the published parts of a tape. `tape cut --last` takes the last minutes. The capture continues to
+    its end.
+    """
     first, second = pieces(50)
     tape = tmp_path / "t.tape"
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
@@ -53,8 +55,8 @@ def test_a_tape_under_way_is_inspected_and_cut(tmp_path: Path) -> None:
     assert list(verify(tape, tmp_path)) == []
 
 
-def test_parts_that_are_dropped_stay_for_who_reads_them(tmp_path: Path) -> None:
-    """A snapshot keeps its parts while --keep drops them from the tape."""
+def test_dropped_parts_stay_in_a_snapshot(tmp_path: Path) -> None:
+    """--keep drops parts from the tape while the snapshot is open."""
     tape = tmp_path / "t.tape"
     capture = Capture(tmp_path / "slow.log", tape, Endless(1_000_000, keep_ns=20 * 10**9))
     cuts = pieces(*range(10, 100, 10))
@@ -72,8 +74,8 @@ def test_parts_that_are_dropped_stay_for_who_reads_them(tmp_path: Path) -> None:
     capture.end()
 
 
-def test_what_a_killed_reader_left_goes(tmp_path: Path) -> None:
-    """Nothing published is a sentence; what a killed reader left is removed by the next one, a living one's is kept."""
+def test_files_of_a_killed_reader_are_removed(tmp_path: Path) -> None:
+    """The next reader removes files of a killed reader. Files of a live reader are kept."""
     tape = tmp_path / "t.tape"
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
     (first,) = pieces()
@@ -89,8 +91,7 @@ def test_what_a_killed_reader_left_goes(tmp_path: Path) -> None:
     capture.end()
 
 
-def test_nothing_published(tmp_path: Path) -> None:
-    """A tape without a part yet is a sentence."""
+def test_snapshot_without_published_parts_is_refused(tmp_path: Path) -> None:
     tape = tmp_path / "t.tape"
     (tape / "events").mkdir(parents=True)
     (tape / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False, "parts": [], "files": []}))

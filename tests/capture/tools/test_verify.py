@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged tapes: what is wrong is named."""
+"""`tape verify` finds and reports damage."""
 
 import json
 import os
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.slow
 
 
 def change(tape: Path, key: str, value: Any) -> None:
-    """Change one thing in tape.json."""
+    """Change one key in tape.json."""
     info = json.loads((tape / "tape.json").read_text())
     info[key] = value
     write_json(tape / "tape.json", info)
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
-    """A missing part, a cut one, holes in a session, numbers that don't agree, a version from the future."""
+def test_damage_is_reported(tmp_path: Path) -> None:
+    """Cases: a missing part, a cut part, missing events in a session, inconsistent numbers and a future version."""
     tape = make_tape(tmp_path, "a")
     part = tape / "events" / "part-00000.parquet"
     whole = part.read_bytes()
@@ -55,8 +55,8 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert damages(tape, tmp_path) == ["found format version 99, but this querytape reads 1"]
 
 
-def test_verify_command(tmp_path: Path) -> None:
-    """`tape verify` exits with 0 for a whole tape, and with 1 for another."""
+def test_verify_command_sets_the_exit_code(tmp_path: Path) -> None:
+    """`tape verify` exits with 0 for a valid tape and with 1 for a damaged tape."""
     tape = make_tape(tmp_path, "a")
     done = run_here("tape", "verify", str(tape))
     assert (done.code, done.out) == (0, f"{tape}: whole\n")
@@ -67,7 +67,7 @@ def test_verify_command(tmp_path: Path) -> None:
 
 
 def made_set(tmp_path: Path, dealt: bool) -> Path:
-    """Return a set of three tapes: dealt from one, or gathered from captures."""
+    """Return a set of three tapes, either dealt from one tape or gathered from captures."""
     path = tmp_path / "x.set"
     if dealt:
         deal(make_tape(tmp_path, "a"), 3, path)
@@ -106,8 +106,8 @@ def flip(file: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("dealt", mostly_long([True, False], True), ids=["dealt", "gathered"])
 @pytest.mark.parametrize("damage", SET_DAMAGES)
-def test_damage_of_a_set_is_named(damage: str, dealt: bool, tmp_path: Path) -> None:
-    """What is wrong, and what its owner can do: only a set that was dealt can be dealt again."""
+def test_damage_of_a_set_is_reported(damage: str, dealt: bool, tmp_path: Path) -> None:
+    """The message has a remedy. Only a dealt set can be dealt again."""
     path = made_set(tmp_path, dealt)
     assert list(verify(path, tmp_path)) == []
     how, said = SET_DAMAGES[damage]
@@ -118,8 +118,8 @@ def test_damage_of_a_set_is_named(damage: str, dealt: bool, tmp_path: Path) -> N
     assert ("querytape tape deal" in found.saved) == (known_as_dealt and damage != "a tape too many")
 
 
-def test_a_set_is_not_saved_as_one_tape(tmp_path: Path) -> None:
-    """Its tapes are, one by one: the sentence says how."""
+def test_set_cannot_be_saved_as_one_tape(tmp_path: Path) -> None:
+    """The message explains how to save each tape of the set."""
     with pytest.raises(InputError, match="NAME --salvage") as said:
         salvage(made_set(tmp_path, dealt=True), tmp_path / "out")
     assert "`querytape tape set`" in str(said.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape capture`: a command for each kind of source, and a file whose kind is detected."""
+"""Tests of `querytape capture`: one command per source kind, and detection of a file's kind."""
 
 from pathlib import Path
 
@@ -19,14 +19,13 @@ SELECT 1;
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A slow log of one event."""
+    """Write a slow log with one event."""
     path = tmp_path / "slow.log"
     path.write_text(LOG, encoding="utf-8")
     return path
 
 
-def test_every_kind_is_a_command() -> None:
-    """With the options that all have, and its own."""
+def test_every_source_kind_has_a_command_with_its_options() -> None:
     context = click.Context(capture_group)
     assert set(capture_group.list_commands(context)) == {*SOURCES, "server", "rds"}
     for name in SOURCES:
@@ -38,7 +37,7 @@ def test_every_kind_is_a_command() -> None:
 
 
 @pytest.mark.parametrize("kind", [["slowlog"], []])
-def test_a_file_is_captured_by_its_named_or_detected_kind(log: Path, tmp_path: Path, kind: list[str]) -> None:
+def test_file_is_captured_by_named_or_detected_kind(log: Path, tmp_path: Path, kind: list[str]) -> None:
     found = CliRunner().invoke(capture_group, [*kind, str(log), "-o", str(tmp_path / "t.tape")], standalone_mode=False)
     assert found.exception is None
     assert found.return_value == 0
@@ -46,7 +45,7 @@ def test_a_file_is_captured_by_its_named_or_detected_kind(log: Path, tmp_path: P
     assert ("slow.log: a slow log (capture slowlog)" in found.stderr) == (not kind)
 
 
-def test_strict_makes_an_unparsed_place_exit_code_1(log: Path, tmp_path: Path) -> None:
+def test_strict_exits_with_1_on_unparsed_lines(log: Path, tmp_path: Path) -> None:
     log.write_text("what is this\n" + LOG + "# Query_time: soon\nSELECT 2;\n" + LOG, encoding="utf-8")
     arguments = ["slowlog", str(log), "-o", str(tmp_path / "t.tape"), "--strict", "--problems"]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
@@ -54,7 +53,7 @@ def test_strict_makes_an_unparsed_place_exit_code_1(log: Path, tmp_path: Path) -
     assert f"{log}, line " in found.stdout
 
 
-def test_lost_rows_are_counted_in_the_second_line_with_exit_code_4(log: Path, tmp_path: Path) -> None:
+def test_skipped_rows_are_counted_and_exit_with_4(log: Path, tmp_path: Path) -> None:
     row = "20240610 06:13:20,db1,app,localhost,7,1,QUERY,shop,'SELECT 1',0\n"
     log.write_text(row + "what is this\n" + row, encoding="utf-8")
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
@@ -64,8 +63,8 @@ def test_lost_rows_are_counted_in_the_second_line_with_exit_code_4(log: Path, tm
     assert found.stdout.splitlines()[1] == said
 
 
-def test_values_that_cannot_be_read_are_said_at_once(tmp_path: Path) -> None:
-    """How many of which column, where the first is, and exit code 4."""
+def test_unreadable_values_are_counted_and_exit_with_4(tmp_path: Path) -> None:
+    """The output lists the count per column and the first location."""
     path = tmp_path / "a.csv"
     path.write_text("ts,q,took\n1,SELECT 1,2\n2,SELECT 2,fast\n3,SELECT 3,slow\n")
     columns = [f"--column={text}" for text in ("time=ts", "statement=q", "duration=took")]
@@ -79,8 +78,7 @@ def test_values_that_cannot_be_read_are_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
-    """A file of such a name is read; a tape of such a name is refused in a sentence, and nothing is made."""
+def test_file_names_may_be_invalid_utf8_but_tape_names_may_not(log: Path, tmp_path: Path) -> None:
     odd = tmp_path / "slow\udcff.log"
     odd.write_text(LOG, encoding="utf-8")
     for kind in ([], ["slowlog"]):
@@ -96,7 +94,7 @@ def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(capture_group, arguments, standalone_mode=False).return_value == 0
 
 
-def test_neither_a_kind_nor_a_file_is_an_unknown_command() -> None:
+def test_word_that_is_no_kind_or_file_is_an_unknown_command() -> None:
     found = CliRunner().invoke(capture_group, ["tarot", "-o", "x"])
     assert found.exit_code == 2
     assert "No such command 'tarot'" in found.stderr

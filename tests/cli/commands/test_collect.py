@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `collect` command."""
+"""Tests of `querytape collect`."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_a_run_by_one_process_has_nothing_to_collect(tmp_path: Path) -> None:
+def test_run_of_a_single_process_cannot_be_collected(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{}]), [{}])
     found = CliRunner().invoke(collect_command, [str(run)])
     assert isinstance(found.exception, InputError)

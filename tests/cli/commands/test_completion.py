@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `querytape completion` prints is taken by the shell that it is for, and completes."""
+"""Tests of `querytape completion`: each shell accepts the printed script, and bash completes with it."""
 
 import os
 import shutil
@@ -22,8 +22,7 @@ def printed(shell: str) -> str:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_takes_it(shell: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """It is no error in the shell's own language."""
+def test_shell_accepts_the_completion_script(shell: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if shutil.which(shell) is None:
         skip_loudly(request, f"no {shell}: its completion is not read by itself")
     script = tmp_path / "script"
@@ -44,8 +43,7 @@ def test_a_shell_takes_it(shell: str, tmp_path: Path, request: pytest.FixtureReq
         ("completion ", set(SHELLS)),
     ],
 )
-def test_bash_completes(typed: str, expected: set[str], tmp_path: Path) -> None:
-    """bash itself gives commands, those of a group, options, and the words that an option takes."""
+def test_bash_completes_commands_options_and_values(typed: str, expected: set[str], tmp_path: Path) -> None:
     program = tmp_path / "querytape"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m querytape "$@"\n')
     program.chmod(0o755)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape demo`: its options; tests/demo/ runs it."""
+"""Tests of the options of `querytape demo`. `tests/demo/` runs the demo itself."""
 
 from click.testing import CliRunner
 from querytape.cli.commands.demo import demo_command
 
 
-def test_recording_alone_needs_a_folder_to_keep() -> None:
+def test_record_only_requires_a_folder() -> None:
     found = CliRunner().invoke(demo_command, ["--record-only"])
     assert found.exit_code == 2
     assert "--keep" in found.stderr
 
 
-def test_a_workload_lasts_at_least_two_seconds() -> None:
+def test_workload_lasts_at_least_two_seconds() -> None:
     found = CliRunner().invoke(demo_command, ["--seconds", "1"])
     assert found.exit_code == 2
     assert "'--seconds'" in found.stderr

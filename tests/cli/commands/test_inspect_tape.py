@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape inspect`: text of at most 80 columns, JSON, what changed, problems alone."""
+"""Tests of `querytape inspect`: text of at most 80 columns, JSON, differences between tapes, and problems."""
 
 import json
 from pathlib import Path
@@ -17,25 +17,25 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:
-    """A tape of nine reads."""
+    """Make a tape of nine reads."""
     return make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "duration_ns": 1000} for n in range(9)])
 
 
-def test_text_and_json_have_the_number_of_events(tape: Path) -> None:
+def test_text_and_json_show_the_number_of_events(tape: Path) -> None:
     text = CliRunner().invoke(inspect_command, [str(tape)])
     assert text.exception is None
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
     assert json.loads(CliRunner().invoke(inspect_command, [str(tape), "--json"]).stdout)["counts"]["events"] == 9
 
 
-def test_a_tape_against_itself_has_no_change_and_a_clean_one_prints_no_problems(tape: Path) -> None:
+def test_tape_equals_itself_and_has_no_problems(tape: Path) -> None:
     assert CliRunner().invoke(inspect_command, [str(tape), "--against", str(tape)]).exit_code == 0
     assert CliRunner().invoke(inspect_command, [str(tape), "--problems"]).stdout == ""
 
 
 @pytest.mark.server
-def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> None:
-    """Indexes that no statement of the tape could use stand in text and JSON; --problems does not go with it."""
+def test_source_server_reveals_unused_indexes(mysql80: Server, tmp_path: Path) -> None:
+    """Text and JSON list the indexes that no statement of the tape can use. --source excludes --problems."""
     mysql80.execute("CREATE DATABASE inspected")
     mysql80.execute("CREATE TABLE inspected.t (id INT PRIMARY KEY, a INT, b INT, KEY k_a (a), KEY k_b (b))")
     events = [{"statement": "SELECT id FROM t WHERE a = 1", "duration_ns": 1000, "user": "app", "db": "inspected"}]
@@ -53,8 +53,8 @@ def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> Non
         CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--problems"], catch_exceptions=False)
 
 
-def test_the_page(tape: Path, tmp_path: Path) -> None:
-    """--html writes a page that only its owner may read, says where, and goes with JSON; not with --problems."""
+def test_html_page_is_private_and_excludes_problems(tape: Path, tmp_path: Path) -> None:
+    """--html also goes together with --json. The output names the path of the page."""
     page = tmp_path / "t.html"
     done = CliRunner().invoke(inspect_command, [str(tape), "--html", str(page)])
     assert done.exit_code == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape lint` as a user types it."""
+"""Tests of the command line of `querytape lint`."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,10 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_exit_codes(tmp_path: Path) -> None:
-    """3 where --fail-on holds, 4 where the rules do not know the version, 2 for one that is none, else 0."""
+def test_exit_codes_depend_on_fail_on_and_version(tmp_path: Path) -> None:
+    """The exit code is 3 if --fail-on applies, and 4 for a version unknown to the rules. An invalid version exits with
+    2. All other cases exit with 0.
+    """
     tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"}]))
     way = [tape, "--from", "mysql-5.7", "--to", "mysql-8.4"]
     run = CliRunner()
@@ -30,7 +32,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert "expected mysql-8.4" in refused.output
 
 
-def test_json_has_every_finding(tmp_path: Path) -> None:
+def test_json_lists_every_finding(tmp_path: Path) -> None:
     tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}]))
     printed = CliRunner().invoke(lint_command, [tape, "--from", "mysql-5.7", "--to", "mysql-8.0", "--json"])
     assert json.loads(printed.output)["findings"][0]["rule"] == "reserved-word-rank"

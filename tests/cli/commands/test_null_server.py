@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape null-server`: prints its port, and ends with standard input."""
+"""Tests of `querytape null-server`: it prints its port and ends when standard input closes."""
 
 import socket
 import subprocess
 import sys
 
 
-def test_a_client_is_greeted_at_the_printed_port_until_input_ends() -> None:
+def test_null_server_greets_clients_until_stdin_closes() -> None:
     command = [sys.executable, "-m", "querytape", "null-server", "--until-eof"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `replay` command."""
+"""Tests of `querytape replay`."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import MS, T0, make_tape
 
 
-def test_the_whole_help_names_every_danger() -> None:
+def test_help_all_lists_every_dangerous_kind_of_statement() -> None:
     found = CliRunner().invoke(replay_command, ["--help-all"])
     assert all(name in found.output for name in DANGERS if name != "none")
 
@@ -32,15 +32,17 @@ def test_the_whole_help_names_every_danger() -> None:
         ("--allow-statement", "sudo", "'sudo' is not one of 'shutdown'"),
     ],
 )
-def test_an_invalid_option_is_refused_with_what_was_expected(option: str, value: str, message: str) -> None:
+def test_invalid_option_value_shows_the_expected_form(option: str, value: str, message: str) -> None:
     found = CliRunner().invoke(replay_command, ["t.tape", "--target", "mysql://a@b", "-o", "r", option, value])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
 
 
 @pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 4), (50, 4)])
-def test_broken_waits_are_said_first(broken: int, code: int, tmp_path: Path) -> None:
-    """The final data may differ from the original's: exit code 4, and the line behind the accounting; once."""
+def test_broken_order_waits_are_reported_once_and_exit_with_4(broken: int, code: int, tmp_path: Path) -> None:
+    """The warning follows the accounting line. After a broken wait, the final data may differ from the captured
+    server's data.
+    """
     counts = dict.fromkeys(("tape_events", "executed", "filtered", "skipped", "not_sent", "injected"), 1)
     sessions = dict.fromkeys(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), 1)
     info: dict[str, Any] = {
@@ -56,7 +58,7 @@ def test_broken_waits_are_said_first(broken: int, code: int, tmp_path: Path) -> 
 
 
 @pytest.mark.server
-def test_a_replay_shows_the_target_a_line_a_second_and_the_accounting(mariadb: Server, tmp_path: Path) -> None:
+def test_replay_prints_target_progress_and_accounting(mariadb: Server, tmp_path: Path) -> None:
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(23)]
     events.append({"statement": "INSERT", "class": "write"})
     tape = make_tape(tmp_path / "t.tape", events)
@@ -78,8 +80,8 @@ def test_a_replay_shows_the_target_a_line_a_second_and_the_accounting(mariadb: S
 
 
 @pytest.mark.server
-def test_several_tapes(mariadb: Server, tmp_path: Path) -> None:
-    """They are merged beside the run: the sessions of both, each for itself; the run is one of the merged tape."""
+def test_several_tapes_are_merged_before_the_replay(mariadb: Server, tmp_path: Path) -> None:
+    """The merged tape is written next to the run and keeps the sessions of both tapes apart."""
     for name in ("a", "b"):
         events = [{"statement": f"SELECT '{name}', {n}", "start_ns": T0 + n * 10 * MS} for n in range(5)]
         make_tape(tmp_path / f"{name}.tape", events)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape report`: exit codes, the paths it takes, the names of gates in its help."""
+"""Tests of `querytape report`: exit codes, accepted paths and the gates listed in its help."""
 
 from pathlib import Path
 
@@ -17,12 +17,11 @@ A, B, TAPE = Path("a.run"), Path("b.run"), Path("t.tape")
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """A tape, and two runs of it: one digest is three times slower on the second."""
+    """Make a tape and two runs. One digest is three times slower in the second run."""
     return slower_runs(tmp_path_factory.mktemp("outputs"))
 
 
-def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """3 for a gate, 2 for usage, 1 for a fault."""
+def test_exit_code_is_3_for_gates_2_for_usage_1_for_errors(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     paths = [str(path) for path in runs]
     for arguments, code in (
         ([*paths, "--fail-on", "slower > 0"], 3),
@@ -38,30 +37,30 @@ def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_json_in_partitions_equals_json_in_none(runs: tuple[Path, Path, Path]) -> None:
+def test_json_is_equal_with_and_without_partitions(runs: tuple[Path, Path, Path]) -> None:
     paths, options = [str(path) for path in runs], ("--partitions", "2", "--processes", "2")
     made = [CliRunner().invoke(report_command, [*paths, "--json", "-", *more]).output for more in ((), options)]
     assert made[0].startswith("{")
     assert made[0] == made[1]
 
 
-def test_one_run_or_two_and_the_first_is_the_reference() -> None:
+def test_report_takes_one_or_two_runs_and_the_first_is_the_baseline() -> None:
     assert sides_of((TAPE, A)) == (TAPE, [A], [])
     assert sides_of((TAPE, A, B)) == (TAPE, [A], [B])
 
 
 @pytest.mark.parametrize("paths", [(TAPE,), (TAPE, A, B, A)])
-def test_too_few_or_too_many_paths_are_refused_with_what_is_expected(paths: tuple[Path, ...]) -> None:
+def test_wrong_number_of_paths_is_refused(paths: tuple[Path, ...]) -> None:
     with pytest.raises(click.UsageError, match="expected a tape and one or two runs, or the folder of a comparison"):
         sides_of(paths)
 
 
-def test_the_help_of_fail_on_has_every_gate() -> None:
+def test_help_of_fail_on_lists_every_gate() -> None:
     epilog = report_command.epilog or ""
     assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))
 
 
-def test_show_prints_one_failing_statement_with_values_and_each_side(tmp_path: Path) -> None:
+def test_show_prints_one_failed_statement_with_values_per_side(tmp_path: Path) -> None:
     paths = [str(path) for path in small_runs(tmp_path)]
     shown = CliRunner().invoke(report_command, [*paths, "--show", "0" * 16], catch_exceptions=False).output
     assert "failures: tape 0, A 0, B 1" in shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape serve` on the command line."""
+"""Tests of the command line of `querytape serve`."""
 
 import subprocess
 import sys
@@ -13,12 +13,12 @@ from querytape.common.errors import FolderError, InputError, OptionError
 
 
 def run(*words: str) -> None:
-    """Run the command; what it raises comes out."""
+    """Run the command and let its exceptions pass."""
     CliRunner().invoke(serve_command, list(words), catch_exceptions=False, standalone_mode=False)
 
 
-def test_help_loads_no_framework() -> None:
-    """Nor does the list of commands: they are there where somebody serves."""
+def test_help_does_not_import_the_web_framework() -> None:
+    """The list of commands does not import the framework either."""
     program = (
         "import sys; from querytape.cli.main import group\n"
         "for words in (['--help'], ['serve', '--help']):\n"
@@ -29,15 +29,16 @@ def test_help_loads_no_framework() -> None:
     assert done.stdout.strip().endswith("[]")
 
 
-def test_a_missing_framework_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line that installs it."""
+def test_missing_framework_error_shows_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "NEEDED", ("starlette", "no_such_module"))
     with pytest.raises(InputError, match=r"serve needs no_such_module: pip install 'querytape\[serve\]'"):
         run(str(tmp_path))
 
 
-def test_what_cannot_be_served(tmp_path: Path) -> None:
-    """A sentence before anything listens: no folder, a token that others read, half a certificate, every address."""
+def test_invalid_options_are_refused_before_listening(tmp_path: Path) -> None:
+    """The cases are: a missing folder, a token file readable by others, a key without certificate, and an address of
+    all interfaces.
+    """
     with pytest.raises(FolderError, match="missing"):
         run(str(tmp_path / "missing"))
     (tmp_path / "token").write_text("x" * 30)

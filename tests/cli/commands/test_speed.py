@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape speed`: asks a run, or says why not."""
+"""Tests of `querytape speed`."""
 
 from pathlib import Path
 
@@ -8,6 +8,6 @@ from querytape.cli.commands.speed import speed_command
 from querytape.common.errors import QuerytapeError
 
 
-def test_a_folder_that_is_no_run_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_folder_without_a_run_is_a_one_line_error(tmp_path: Path) -> None:
     found = CliRunner().invoke(speed_command, [str(tmp_path / "no.run"), "2"])
     assert isinstance(found.exception, QuerytapeError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape sql`: rows, CSV, JSON, and an error as a sentence."""
+"""Tests of `querytape sql`: rows, CSV, JSON and error messages."""
 
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_sql(tmp_path: Path) -> None:
-    """A run's tables and its tape's, as rows, CSV or JSON; an error is a sentence."""
+def test_run_and_tape_tables_print_as_rows_csv_or_json(tmp_path: Path) -> None:
     runs = small_runs(tmp_path)
     count = "SELECT count(*) AS n FROM outcomes JOIN tape_events USING (session, seq)"
     for shape, wanted in (("csv", "n\n60\n"), ("json", '{"n": 60}\n')):
@@ -32,14 +31,16 @@ def test_sql(tmp_path: Path) -> None:
     assert isinstance(failed.exception, InputError)
 
 
-def test_statements_that_duckdb_refuses_and_missing_folders_are_sentences(tmp_path: Path) -> None:
+def test_refused_statements_and_missing_folders_are_plain_errors(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "e.tape", [{"statement": "SELECT 1"}])
     assert isinstance(CliRunner().invoke(sql_command, [str(tape), "-c", "SELEKT"]).exception, InputError)
     assert isinstance(CliRunner().invoke(sql_command, [str(tmp_path / "x"), "-c", "SELECT 1"]).exception, FolderError)
 
 
-def test_texts_with_values(tmp_path: Path) -> None:
-    """`failed` of a run has what failed with its text; `event_texts` has each statement of a tape."""
+def test_views_show_statement_texts_with_values(tmp_path: Path) -> None:
+    """View `failed` of a run contains the texts of failed statements. View `event_texts` contains each statement of a
+    tape.
+    """
     tape, _, b = small_runs(tmp_path)
     wanted = "SELECT errno, text FROM failed"
     found = CliRunner().invoke(sql_command, [str(b), "--format", "json", "-c", wanted])

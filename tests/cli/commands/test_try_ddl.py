@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape try` on a private server: an index that helps, one that does not, DDL that fails."""
+"""Tests of `querytape try` on a private server: a useful index, a useless index, and DDL that fails."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """The data folder of a stopped server, with a table that lacks an index."""
+    """Make the data folder of a stopped server with a table that lacks an index."""
     folder = private_folder()
     with start_server("mariadb", folder) as server:
         server.execute("CREATE DATABASE shop")
@@ -41,7 +41,7 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a second of reads and writes."""
+    """Make a tape with one second of reads and writes."""
     events: list[dict[str, Any]] = []
     for number in range(240):
         digest = list(TEXTS)[number % 3]
@@ -66,8 +66,10 @@ def tried(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> R
     return CliRunner().invoke(try_command, [*words, "--", "--pace", "none"], standalone_mode=False)
 
 
-def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The read that had no index is faster, with its plans; the write has a verdict; the data stay as they were."""
+def test_useful_index_makes_its_read_faster(
+    tape: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report shows the changed plans and a verdict for the write. The original data folder stays unchanged."""
     made: list[Path] = []
 
     def noted(prefix: str, room: Path) -> Path:
@@ -106,7 +108,7 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.long
-def test_an_index_that_does_not_help_makes_nothing_faster(tape: Path, data: Path, tmp_path: Path) -> None:
+def test_useless_index_makes_no_read_faster(tape: Path, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "c"
     done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
     assert done.exception is None, done.exception
@@ -116,8 +118,10 @@ def test_an_index_that_does_not_help_makes_nothing_faster(tape: Path, data: Path
     assert len([row for row in report["servers"]["differences"] if not row["folded"]]) == 2
 
 
-def test_ddl_that_fails_ends_before_any_load(tape: Path, data: Path, tmp_path: Path) -> None:
-    """A statement that the server refuses, no DDL, and a target that is no private copy."""
+def test_failing_ddl_ends_before_the_replay(tape: Path, data: Path, tmp_path: Path) -> None:
+    """Three cases fail: a statement that the server refuses, a statement that is not DDL, and a target that is not a
+    private copy.
+    """
     done = tried(tape, data, tmp_path / "c", "ALTER TABLE t ADD INDEX k (customer)", "ALTER TABLE t ADD INDEX k (id)")
     assert isinstance(done.exception, InputError)
     assert "ADD INDEX k (id): 1061" in str(done.exception)

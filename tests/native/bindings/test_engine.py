@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's Python face with DuckDB on both backends; no server needed: refused connects are accounted as well."""
+"""The Python interface of the engine with DuckDB on both ends. No server is needed, because refused connections are
+also accounted for.
+"""
 
 import socket
 import threading
@@ -34,14 +36,14 @@ EVENTS = """
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port on which no server listens."""
+    """Return a port on which no server listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
-    """Return a connection whose streams are as the engine wants them."""
+    """Return a connection that produces streams in the format of the engine."""
     connection = duckdb.connect()
     connection.execute(f"SET arrow_large_buffer_size = {str(large).lower()}")
     return connection
@@ -49,7 +51,7 @@ def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def following(**more: int) -> Iterator[Engine]:
-    """Give an engine that follows a capture, against a server that answers at once; its sessions are there."""
+    """Yield an engine that follows a capture. Its target is a null server that replies at once."""
     with NullServer() as server:
         options = EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, **more)  # type: ignore[arg-type]
         with Engine(options) as engine:
@@ -57,7 +59,6 @@ def following(**more: int) -> Iterator[Engine]:
 
 
 def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
-    """A plan from DuckDB goes in, outcomes and sessions come out, nothing is missing."""
     plan, run = connect(), duckdb.connect()
     with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, pace="none")) as engine:
         engine.sessions(plan.sql(SESSIONS))
@@ -91,8 +92,8 @@ def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
         results.close()
 
 
-def test_small_buffers_are_refused_with_what_to_do(closed_port: int) -> None:
-    """Where DuckDB gives 32-bit offsets the message names the setting."""
+def test_small_arrow_buffers_are_refused_with_a_hint(closed_port: int) -> None:
+    """If DuckDB produces 32-bit offsets, the error message names the DuckDB setting to change."""
     with (
         Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port)) as engine,
         pytest.raises(NativeFault, match="arrow_large_buffer_size"),
@@ -100,8 +101,8 @@ def test_small_buffers_are_refused_with_what_to_do(closed_port: int) -> None:
         engine.sessions(connect(large=False).sql(SESSIONS))
 
 
-def test_moments_are_checked(closed_port: int) -> None:
-    """Results before the end, and a target that is two targets, are refused."""
+def test_calls_at_the_wrong_time_are_refused(closed_port: int) -> None:
+    """Session results are not available before the end of the run. A target needs either a host or a socket."""
     with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port)) as engine:
         with pytest.raises(NativeFault, match="started"):
             engine.feed_end()
@@ -111,8 +112,8 @@ def test_moments_are_checked(closed_port: int) -> None:
         Engine(EngineOptions(user="nobody"))
 
 
-def test_a_closed_engine_says_so(closed_port: int) -> None:
-    """Calls after close are errors of the caller, not crashes; stop and close may come twice."""
+def test_closed_engine_raises_value_error(closed_port: int) -> None:
+    """Calls of stop and close may be repeated."""
     engine = Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port))
     engine.start()
     engine.stop()
@@ -123,8 +124,10 @@ def test_a_closed_engine_says_so(closed_port: int) -> None:
         engine.stats()
 
 
-def test_sessions_come_while_it_runs() -> None:
-    """Following: sessions are added and end with their quit; a silent one is disconnected, and back for its next event."""
+def test_following_engine_accepts_new_sessions() -> None:
+    """Sessions may be added during the run and end with their quit. An idle session is disconnected and reconnects for
+    its next event.
+    """
     plan, run = connect(), duckdb.connect()
     more = SESSIONS.replace("range(1, 6)", "range(1, 1101)")
     with following(rest_ns=100_000_000) as engine:
@@ -133,14 +136,14 @@ def test_sessions_come_while_it_runs() -> None:
         engine.feed(plan.sql(EVENTS))
         while engine.stats().sessions_rested < 5:
             time.sleep(0.02)
-        engine.sessions(plan.sql(more))  # five of them are there; all together need two pieces
+        engine.sessions(plan.sql(more))  # five of the sessions exist already; the list needs two batches
         quits = EVENTS.replace("1 + i // 5 AS seq", "4 + i // 5 AS seq").replace(
             "1::INTEGER AS command", "12::INTEGER AS command"
         )
         engine.feed(plan.sql(quits.replace("range(15)", "range(5)")))
         while engine.stats().executed < 20:
             time.sleep(0.02)
-        engine.feed(plan.sql(quits))  # nothing comes behind a quit
+        engine.feed(plan.sql(quits))  # no event is sent after a quit
         engine.feed_end()
         found: list[tuple[int, int, str]] = []
         while engine.stats().state is not State.DONE or not found:
@@ -149,13 +152,15 @@ def test_sessions_come_while_it_runs() -> None:
             outcomes.close()
         assert sorted(found) == [(session, seq, "executed") for session in range(1, 6) for seq in range(1, 5)]
         stats = engine.stats()
-        assert stats.sessions_reopened >= 5  # twice where the machine took its time
+        assert stats.sessions_reopened >= 5  # twice if the machine is slow
         assert stats.sessions_opened == 1100
-        assert stats.sessions_rested >= 5  # those without events as well, where they have the time
+        assert stats.sessions_rested >= 5  # includes sessions without events if time permits
 
 
-def test_a_silence_lasts_as_long_as_was_asked_for() -> None:
-    """Following: where the target has room, sessions stay connected for all of it, not for the few looks it takes."""
+def test_idle_session_stays_connected_for_the_configured_time() -> None:
+    """An idle session of a following engine stays connected if the target has room for more connections. Repeated idle
+    checks do not shorten the configured time.
+    """
     plan = connect()
     with following(rest_ns=3_600_000_000_000) as engine:
         engine.sessions(plan.sql(SESSIONS))
@@ -163,12 +168,14 @@ def test_a_silence_lasts_as_long_as_was_asked_for() -> None:
         engine.feed(plan.sql(EVENTS))
         while engine.stats().executed < 15:
             time.sleep(0.02)
-        time.sleep(3.5)  # several looks
+        time.sleep(3.5)  # longer than several idle checks
         assert engine.stats().sessions_rested == 0
 
 
-def test_silent_sessions_make_room() -> None:
-    """Following: with more open than the target has room for, a short silence is enough; without, it is not."""
+def test_idle_sessions_disconnect_when_too_many_are_open() -> None:
+    """If more connections are open than the limit allows, a short idle time is enough to disconnect a session. Below
+    the limit it is not.
+    """
     plan = connect()
     many = SESSIONS.replace("range(1, 6)", "range(1, 61)")
     with following(rest_ns=3_600_000_000_000, rest_open=20) as engine:
@@ -178,10 +185,9 @@ def test_silent_sessions_make_room() -> None:
         while (stats := engine.stats()).sessions_opened < 60 or stats.sessions_open >= 20:
             time.sleep(0.02)
         assert stats.sessions_rested > 40
-        assert stats.sessions_open >= 10  # from half of it on they may be silent for an hour
+        assert stats.sessions_open >= 10  # up to half of the limit may stay idle for an hour
 
 
-def test_what_follows_has_a_pace(closed_port: int) -> None:
-    """Without a pace there is nothing to follow: refused."""
+def test_following_without_a_pace_is_refused(closed_port: int) -> None:
     with pytest.raises(NativeFault, match="requires a pace"):
         Engine(EngineOptions(user="u", host="127.0.0.1", port=closed_port, follows=True, pace="none"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of the native part as Python exceptions."""
+"""Errors of the native library as Python exceptions."""
 
 import pytest
 from querytape.common.errors import NativeFault
@@ -7,8 +7,7 @@ from querytape.native._querytape import ffi
 from querytape.native.bindings.errors import check, text_of
 
 
-def test_check() -> None:
-    """QT_OK passes; anything else raises with its code and message."""
+def test_error_codes_raise_with_code_and_message() -> None:
     error = ffi.new("struct qt_error *")
     check(0, error)
     error.message = b"x.log: caf\xe9"
@@ -17,6 +16,5 @@ def test_check() -> None:
     assert raised.value.code == 3
 
 
-def test_text() -> None:
-    """Texts are UTF-8; other bytes are shown as such."""
+def test_invalid_utf8_is_shown_escaped() -> None:
     assert text_of(ffi.new("char[]", "ä".encode() + b"\xff")) == "ä\\xff"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words inside comments that servers execute are words: any words of any statement, by the versions of both families."""
+"""Executable comments count as code. The comment may contain any words of a statement and may name a version of MySQL
+or MariaDB.
+"""
 
 import pytest
 from querytape.native.bindings.statements import Normalizer, Statement
@@ -49,12 +51,12 @@ BY_SOME = ("/*!50700 {} */", "/*!80013 {} */", "/*!99999 {} */", "/*!100100 {} *
 
 
 def read(sql: str) -> Statement:
-    """Return what a text is."""
+    """Return the normalizer's result for a text."""
     return Normalizer().normalize(sql.encode())
 
 
 def wrapped(sql: str, comment: str) -> list[str]:
-    """Return the statement with each run of its words in a comment."""
+    """Return all variants of a statement in which a run of consecutive words is inside a comment."""
     words = sql.split(" ")
     ends = range(1, len(words) + 1)
     return [
@@ -65,8 +67,10 @@ def wrapped(sql: str, comment: str) -> list[str]:
 
 
 @pytest.mark.parametrize("sql", STATEMENTS)
-def test_what_every_server_executes(sql: str) -> None:
-    """Without a version, or one that every server of today has reached, the comment's words are the statement's."""
+def test_comments_executed_by_every_server_count_as_code(sql: str) -> None:
+    """Every server executes comments without a version, and comments with a version that all current servers have
+    reached.
+    """
     plain = read(sql)
     for comment in BY_ALL:
         for text in wrapped(sql, comment):
@@ -75,8 +79,10 @@ def test_what_every_server_executes(sql: str) -> None:
 
 
 @pytest.mark.parametrize("sql", STATEMENTS)
-def test_what_some_servers_execute(sql: str) -> None:
-    """Where a server may take the words for a comment, nothing is missed of what the others do."""
+def test_comments_executed_by_some_servers_keep_the_danger(sql: str) -> None:
+    """Some servers ignore the comment and others execute it. The result must cover the effects on the servers that
+    execute it.
+    """
     plain = read(sql)
     for comment in BY_SOME:
         for text in wrapped(sql, comment):
@@ -88,8 +94,10 @@ def test_what_some_servers_execute(sql: str) -> None:
 
 @pytest.mark.parametrize("comment", BY_SOME)
 @pytest.mark.parametrize("sql", STATEMENTS[:4])
-def test_a_transactions_begin(sql: str, comment: str) -> None:
-    """START alone is no statement of any server: where TRANSACTION is in a comment it begins one, or fails."""
+def test_start_with_commented_transaction_begins_one(sql: str, comment: str) -> None:
+    """No server accepts START without TRANSACTION. If TRANSACTION is in an executable comment, the statement begins a
+    transaction or fails.
+    """
     _, behind, *more = sql.split(" ")
     found = read(" ".join(["START", comment.format(behind), *more]))
     assert found.class_ == CLASSES.index("transaction")
@@ -105,16 +113,15 @@ def test_a_transactions_begin(sql: str, comment: str) -> None:
         ("XA PREPARE 'x'", "prepares_xa"),
     ],
 )
-def test_properties(sql: str, name: str) -> None:
-    """A statement is written so whichever of its words are in a comment that servers execute."""
+def test_properties_survive_executable_comments(sql: str, name: str) -> None:
     for comment in (*BY_ALL, *BY_SOME):
         for text in wrapped(sql, comment):
             assert Normalizer().properties(text.encode()) & PROPERTIES[name], text
 
 
 @pytest.mark.parametrize("comment", BY_SOME)
-def test_what_some_servers_explain(comment: str) -> None:
-    """EXPLAIN of what is a write for one server only counts as one of a write, and is not asked for its plan."""
+def test_explain_of_a_write_on_some_servers_counts_as_write(comment: str) -> None:
+    """The plan of a statement is not requested if the statement is a write on some servers."""
     text = f"EXPLAIN {comment.format('SELECT a FROM t WHERE b IN (')} DELETE FROM t {comment.format(')')}"
     assert Normalizer().properties(text.encode()) & PROPERTIES["explains_write"]
     text = f"{comment.format('SELECT')} DROP TABLE t"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XXH3-128 of bytes in any pieces, against the values that its own specification's program prints."""
+"""XXH3-128 of bytes in pieces of any size, compared with the output of the reference program."""
 
 import pytest
 from querytape.native.bindings.file_hash import FileHash
@@ -13,8 +13,8 @@ KNOWN = {
 
 @pytest.mark.parametrize("content", KNOWN, ids=len)
 @pytest.mark.parametrize("at_once", [1 << 20, 4097, 7])
-def test_known_values(content: bytes, at_once: int) -> None:
-    """What `xxhsum -H2` prints for the same bytes, however they come."""
+def test_hashes_match_xxhsum(content: bytes, at_once: int) -> None:
+    """Expected values are the output of `xxhsum -H2` for the same bytes."""
     made = FileHash()
     for at in range(0, len(content), at_once):
         made.update(memoryview(content)[at : at + at_once])

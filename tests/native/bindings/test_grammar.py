@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grammar: tables with their access, columns by role, joins; what is not understood says so."""
+"""The statement parser: tables with access, columns with role, and joins. Unparsed statements are marked."""
 
 import random
 import struct
@@ -14,7 +14,7 @@ from tests.capture.test_literals import BOUND
 
 pytestmark = pytest.mark.slow
 
-# Statement -> what is read from it: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
+# Statement -> result: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
 READ = {
     "SELECT a FROM t WHERE b = 1 AND c > 2 ORDER BY d DESC": "read t; t.b filter =; t.c range >; t.d order desc",
     "SELECT a FROM t WHERE 1 = b AND 2 < c": "read t; t.b filter =; t.c range >",
@@ -77,7 +77,7 @@ FAILED = [
 
 
 def parts(statements: list[str], wanted: Wanted = "parts", mode: Mode | None = None) -> list[list[tuple[object, ...]]]:
-    """Return the rows of each statement, whose session had this mode."""
+    """Return the parser's rows for each statement. `mode` is the session mode."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR)")
         texts = [s.encode("latin-1") for s in statements]
@@ -92,7 +92,7 @@ def parts(statements: list[str], wanted: Wanted = "parts", mode: Mode | None = N
 
 
 def shown(rows: list[tuple[object, ...]]) -> str:
-    """Return rows in the short form of READ."""
+    """Return rows in the short notation of READ."""
     texts = []
     for what, table, name, role, op, table2, name2, plain, all_rows, *_ in rows:
         if what == "table":
@@ -105,8 +105,7 @@ def shown(rows: list[tuple[object, ...]]) -> str:
     return "; ".join(texts)
 
 
-def test_tables_columns_and_joins() -> None:
-    """Each role, in each kind of statement."""
+def test_tables_columns_and_joins_are_found() -> None:
     for statement, rows in zip(READ, parts(list(READ)), strict=True):
         assert rows[0][0] == "parsed", statement
         found, wanted = shown(rows).split("; "), READ[statement].split("; ")
@@ -124,27 +123,25 @@ def test_tables_columns_and_joins() -> None:
         (Mode(0, 1, 7), "SELECT 1 FROM t WHERE a = '\xd5\\' AND b = 'c'", "read t; t.a filter =; t.b filter ="),
     ],
 )
-def test_a_statement_is_read_as_its_session_read_it(mode: Mode, text: str, wanted: str) -> None:
-    """By sql_mode and character set, which its digest tells."""
+def test_statement_is_parsed_in_its_session_mode(mode: Mode, text: str, wanted: str) -> None:
+    """The session mode (sql_mode and character set) comes from the digest of the statement."""
     rows = parts([text], mode=mode)[0]
     assert rows[0][0] == "parsed"
     assert sorted(shown(rows).split("; ")) == sorted(wanted.split("; "))
 
 
-def test_other_and_failed() -> None:
-    """What has no columns by role, and what is not understood: nothing else is said of either."""
+def test_unsupported_and_unparsed_statements_have_only_a_status() -> None:
     assert [[row[0] for row in rows] for rows in parts(OTHER)] == [["other"]] * len(OTHER)
     assert [[row[0] for row in rows] for rows in parts(FAILED)] == [["failed"]] * len(FAILED)
 
 
-def test_normalised_texts_are_read_as_well() -> None:
-    """The text of a digest, where the tape has no whole sample."""
+def test_normalized_text_is_parsed() -> None:
+    """The parser uses the digest text if the tape has no complete sample."""
     (rows,) = parts(["select a from t where b in (?+) and c = ? limit ?, ?"])
     assert shown(rows) == "read t; t.b filter in; t.c filter ="
 
 
-def test_every_cut_is_survived() -> None:
-    """A statement cut anywhere is parsed or not; nothing hangs."""
+def test_truncated_statements_do_not_crash_the_parser() -> None:
     cuts = [statement[:n] for statement in READ for n in range(len(statement))]
     assert all(rows[0][0] in ("parsed", "other", "failed") for rows in parts(cuts))
 
@@ -152,13 +149,13 @@ def test_every_cut_is_survived() -> None:
 @pytest.mark.parametrize(
     "text", ["(" * 5000, "SELECT " + "((SELECT 1) + " * 400, "SELECT " + "NOT " * 9000 + "1", "CASE " * 999]
 )
-def test_depth_has_an_end(text: str) -> None:
-    """Deep texts are given up, in a time that grows with their length."""
+def test_deep_nesting_is_abandoned(text: str) -> None:
+    """The parser needs time linear in the length of the text."""
     assert parts([text])[0][0][0] in ("failed", "parsed", "other")
 
 
 def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str | None]]:
-    """Return columns and values of the keys of a statement, for each params that it is executed with."""
+    """Return the key columns of a statement and their values. Each parameter set gives one row."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR, params BLOB)")
         reading.executemany(
@@ -180,8 +177,8 @@ def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str |
         (0x06, b"", None),
     ],
 )
-def test_bound_values(kind: int, value: bytes, wanted: str | None) -> None:
-    """Every type of the protocol, behind another parameter, as a statement would have it; also with files behind it."""
+def test_bound_values_are_decoded(kind: int, value: bytes, wanted: str | None) -> None:
+    """Covers every protocol type, with and without attached files. Bound values are returned as SQL literals."""
     types = struct.pack("<HH", 0x03, kind)
     params = b"E\x02" + bytes(5) + b"\x00\x01" + types + struct.pack("<i", 9) + value
     files = b"S" + bytes([len(params)]) + params + b"\x01x"
@@ -189,8 +186,8 @@ def test_bound_values(kind: int, value: bytes, wanted: str | None) -> None:
     assert found == [("id", wanted)] * 2
 
 
-def test_what_is_bound_and_not_known() -> None:
-    """NULL, long data, fewer parameters than asked for, none at all, and any bytes: no value, never a fault."""
+def test_unknown_bound_values_are_null() -> None:
+    """Covers NULL, long data, missing parameters and random bytes."""
     text = "UPDATE t SET a = ? WHERE k = 3 AND id = ?"
     types, values = struct.pack("<HH", 0x03, 0x03), struct.pack("<ii", 9, 8)
     whole = b"E\x02" + bytes(5) + b"\x00\x01" + types + values
@@ -211,7 +208,7 @@ def test_what_is_bound_and_not_known() -> None:
     assert len(bound(text, *damaged)) == len(damaged)
 
 
-# Statement -> the values of its rows, as `wanted="rows"` has them: = of a condition, < of what is written.
+# Statement -> row values as returned by `wanted="rows"`: = is a value from a condition, < is a written value.
 ROWS = {
     "SELECT a FROM t WHERE id = 5 AND w = 'x' AND v > 3": "id = 5, w = 'x'",
     "SELECT a FROM t WHERE (id = (5)) AND NOT w = 3": "id = (5)",
@@ -241,7 +238,7 @@ ROWS = {
     "CALL p(5)": "",
     "SELECT a FROM t WHERE id = 5 AND": "",
 }
-# A condition that rows need not meet, though it stands in WHERE: another comparison or arithmetic has its value.
+# Conditions inside WHERE that a matching row need not satisfy. Another comparison or arithmetic uses their result.
 INSIDE = [
     *("(id = 5) = 0", "0 = (id = 5)", "id = 5 IS NOT TRUE", "(id = 5) IS FALSE", "a = id = 5", "id = 5 = 0"),
     *("(id = 5) > 0", "(id = 5) IN (0)", "0 IN ((id = 5))", "1 LIKE (id = 5)", "0 BETWEEN (id = 5) AND 1"),
@@ -251,8 +248,8 @@ INSIDE = [
 
 
 @pytest.mark.parametrize("statement", ROWS)
-def test_values_of_rows(statement: str) -> None:
-    """Of statements about one table: what a row has to have, and what is written."""
+def test_row_values_are_found(statement: str) -> None:
+    """Covers statements on one table: values that conditions require, and written values."""
     (rows,) = parts([statement], "rows")
     shown = [
         f"limit {value}" if what == "limit" else f"{name} {'<' if role == 'set' else '='} {value or ''}".strip()
@@ -262,15 +259,15 @@ def test_values_of_rows(statement: str) -> None:
 
 
 @pytest.mark.parametrize("condition", INSIDE)
-def test_a_condition_inside_of_another_holds_for_no_row(condition: str) -> None:
-    """Neither as a value of rows, nor for an index."""
+def test_nested_condition_gives_no_row_value(condition: str) -> None:
+    """A nested condition restricts neither the values of rows nor the key of an index lookup."""
     text = f"UPDATE t SET a = 1 WHERE {condition}"
     assert [row for row in parts([text], "rows")[0] if row[3] == "filter"] == []
     assert parts([text], "keys") == [[]]
 
 
-def test_values_of_rows_that_are_bound() -> None:
-    """Of conditions, and of the one row that is inserted."""
+def test_bound_row_values_are_found() -> None:
+    """Covers conditions and a single inserted row."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR, params BLOB)")
         params = b"E\x02" + bytes(5) + b"\x00\x01" + struct.pack("<HH", 0x03, 0x03) + struct.pack("<ii", 9, 8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at files before they are read."""
+"""Inspect input files before they are read."""
 
 import gzip
 import lzma
@@ -17,8 +17,8 @@ from tests.helpers.log_writers import fifo_with, make_statements, slow_log
 from tests.helpers.reading import read_all
 
 
-def test_head_is_bounded(tmp_path: Path) -> None:
-    """No more than the room is given, unpacked; a file that is not there is refused."""
+def test_head_is_limited_and_unpacked(tmp_path: Path) -> None:
+    """A missing file is refused."""
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"0123456789" * 100))
     assert head(tmp_path / "a.gz", 16) == b"0123456789012345"
     with pytest.raises(NativeFault, match="No such file"):
@@ -26,8 +26,8 @@ def test_head_is_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("packer", "begins"), [(gzip.compress, 10), (lzma.compress, 12)])
-def test_a_damaged_packed_file(packer: Callable[[bytes], bytes], begins: int, tmp_path: Path) -> None:
-    """The head is what comes before the damage; where nothing does, the damage is told: such a file isn't empty."""
+def test_damaged_file_has_a_partial_head(packer: Callable[[bytes], bytes], begins: int, tmp_path: Path) -> None:
+    """If no bytes precede the damage, the damage is reported. A damaged file must not look empty."""
     plain, path = random.Random(1).randbytes(300_000), tmp_path / "a"
     whole = packer(plain)
     for at in (begins, begins + 1, 1000, len(whole) // 2):
@@ -40,8 +40,10 @@ def test_a_damaged_packed_file(packer: Callable[[bytes], bytes], begins: int, tm
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_pipe_is_opened_once(packed: bool, tmp_path: Path) -> None:
-    """What was looked at, twice and at different lengths, is read again by who goes on with it."""
+def test_pipe_is_opened_once(packed: bool, tmp_path: Path) -> None:
+    """The bytes read for a preview remain available to the reader of the pipe. Previews may be repeated with different
+    lengths.
+    """
     statements = make_statements([100, 70_000, 300], 1)
     data = gzip.compress(slow_log(statements)) if packed else slow_log(statements)
     with fifo_with(tmp_path / "fifo", data, 1000) as path:
@@ -52,16 +54,15 @@ def test_a_pipe_is_opened_once(packed: bool, tmp_path: Path) -> None:
         assert [event["statement"] for event in read_all(open_slowlog([name])).events] == statements
 
 
-def test_later_pipes_are_left_alone(tmp_path: Path) -> None:
-    """Who fills them may wait until the ones before are read."""
+def test_later_pipes_are_not_opened_early(tmp_path: Path) -> None:
+    """The writer of a later pipe may wait until the earlier inputs are read."""
     (tmp_path / "a").write_bytes(b"first")
     os.mkfifo(tmp_path / "b")
     names = [as_input(str(tmp_path / name)) for name in "ab"]
     assert heads(names, 3) == [(names[0], b"fir")]
 
 
-def test_plain_copies(tmp_path: Path) -> None:
-    """A plain file is itself; of packed ones and pipes a copy is made."""
+def test_plain_file_copies_packed_files_and_pipes(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"text")
     (tmp_path / "b").write_bytes(gzip.compress(b"packed"))
     folder = tmp_path / "copies"
@@ -74,8 +75,8 @@ def test_plain_copies(tmp_path: Path) -> None:
         assert Path(plain_file(name, folder)).read_bytes() == b"piped" * 1000
 
 
-def test_the_longest_row(tmp_path: Path) -> None:
-    """A line with its newline; with a quote a record, in which newlines between quotes end nothing."""
+def test_longest_row_is_measured(tmp_path: Path) -> None:
+    """A row is a line with its newline. With a quote character, newlines inside quotes belong to the row."""
     (tmp_path / "a").write_bytes(b'one\n"two\nand ""three"""\nfour')
     assert unpack(tmp_path / "a") == len(b'and ""three"""\n')
     assert unpack(tmp_path / "a", quote='"') == len(b'"two\nand ""three"""\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that were open before, as a reader takes them over."""
+"""Sessions that a reader knows from before the start of its log."""
 
 import pytest
 from querytape.common.errors import NativeFault
@@ -7,8 +7,8 @@ from querytape.native.bindings.known_sessions import KnownSessions
 from querytape.native.bindings.parsers import open_slowlog
 
 
-def test_thread_ids_ascend() -> None:
-    """They are searched by halves."""
+def test_known_thread_ids_must_ascend() -> None:
+    """Lookups of thread ids use a binary search."""
     known = KnownSessions()
     with pytest.raises(NativeFault):
         known.add_statement(1, b"SELECT 1")
@@ -23,8 +23,8 @@ def test_thread_ids_ascend() -> None:
     known.close()
 
 
-def test_a_reader_owns_them(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """They go with the reader; others may take their place before the first part."""
+def test_reader_owns_its_known_sessions(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The known sessions of a reader may be replaced before the first part is read."""
     log = tmp_path_factory.mktemp("logs") / "slow.log"
     log.write_text("# Time: 2024-06-10T08:13:20.125123Z\n")
     reader = open_slowlog([str(log)])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C libraries say their versions; login plugins are those of a folder that came along, else the system's."""
+"""Versions of the C libraries, and the folder of login plugins: the bundled folder if it exists, otherwise the
+system's.
+"""
 
 import os
 import subprocess
@@ -25,15 +27,14 @@ main()
 NAMES = ("MariaDB Connector/C 3.", "OpenSSL ", "libpcap version ", "zlib ", "Zstandard ", "liblzma ")
 
 
-def test_each_library_says_its_version() -> None:
-    """One line each, in this order, with a number."""
+def test_each_library_reports_its_version() -> None:
     lines = library_versions()
     assert [line.startswith(name) for line, name in zip(lines, NAMES, strict=True)] == [True] * len(NAMES), lines
     assert all(any(letter.isdigit() for letter in line) for line in lines)
 
 
-def test_a_checkout_uses_the_systems_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only where the folder is there, as in a wheel, it is the library's."""
+def test_checkout_uses_the_system_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel contains a folder of login plugins, which replaces the system's folder."""
     monkeypatch.setattr(libraries, "PLUGINS", tmp_path / "plugins")
     assert login_plugins() is None
     (tmp_path / "plugins").mkdir()
@@ -42,10 +43,9 @@ def test_a_checkout_uses_the_systems_plugins(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.server
 @pytest.mark.parametrize("there", [True, False])
-def test_a_login_by_a_plugin_of_our_own_folder(mysql80: Server, tmp_path: Path, there: bool) -> None:
-    """caching_sha2_password is no part of the library: it comes from that folder, and from nowhere else.
-
-    In a process of its own: a plugin that was loaded once stays.
+def test_login_plugin_is_loaded_only_from_the_bundled_folder(mysql80: Server, tmp_path: Path, there: bool) -> None:
+    """The connector library does not contain caching_sha2_password. The test runs in its own process, because a loaded
+    plugin stays loaded.
     """
     plugins = tmp_path / "plugins"
     plugins.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meters as Python has them."""
+"""The Python interface of the engine's meters."""
 
 import duckdb
 from querytape.native._querytape import lib
@@ -8,14 +8,12 @@ from querytape.native.bindings.meters import BOUNDS_NS, CAUSES, KINDS
 from querytape.native.bindings.null_server import NullServer
 
 
-def test_names_have_the_order_of_c() -> None:
-    """Kinds and causes are those of the enums, in their order."""
+def test_meter_names_match_the_c_enums() -> None:
     for prefix, names, end in (("QT_KIND", KINDS, lib.QT_KINDS), ("QT_LATE", CAUSES, lib.QT_CAUSES)):
         assert [getattr(lib, f"{prefix}_{name.upper()}") for name in names] == list(range(end))
 
 
-def test_of_a_run_that_has_not_begun() -> None:
-    """Before the first event all is there, and is nothing."""
+def test_meters_are_zero_before_the_run() -> None:
     with_nothing = Engine(EngineOptions(host="127.0.0.1"))
     try:
         meters = with_nothing.meters()
@@ -29,8 +27,8 @@ def test_of_a_run_that_has_not_begun() -> None:
         with_nothing.close()
 
 
-def test_slowest_of_a_run() -> None:
-    """Each digest with its count, its time and its longest answer, most time first, at most as many as are asked for."""
+def test_slowest_digests_are_sorted_by_total_time() -> None:
+    """Each digest has its count, total time and longest response time."""
     sessions = "SELECT 1::BIGINT, 0::BIGINT, 60::BIGINT, NULL::VARCHAR, true, NULL::INTEGER, NULL::BIGINT,"
     sessions += " NULL::VARCHAR, NULL::INTEGER, NULL::VARCHAR"
     events = """SELECT 1::BIGINT, i, i, 0::BIGINT, 1::INTEGER, 0::INTEGER, 0::BIGINT, 0::BIGINT, NULL::INTEGER,

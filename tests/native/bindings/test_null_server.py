@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The null server as Python sees it: it answers whoever comes, counts, and is gone when closed."""
+"""The Python interface of the null server."""
 
 import socket
 from pathlib import Path
@@ -10,8 +10,8 @@ from querytape.common.errors import NativeFault
 from querytape.native.bindings.null_server import NullServer
 
 
-def test_it_answers_any_statement() -> None:
-    """A client logs in and gets OK for what it sends; answers are counted; a closed one listens no more."""
+def test_null_server_replies_ok_and_counts() -> None:
+    """A closed null server no longer listens."""
     with NullServer() as server:
         connection = pymysql.connect(host="127.0.0.1", port=server.port, user="who", password="ever", ssl_disabled=True)
         with connection.cursor() as cursor:
@@ -24,7 +24,6 @@ def test_it_answers_any_statement() -> None:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
 
-def test_a_socket_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    """Where it cannot listen the error says why."""
+def test_invalid_socket_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NativeFault):
         NullServer(tmp_path / "no such folder" / "socket")

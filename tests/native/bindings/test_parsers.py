@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native parsers open files of any packing, and say which they cannot."""
+"""The native parsers open plain and packed files, and name the files that they cannot open."""
 
 import gzip
 import lzma
@@ -25,29 +25,27 @@ OPENERS = (
 
 
 @pytest.mark.parametrize("opener", OPENERS)
-def test_a_missing_file_is_named(opener: Callable[..., object], tmp_path: Path) -> None:
-    """Every parser raises the native part's error with the file's name."""
+def test_missing_file_is_named(opener: Callable[..., object], tmp_path: Path) -> None:
     with pytest.raises(NativeFault, match="none"):
         opener([tmp_path / "none"])
 
 
-def test_names_of_any_bytes(tmp_path: Path) -> None:
-    """A file name need not be text."""
+def test_file_name_may_contain_any_bytes(tmp_path: Path) -> None:
     path = tmp_path / "caf\udce9.log"
     path.write_bytes(LOG.read_bytes())
     assert len(read_all(parsers.open_slowlog([path])).events) == 4
 
 
-def test_first_time() -> None:
-    """The time of a slow log's first event; a file without one has none."""
+def test_time_of_the_first_slow_log_event() -> None:
+    """A slow log without events is refused."""
     assert parsers.slowlog_first_time(LOG) // 1_000_000_000 == 1718000000
     with pytest.raises(NativeFault):
         parsers.slowlog_first_time(Path(__file__))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_packed_files_one_after_another_are_one_log(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """`cat a.xz b.xz` has the events of both."""
+def test_concatenated_packed_files_are_one_log(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Covers the output of `cat a.xz b.xz`."""
     text, both = LOG.read_bytes(), tmp_path / "both"
     both.write_bytes(pack(text[:500]) + pack(text[500:]))
     assert read_all(parsers.open_slowlog([both])).events == read_all(parsers.open_slowlog([LOG])).events
@@ -55,7 +53,7 @@ def test_packed_files_one_after_another_are_one_log(pack: Callable[[bytes], byte
 
 
 def rows_of(path: Path) -> list[tuple[bytes, int]]:
-    """Return the lines of a file that have a row, with their numbers."""
+    """Return the rows of a file with their line numbers."""
     lines = parsers.Lines([path])
     try:
         with duckdb.connect() as con:
@@ -70,8 +68,8 @@ def rows_of(path: Path) -> list[tuple[bytes, int]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("byte", range(256))
-def test_what_is_around_an_object(byte: int, tmp_path: Path) -> None:
-    """Of every byte: white space of JSON's readers, brackets and commas are skipped, and nothing else is."""
+def test_only_separators_around_json_objects_are_skipped(byte: int, tmp_path: Path) -> None:
+    """Separators are white space, brackets and commas. The test tries every byte value."""
     path, each = tmp_path / "rows.json", bytes([byte])
     path.write_bytes(b"x\n" + each + b'{"a":1}' + each + b"\n" + each + each + b"\n{}\n")
     shown = each.decode("utf-8", "replace").encode()
@@ -106,8 +104,8 @@ def test_what_is_around_an_object(byte: int, tmp_path: Path) -> None:
         (b" \t ", []),
     ],
 )
-def test_layouts_of_objects(line: bytes, rows: list[bytes], tmp_path: Path) -> None:
-    """Objects of any layout, in arrays or not; a damaged one is its first line, and the next may begin inside of it."""
+def test_json_objects_are_found_in_any_layout(line: bytes, rows: list[bytes], tmp_path: Path) -> None:
+    """A damaged object yields its first line. The next object may begin inside the damaged one."""
     path = tmp_path / "rows.json"
     path.write_bytes(line + b"\n")
     assert [row for row, _ in rows_of(path)] == rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream that is watched: the same rows, and what they hold together."""
+"""A watched stream: it passes rows on unchanged and summarizes them."""
 
 from contextlib import closing
 from typing import Any
@@ -15,7 +15,7 @@ NOTHING = (1 << 63) - 1
 
 
 class Rows(Stream):
-    """A query's rows as a native stream."""
+    """The rows of a query as a native stream."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, query: str) -> None:
         kept = []
@@ -31,7 +31,7 @@ class Rows(Stream):
 
 
 def watched(query: str, ahead: bool = False) -> tuple[PartFacts, list[tuple[Any, ...]]]:
-    """Read a query's rows through a watched stream."""
+    """Return the summary and the rows of a query that is read through a watched stream."""
     con, reader = duckdb.connect(), duckdb.connect()
     con.execute("SET arrow_large_buffer_size = false")
     with closing(WatchedStream(Rows(con, query))) as stream:
@@ -46,8 +46,8 @@ def watched(query: str, ahead: bool = False) -> tuple[PartFacts, list[tuple[Any,
 @pytest.mark.sampled
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("n", [1, 2047, 2048, 5000, 300_000])
-def test_facts_are_those_of_the_rows(n: int, ahead: bool) -> None:
-    """Of any number of rows in any number of batches: count, known columns, first, last, precision."""
+def test_summary_matches_the_rows(n: int, ahead: bool) -> None:
+    """The summary has the row count, the columns with values, the first and last time, and the precision."""
     query = (
         "SELECT 10 + i AS start_ns, CASE WHEN i % 3 = 0 THEN 1000 - i END AS duration_ns, i % 7 AS precision_ns,"
         f" NULL::VARCHAR AS never, CASE WHEN i = {n - 1} THEN 'x' END AS once FROM range({n}) t(i) ORDER BY (i * 7919) % {n}"
@@ -62,8 +62,8 @@ def test_facts_are_those_of_the_rows(n: int, ahead: bool) -> None:
     assert facts.known == {0, 1, 2, 4}
 
 
-def test_no_row_and_no_times() -> None:
-    """Without rows nothing is known; other columns than those of events have no times."""
+def test_summary_without_rows_or_times_is_empty() -> None:
+    """Only streams with the time columns of events have a first and last time."""
     facts, rows = watched("SELECT 1 AS start_ns, 2 AS duration_ns, 3 AS precision_ns WHERE false")
     assert (rows, facts.rows, facts.known, facts.first_ns) == ([], 0, frozenset(), NOTHING)
     facts, rows = watched("SELECT 'a' AS start_ns, 5 AS x")
@@ -71,14 +71,14 @@ def test_no_row_and_no_times() -> None:
 
 
 def test_too_many_columns_are_refused() -> None:
-    """More columns than there are bits for them."""
+    """The summary of a stream has one bit per column."""
     con = duckdb.connect()
     with pytest.raises(NativeFault, match="expected a readable stream of at most 64 columns"):
         WatchedStream(Rows(con, "SELECT " + ", ".join(f"{n} AS c{n}" for n in range(65))))
 
 
-def test_empty_or_not() -> None:
-    """Whether there is a row is known before any is read, and a stream that nobody reads is released."""
+def test_empty_stream_is_detected_before_reading() -> None:
+    """An unread stream is released."""
     con = duckdb.connect()
     for query, empty in (("SELECT 1 AS start_ns", False), ("SELECT 1 AS a WHERE false", True)):
         with closing(WatchedStream(Rows(con, query))) as stream:

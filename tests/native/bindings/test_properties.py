@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How statements are written: the properties of names.toml."""
+"""The statement properties of names.toml."""
 
 import pytest
 from querytape.native.bindings.statements import Mode, Normalizer
@@ -14,7 +14,7 @@ WRITTEN = {
     "SELECT 1; SELECT 2": ALL,
     "SELECT 1;": f"{ALL} explainable",
     "COMMIT": ALL,
-    # what adds rows
+    # added rows
     "INSERT INTO t VALUES (1, 2), (3, 4)": "adds_rows explainable",
     "INSERT IGNORE INTO t VALUES (1)": "adds_rows explainable",
     "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1": f"{ALL} adds_rows explainable",
@@ -36,7 +36,7 @@ WRITTEN = {
     "IF 1 THEN INSERT INTO t VALUES (1); ELSE CALL p(); END IF": f"{ALL} adds_rows calls_procedure",
     "WHILE 1 DO XA PREPARE 'x'; END WHILE": f"{ALL} prepares_xa",
     "CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW BEGIN INSERT INTO u VALUES (1); INSERT INTO v VALUES (1); END": ALL,
-    # what it is
+    # kind of statement
     "CALL p()": f"{ALL} calls_procedure",
     "SHOW TABLES": f"{ALL} shows",
     "DESC t": f"{ALL} shows",
@@ -119,32 +119,31 @@ WRITTEN = {
     "SELECT NEXT VALUE FOR s FROM t": f"{ALL} explainable",
     "SELECT a FROM t HAVING a = NEXT VALUE FOR s": f"{ALL} explainable session_in_condition",
     "SELECT a FROM t WHERE b = CURRENT_USER()": f"{ALL} explainable session_in_condition",
-    # deeper than is remembered
+    # nested deeper than the parser tracks
     f"SELECT a FROM t WHERE {'(' * 200}b < NOW(){')' * 200} ORDER BY a": f"{ALL} explainable order_by sorts time_in_condition",
     f"SELECT a{')' * 200} FROM t LIMIT 1": f"{ALL} explainable limit",
 }
 
 
 def names(sql: str, mode: Mode | None = None) -> str:
-    """Return the names of a statement's properties, sorted."""
+    """Return the sorted property names of a statement."""
     bits = Normalizer().properties(sql.encode(), mode)
     return " ".join(sorted(name for name, bit in PROPERTIES.items() if bits & bit))
 
 
 @pytest.mark.parametrize("sql", WRITTEN)
-def test_each_property(sql: str) -> None:
-    """What a statement is found to be, in whatever case its words are."""
+def test_properties_are_found_in_any_letter_case(sql: str) -> None:
     assert names(sql) == names(sql.lower()) == " ".join(sorted(WRITTEN[sql].split()))
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_every_property_has_an_example(name: str) -> None:
-    """Each has a statement here that has it, and one that lacks it."""
+    """Each property needs an example with the property and an example without it."""
     assert {name in found.split() for found in WRITTEN.values()} == {True, False}
 
 
-def test_quotes_are_read_as_the_session_reads_them() -> None:
-    """What is code for one session is a literal for another."""
+def test_quotes_are_read_in_the_session_mode() -> None:
+    """The same text can be code for one session and a literal for another."""
     sql = r"SELECT '\' ORDER BY a -- '"
     assert names(sql) == "asks_rows explainable"
     assert names(sql, Mode(reading=1)) == "asks_rows explainable order_by sorts"

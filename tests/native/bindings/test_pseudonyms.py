@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pseudonyms: same shape, same value same pseudonym, two values never the same, nothing of the original left."""
+"""Pseudonyms keep the shape of a value. Equal values get equal pseudonyms, different values get different ones, and no
+original text remains.
+"""
 
 import json
 import re
@@ -20,7 +22,7 @@ def replaced(values: list[bytes], kind: str = "s", key: bytes = KEY) -> list[byt
 
 
 def counted(values: list[bytes], kind: str = "s", key: bytes = KEY) -> tuple[list[bytes], int]:
-    """Return pseudonyms as `replaced`, and how many statements could be read in several ways."""
+    """Return the pseudonyms and the number of statements with several possible readings."""
     pseudonyms = Pseudonyms(key)
     text = kind in "mt"
     with duckdb.connect() as con, duckdb.connect() as other:
@@ -36,7 +38,7 @@ def counted(values: list[bytes], kind: str = "s", key: bytes = KEY) -> tuple[lis
 
 
 def shape(value: bytes) -> bytes:
-    """Return letters as a and A, digits as 0."""
+    """Return the value with its letters replaced by a and A and its digits by 0."""
     return re.sub(rb"[0-9]", b"0", re.sub(rb"[A-Z]", b"A", re.sub(rb"[a-z]", b"a", value)))
 
 
@@ -50,8 +52,10 @@ def shape(value: bytes) -> bytes:
         b"SET @mail = 'bob@example.com'",
     ],
 )
-def test_values_change_and_nothing_else(sql: bytes) -> None:
-    """Length and digest stay; no word of four letters and no number of three digits of a value is left."""
+def test_only_values_change(sql: bytes) -> None:
+    """A pseudonymized statement keeps its length and digest. No word of four letters and no number of three digits
+    remains from a value.
+    """
     (found,) = replaced([sql])
     normalizer = Normalizer()
     assert len(found) == len(sql)
@@ -74,8 +78,10 @@ def test_values_change_and_nothing_else(sql: bytes) -> None:
         (b"SELECT 4.7e11, 4711e2", b"4711"),
     ],
 )
-def test_values_in_odd_places_change(sql: bytes, secret: bytes) -> None:
-    """Hosts of accounts, and what a statement inside DDL compares with; the digest stays, but where a host is a name."""
+def test_values_in_unusual_places_change(sql: bytes, secret: bytes) -> None:
+    """Covers host names of accounts and comparisons inside DDL. The digest of the statement is unchanged unless the
+    host is an identifier.
+    """
     (found,) = replaced([sql])
     assert secret not in found
     normalizer = Normalizer()
@@ -102,13 +108,13 @@ def test_values_in_odd_places_change(sql: bytes, secret: bytes) -> None:
         b"CREATE TABLE t (a VARCHAR(80), b TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, c CHAR(36))",
     ],
 )
-def test_structure_stays(sql: bytes) -> None:
-    """Names, limits, intervals, formats, paths, settings and lengths of columns are no values."""
+def test_structure_is_unchanged(sql: bytes) -> None:
+    """Names, limits, intervals, formats, paths, settings and column lengths are not values."""
     assert replaced([sql]) == [sql]
 
 
-def test_the_same_value_has_the_same_pseudonym_everywhere() -> None:
-    """In single and double quotes, bare, in a list, bound as a parameter, and in an error's text."""
+def test_equal_values_have_equal_pseudonyms_everywhere() -> None:
+    """Covers single and double quotes, numbers, lists, bound parameters and error messages."""
     text, message = b"4711007", b"Duplicate entry '4711007' for key"
     (pseudonym,) = replaced([text], "t")
     sql = replaced([b"SELECT 4711007", b"SELECT '4711007'", b'SELECT 5 IN ("4711007", 8)'])
@@ -120,7 +126,6 @@ def test_the_same_value_has_the_same_pseudonym_everywhere() -> None:
 
 
 def test_another_key_gives_other_pseudonyms() -> None:
-    """What one key made says nothing under another."""
     assert replaced([b"Bob Smith"], "t") == replaced([b"Bob Smith"], "t")
     assert replaced([b"Bob Smith"], "t") != replaced([b"Bob Smith"], "t", bytes(16))
 
@@ -136,16 +141,16 @@ def test_another_key_gives_other_pseudonyms() -> None:
         [f"{n:016x}" for n in range(3000)],
     ],
 )
-def test_two_values_never_share_one(values: list[str]) -> None:
-    """What was unique stays unique, and has the shape that it had."""
+def test_different_values_have_different_pseudonyms(values: list[str]) -> None:
+    """A pseudonym has the same shape as its value."""
     found = replaced([value.encode() for value in values], "t")
     assert len(set(found)) == len(values)
     if "0000000000000000" not in values:
         assert all(shape(f) == shape(v.encode()) for f, v in zip(found, values, strict=True))
 
 
-def test_numbers_fit_what_they_fitted() -> None:
-    """Sign and first digit stay, and no number grows out of its integer type."""
+def test_numbers_keep_their_integer_type() -> None:
+    """The pseudonym of a number keeps its sign and first digit."""
     largest = [127, 255, 32767, 65535, 8388607, 16777215, 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1]
     numbers = sorted({n for top in largest for n in (top, top - 1, top // 2, top // 3)})
     for number, found in zip(numbers, replaced([str(n).encode() for n in numbers], "t"), strict=True):
@@ -153,23 +158,21 @@ def test_numbers_fit_what_they_fitted() -> None:
         assert [int(found) <= top for top in largest] == [number <= top for top in largest]
 
 
-def test_dates_stay_dates() -> None:
-    """The year stays, and each is a day that there is."""
+def test_dates_stay_valid_in_the_same_year() -> None:
     days = [date.fromordinal(n) for n in range(date(2023, 12, 1).toordinal(), date(2025, 1, 31).toordinal())]
     found = replaced([day.isoformat().encode() for day in days], "t")
     assert [date.fromisoformat(f.decode()).year for f in found] == [day.year for day in days]
 
 
-def test_json_stays_json() -> None:
-    """Punctuation, true, false and null stay."""
+def test_json_stays_valid() -> None:
+    """The pseudonym of a JSON value keeps punctuation, true, false and null."""
     value = b'{"name": "Bob", "tall": true, "cars": null, "sizes": [1.5e10, 20, 0.001]}'
     (found,) = replaced([value], "t")
     assert list(json.loads(found).values())[1:3] == [True, None]
     assert b"Bob" not in found
 
 
-def test_bound_dates_and_reals() -> None:
-    """Binary values of each kind stay values of that kind."""
+def test_binary_parameters_keep_their_type() -> None:
     moment = struct.pack("<BHBBBBBI", 11, 1999, 12, 24, 23, 58, 57, 123456)
     span = struct.pack("<BBIBBBI", 12, 1, 3, 20, 30, 40, 5)
     values = struct.pack("<d", 1234.5678) + struct.pack("<f", -9.75) + moment + span + struct.pack("<q", -(2**62))
@@ -185,8 +188,8 @@ def test_bound_dates_and_reals() -> None:
     assert struct.unpack_from("<q", found, len(found) - 8)[0] < -(2**61)
 
 
-def test_parameters_that_make_no_sense_are_wiped() -> None:
-    """Nothing of them stays, and nothing is read past their end."""
+def test_malformed_parameters_are_wiped() -> None:
+    """The parser does not read beyond the end of malformed parameters."""
     for broken in (
         b"E\5secret",
         b"Rsecret",
@@ -200,8 +203,8 @@ def test_parameters_that_make_no_sense_are_wiped() -> None:
         assert b"secret" not in found
 
 
-def test_the_last_days_of_a_month_change_too() -> None:
-    """29th to 31st: another such day of the same year, each its own; most are not what they were."""
+def test_last_days_of_a_month_change() -> None:
+    """Days 29 to 31 become other days from 29 to 31 of the same year. Each result is unique, and most days change."""
     years = range(1960, 2025)
     days = [
         date(year, month, day)
@@ -214,12 +217,12 @@ def test_the_last_days_of_a_month_change_too() -> None:
     found = [date.fromisoformat(value.decode().strip("'")) for value in replaced(texts)]
     assert {(day.year, day.day > 28) for day in found} == {(year, True) for year in years}
     assert len(set(found)) == len(days)
-    assert sum(a == b for a, b in zip(days, found, strict=True)) < len(days) / 5  # of 29 in a year
+    assert sum(a == b for a, b in zip(days, found, strict=True)) < len(days) / 5  # a year has 29 days above 28
 
 
 @pytest.mark.parametrize("scope", ["GLOBAL ", "global ", "PERSIST ", "PERSIST_ONLY ", "@@GLOBAL.", "@@persist."])
-def test_what_is_set_for_the_server(scope: str) -> None:
-    """Its texts are addresses, paths and statements, so they are replaced; its numbers stay, as a session's SET does."""
+def test_texts_of_global_settings_are_replaced(scope: str) -> None:
+    """Global text settings contain addresses, paths and statements. Numbers and session settings are not replaced."""
     sql = f"SET {scope}init_connect = 'CALL audit(''Miller'')', {scope}max_connections = 4711".encode()
     (found,) = replaced([sql])
     assert b"Miller" not in found
@@ -236,8 +239,8 @@ def test_what_is_set_for_the_server(scope: str) -> None:
 @pytest.mark.parametrize(
     "opening", ["/*!", "/*!40101", "/*!100301", "/*M!", "/*M!100301", "/*!!130100", "/*T![a_b]", "/*X!"]
 )
-def test_code_of_comments_that_servers_execute(opening: str) -> None:
-    """It stays code, whoever executes it; its values are replaced, as are those of plain comments."""
+def test_executable_comments_stay_code(opening: str) -> None:
+    """Values in executable comments and in plain comments are replaced."""
     (found,) = replaced([f"SELECT a {opening} FROM t WHERE b = 'secret' */ /* secret */".encode()])
     pattern = rf"SELECT a {re.escape(opening)} FROM t WHERE b = '\w+' \*/ /\* \w+ \*/"
     assert re.fullmatch(pattern.encode(), found)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pseudonyms under every sql_mode and character set: what a session took for a value is replaced, whatever we would.
+"""Pseudonyms under every sql_mode and character set. Every literal value of a statement must be replaced, even if
+querytape does not know the session's mode.
 
-Statements are made so that they are whole in one way to read them, with secrets in their values only.
+The generated statements are complete in one reading and contain secrets only in values.
 """
 
 import random
@@ -19,7 +20,9 @@ STATEMENTS = 400
 
 @dataclass
 class Maker:
-    """Makes statements of one way to read: NO_BACKSLASH_ESCAPES or not, ANSI_QUOTES or not, a character set."""
+    """Generates statements for one reading: a setting of NO_BACKSLASH_ESCAPES, a setting of ANSI_QUOTES, and a
+    character set.
+    """
 
     chance: random.Random
     no_backslash: bool
@@ -30,13 +33,13 @@ class Maker:
         self.secrets: list[bytes] = []
 
     def secret(self) -> bytes:
-        """Return a value that nothing else has in it."""
+        """Return a unique secret value."""
         letters = bytes(self.chance.choice(b"bcdfghjklmnpqrstvwxz") for _ in range(9))
         self.secrets.append(letters)
         return letters
 
     def literal(self) -> bytes:
-        """Return a literal with a secret in it, and what makes literals hard to read."""
+        """Return a literal that contains a secret and characters that are hard to parse."""
         quote = b"'" if self.ansi or self.chance.random() < 0.6 else b'"'
         other = b'"' if quote == b"'" else b"'"
         pieces = [quote * 2, other, b"/*", b"*/", b"-- ", b"#", b"`", b" ", b", ", WIDE[self.charset],
@@ -57,7 +60,7 @@ class Maker:
         return self.statement(), self.secrets
 
     def statement(self) -> bytes:
-        """Return a statement of several literals, comments and names."""
+        """Return a statement with several literals, comments and names."""
         name = b'"col"' if self.ansi and self.chance.random() < 0.5 else b"`col`"
         parts = [b"SELECT " + name, self.literal(), b"COUNT(*) FROM t WHERE a = 5"]
         for _ in range(self.chance.randrange(4)):
@@ -80,20 +83,19 @@ class Maker:
 @pytest.mark.parametrize("charset", list(WIDE))
 @pytest.mark.parametrize("ansi", [False, True])
 @pytest.mark.parametrize("no_backslash", [False, True])
-def test_no_value_of_any_reading_is_left(no_backslash: bool, ansi: bool, charset: str) -> None:
-    """No secret of the original is in any statement with pseudonyms."""
+def test_no_secret_remains_in_any_reading(no_backslash: bool, ansi: bool, charset: str) -> None:
     maker = Maker(random.Random(f"{no_backslash} {ansi} {charset}"), no_backslash, ansi, charset)
     kept = [maker.make() for _ in range(STATEMENTS)]
     found = replaced([statement for statement, _ in kept])
     for (statement, secrets), now in zip(kept, found, strict=True):
         if statement.startswith(b"SET"):
-            continue  # settings stay
+            continue  # settings are not replaced
         left = [secret for secret in secrets if secret in now]
         assert not left, (statement, now, left)
 
 
-def test_what_is_clear_stays_as_it_was_written() -> None:
-    """Where only one way to read is possible nothing else changes, and nothing is counted."""
+def test_unambiguous_statement_changes_only_in_its_values() -> None:
+    """An unambiguous statement is not counted as ambiguous."""
     clear = [
         b"SELECT 'it\\'s', b FROM t WHERE c = 'that\\'s'",
         b'SELECT "a", "b\\"c" FROM t',
@@ -106,8 +108,10 @@ def test_what_is_clear_stays_as_it_was_written() -> None:
     assert ambiguous == 0
 
 
-def test_a_cut_statement_keeps_nothing() -> None:
-    """A log cut it inside a literal: another way to read does not make a word of the rest."""
+def test_truncated_statement_keeps_no_value() -> None:
+    """A log truncates a statement inside a literal. The rest of the literal must not survive as a word in another
+    reading.
+    """
     (found,) = replaced([rb"INSERT INTO t VALUES ('a\'b', 'secrettext and more"])
     assert b"secrettext" not in found
 
@@ -126,8 +130,8 @@ MESSAGES = (
 
 
 @pytest.mark.parametrize("template", MESSAGES)
-def test_no_value_is_left_in_a_message(template: str) -> None:
-    """Whatever quotes a value has, and where the message has none; what servers say themselves stays."""
+def test_no_value_remains_in_a_message(template: str) -> None:
+    """Values may contain quotes, and messages may lack quotes. The fixed words of a server message are not replaced."""
     texts = [template.format(hard.format("zqkvbnmw")) for hard in HARD]
     found = [text.decode() for text in replaced([text.encode() for text in texts], "m")]
     assert not [text for text in found if "zqkvbnmw" in text or "Hara" in text]

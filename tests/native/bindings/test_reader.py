@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader's Python face: parts, counters, description, stop and close."""
+"""The Python interface of a reader: parts, counters, description, stop and close."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from tests.helpers.reading import read_all
 
 
 def log(tmp_path: Path, events: int = 500) -> Path:
-    """Return a slow log of so many events, one a second."""
+    """Return a slow log with `events` events, one per second."""
     return write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1 + n % 3, 0.001, "SELECT 1") for n in range(events)])
 
 
-def test_counters(tmp_path: Path) -> None:
-    """There is no time before the first event; at the end everything is counted."""
+def test_counters_match_the_log(tmp_path: Path) -> None:
+    """The reader has no first time before the first event."""
     path = log(tmp_path)
     reader = open_slowlog([path])
     assert (reader.stats().events, reader.stats().first_ns, reader.stats().finished) == (0, None, False)
@@ -30,16 +30,14 @@ def test_counters(tmp_path: Path) -> None:
     assert stats.last_ns - stats.first_ns >= 498_000_000_000
 
 
-def test_stop_ends_the_input(tmp_path: Path) -> None:
-    """After a stop the reader finishes early, with what it has."""
+def test_stop_ends_the_input_early(tmp_path: Path) -> None:
     reader = open_slowlog([log(tmp_path, 50_000)])
     reader.stop()
     read = read_all(reader)
     assert len(read.events) < 50_000
 
 
-def test_resources_are_closed_with_the_reader(tmp_path: Path) -> None:
-    """What a reader was opened with is released when it is closed, once."""
+def test_resources_are_released_once_on_close(tmp_path: Path) -> None:
     reader = open_slowlog([log(tmp_path, 1)])
     calls: list[str] = []
     reader.resources.callback(calls.append, "released")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader of logs does alike: how large its parts are, what it reads of odd files, and how it fails."""
+"""Behaviour shared by all log readers: part sizes, odd files, and failures."""
 
 import gzip
 import lzma
@@ -17,18 +17,18 @@ from tests.helpers.reading import read_all
 
 ONE_SECOND = {
     "binlog": 4
-}  # its times are whole seconds: one that is too large for a part is split at four times as much
+}  # whole seconds: a part may contain up to four times the limit before it is split inside one second
 each_kind = pytest.mark.parametrize("kind", NATIVE)
 
 
 def statements(reader: Any) -> list[bytes]:
-    """Return the statements that a reader gives."""
+    """Return all statements of a reader."""
     return [event["statement"] for event in read_all(reader).events if event["statement"] is not None]
 
 
 @each_kind
 def test_parts_are_bounded(kind: str, tmp_path: Path) -> None:
-    """A part has at most as many rows, or bytes of statements, as were asked for, and one statement more."""
+    """A part has at most the requested number of rows. Its statement bytes may exceed the limit by one statement."""
     open_log, write = NATIVE[kind]
     path = tmp_path / "log"
     for sizes, rows, size in (([100] * 100, 7, 1 << 20), ([3000] * 60, 1000, 8000)):
@@ -50,8 +50,8 @@ def test_parts_are_bounded(kind: str, tmp_path: Path) -> None:
 
 
 @each_kind
-def test_each_file_is_looked_for_before_any_is_read(kind: str, tmp_path: Path) -> None:
-    """A later file that is missing is told at once, not behind the events of the first."""
+def test_missing_file_is_reported_before_reading(kind: str, tmp_path: Path) -> None:
+    """A missing later file is reported at once, before any event of the first file."""
     open_log, write = NATIVE[kind]
     (tmp_path / "a").write_bytes(write(make_statements([50], 1)))
     with pytest.raises(NativeFault, match=r"gone: No such file"):
@@ -60,8 +60,7 @@ def test_each_file_is_looked_for_before_any_is_read(kind: str, tmp_path: Path) -
 
 @each_kind
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gz", "xz"])
-def test_bytes_come_one_by_one(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """A pipe that gives single bytes is read as a file is."""
+def test_single_bytes_from_a_pipe_are_read(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     open_log, write = NATIVE[kind]
     wanted = make_statements([40, 1, 300], 5)
     with fifo_with(tmp_path / "fifo", pack(write(wanted)), 1) as path:
@@ -70,8 +69,8 @@ def test_bytes_come_one_by_one(kind: str, pack: Callable[[bytes], bytes], tmp_pa
 
 @each_kind
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_a_packed_file_that_is_damaged_is_named(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Garbled in its middle, it is never taken for whole; what stands before that is no reason to go on."""
+def test_damaged_packed_file_is_reported(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """The damage is in the middle of the file. Intact data before the damage must not hide it."""
     open_log, write = NATIVE[kind]
     packed = bytearray(pack(write(make_statements([20_000] * 10, 9))))
     middle = len(packed) // 2
@@ -84,8 +83,8 @@ def test_a_packed_file_that_is_damaged_is_named(kind: str, pack: Callable[[bytes
 
 
 @each_kind
-def test_what_only_looks_like_a_secret_stays(kind: str, tmp_path: Path) -> None:
-    """Secrets in comments are taken out; words like them in values, names and between two comments are left."""
+def test_text_that_resembles_a_secret_is_kept(kind: str, tmp_path: Path) -> None:
+    """Secrets in comments are removed. Similar words in values, in names and between two comments are kept."""
     open_log, write = NATIVE[kind]
     kept = [
         b"SELECT 'a note: password = abc' FROM t",
@@ -108,7 +107,7 @@ def test_what_only_looks_like_a_secret_stays(kind: str, tmp_path: Path) -> None:
 
 
 def entry(end_us: int, took_us: int, text: bytes, header: bytes = b"") -> bytes:
-    """Return an entry of MySQL's slow log for session 5."""
+    """Return an entry of a MySQL slow log for session 5."""
     time = b"# Time: 2026-01-01T00:00:%02d.%06dZ\n" % divmod(end_us, 1_000_000)
     took = b"%d.%06d" % divmod(took_us, 1_000_000)
     about = b"# Query_time: " + took + b"  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2\n"
@@ -122,8 +121,10 @@ def entry(end_us: int, took_us: int, text: bytes, header: bytes = b"") -> bytes:
     )
 
 
-def test_what_overlaps_by_less_than_times_are_rounded(tmp_path: Path) -> None:
-    """Five microseconds are nothing; a statement that began earlier than that did not last so long."""
+def test_overlap_below_the_rounding_error_is_kept(tmp_path: Path) -> None:
+    """An overlap of up to five microseconds is a rounding error and is kept. With a larger overlap the second statement
+    gets a shorter duration.
+    """
     path, found = tmp_path / "slow.log", []
     for overlap in (0, 1, 4, 5, 6, 7, 500_000):
         path.write_bytes(entry(1_000_000, 900_000, b"SELECT 1") + entry(1_500_000, 500_000 + overlap, b"SELECT 2"))
@@ -134,8 +135,8 @@ def test_what_overlaps_by_less_than_times_are_rounded(tmp_path: Path) -> None:
     assert found == [0, 1, 4, 5, 0, 0, 0]
 
 
-def test_words_of_a_header_that_are_no_keys(tmp_path: Path) -> None:
-    """What is no key is skipped as far as the next blank, whatever key stands inside of it."""
+def test_unknown_header_words_are_skipped(tmp_path: Path) -> None:
+    """A header word that is not a known key is skipped up to the next blank, even if it contains a key."""
     path = tmp_path / "slow.log"
     keys = b"Query_time: 0.500000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     for noise in (
@@ -159,8 +160,8 @@ def test_words_of_a_header_that_are_no_keys(tmp_path: Path) -> None:
 
 @each_kind
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_a_packed_file_that_is_cut_off_is_named(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Wherever it ends too early, be it within its last bytes; with what could be read of it."""
+def test_truncated_packed_file_is_reported(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Covers truncation within the last bytes of the file. Readable events before the end are kept."""
     open_log, write = NATIVE[kind]
     wanted = make_statements([20_000] * 10, 9)
     packed = pack(write(wanted))

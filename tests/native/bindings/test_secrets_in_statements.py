@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No secret is left of a statement that holds one: every kind of statement, wherever another one can hold it."""
+"""No secret remains in the stored text of a statement. Covers every kind of statement with a secret, alone and inside
+another statement.
+"""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from querytape.schemas.names import DANGERS
 
 SECRET = "zqkvbnmw"
 
-# Statements of MySQL and MariaDB that hold a password, a key or a token; S is where.
+# Statements of MySQL and MariaDB with a password, a key or a token. S marks the place of the secret.
 WITH_ACCOUNTS = (
     "CREATE USER u@h IDENTIFIED BY S",
     "CREATE USER u IDENTIFIED WITH caching_sha2_password AS S",
@@ -72,7 +74,7 @@ OF_THEIR_OWN = (
     "CREATE PROCEDURE p() BEGIN DECLARE a, api_key TEXT DEFAULT S; END",
     "CREATE PROCEDURE p() BEGIN SET @my_secret = S; END",
 )
-# Where a whole statement stands in another one; L is its text as a literal.
+# Statements that contain another complete statement. L is the inner statement as a literal.
 AROUND = (
     "{}",
     "PREPARE s FROM L",
@@ -104,15 +106,14 @@ def statements() -> Iterator[str]:
 
 
 def commented(statement: str) -> str:
-    """Return the statement with a comment for each blank outside of its literals."""
+    """Return the statement with each blank outside literals replaced by a comment."""
     parts = re.split(r"""('(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*")""", statement)
     return "".join(p if i % 2 or "/*" in p else p.replace(" ", "/* - */") for i, p in enumerate(parts))
 
 
 @pytest.mark.parametrize("mode", [Mode(), Mode(0, 0, 7)], ids=["unknown", "known"])
 @pytest.mark.parametrize("change", [str, str.lower, commented], ids=["plain", "lower", "commented"])
-def test_secrets(mode: Mode, change: type[str]) -> None:
-    """Neither the text that is kept nor the normalised one has the secret."""
+def test_no_secret_remains_in_stored_or_normalized_text(mode: Mode, change: type[str]) -> None:
     normalizer = Normalizer()
     told = []
     for statement in statements():
@@ -157,8 +158,8 @@ def test_secrets(mode: Mode, change: type[str]) -> None:
         "SELECT /*+ BKA(secret) */ 'x' FROM secret",
     ],
 )
-def test_data(statement: str) -> None:
-    """An application's own data is no secret: such statements are replayed."""
+def test_application_data_is_not_redacted(statement: str) -> None:
+    """Statements with ordinary data must stay replayable."""
     assert Normalizer().normalize(statement.encode(), Mode(0, 0, 7)).redacted is None
 
 
@@ -172,8 +173,8 @@ def test_data(statement: str) -> None:
         "SET @a = 1 /*!, PASSWORD = 'x' */",
     ],
 )
-def test_danger(statement: str) -> None:
-    """A password that is set behind other assignments, as MariaDB allows, is as dangerous as any other."""
+def test_password_after_other_assignments_is_dangerous(statement: str) -> None:
+    """MariaDB allows SET PASSWORD after other assignments."""
     assert Normalizer().normalize(statement.encode()).danger == DANGERS["accounts"]
 
 
@@ -186,13 +187,13 @@ MODES = [Mode(reading, charset, 7) for charset in range(4) for reading in range(
         b'ALTER USER a IDENTIFIED BY "x\\" /* ", "hidden" */',
         b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden"',
         b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden'",
-        # Here every quote closes in both readings.
+        # every quote is closed in both readings of the backslash
         b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden" /* \\" " */',
         b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden' /* \\' ' */",
     ],
 )
-def test_a_secret_whose_quote_a_backslash_ends(statement: bytes) -> None:
-    """Under NO_BACKSLASH_ESCAPES the literal ends at the quote behind the backslash: both ways to read are redacted."""
+def test_secret_before_a_backslash_quote_is_redacted(statement: bytes) -> None:
+    """Under NO_BACKSLASH_ESCAPES the literal ends at the quote after the backslash. Both readings are redacted."""
     redacted = Normalizer().normalize(statement).redacted
     assert redacted is not None
     assert b"hidden" not in redacted
@@ -209,8 +210,10 @@ def test_a_secret_whose_quote_a_backslash_ends(statement: bytes) -> None:
         b'SELECT "hidden" /* password=x */',
     ],
 )
-def test_a_secret_in_double_quotes(statement: bytes, mode: Mode) -> None:
-    """Of a statement that holds a secret, where they quote names in this session as well: logs hold what failed."""
+def test_secret_in_double_quotes_is_redacted(statement: bytes, mode: Mode) -> None:
+    """Secrets are redacted even if double quotes delimit names in the session, because logs also contain failed
+    statements.
+    """
     redacted = Normalizer().normalize(statement, mode).redacted
     assert redacted is not None
     assert b"hidden" not in redacted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The normaliser's Python face; its rules are tested in C (tests/native/test_normalize.c)."""
+"""The Python interface of the normalizer. Its rules are tested in C (tests/native/test_normalize.c)."""
 
 from itertools import permutations
 
@@ -88,12 +88,11 @@ TABLES = {
     "/* FROM x */ SELECT a /*+ JOIN_ORDER(u, v) */ -- FROM y\n FROM t": "t",
     "INSERT INTO t VALUES (1); UPDATE u SET a = 1": "t u",
     "COMMIT": "",
-    f"SELECT a FROM {'(' * 200}SELECT a FROM t{')' * 200} d": "t",  # deeper than is remembered
+    f"SELECT a FROM {'(' * 200}SELECT a FROM t{')' * 200} d": "t",  # nested deeper than the parser tracks
 }
 
 
-def test_a_statement() -> None:
-    """Digest, text without literals, class and danger."""
+def test_statement_is_normalized_and_classified() -> None:
     statement = Normalizer().normalize(b"SELECT  a FROM t WHERE id = 42")
     assert statement == Normalizer().normalize(b"SELECT a FROM t WHERE id = 7")
     assert len(statement.digest) == 16
@@ -120,8 +119,8 @@ def test_a_statement() -> None:
         (b"SELECT 5", None, True),
     ],
 )
-def test_whom_a_kill_names(sql: bytes, thread: int | None, ends_session: bool) -> None:
-    """Only a text that is one KILL of a number names a connection."""
+def test_killed_thread_of_a_kill_statement(sql: bytes, thread: int | None, ends_session: bool) -> None:
+    """The text must be a single KILL of a numeric id."""
     assert Normalizer().killed_thread(sql) == (thread, ends_session)
 
 
@@ -135,8 +134,10 @@ CALLS = {
 
 
 @pytest.mark.parametrize("into", ["", " INTO OUTFILE '/y'", " INTO DUMPFILE '/y'"])
-def test_each_call_counts_beside_others(into: str) -> None:
-    """In any order, before or behind INTO: a write where one of them is one, and the danger with the smallest number."""
+def test_every_function_call_counts(into: str) -> None:
+    """The order of function calls and their position before or after INTO do not matter. One call that writes makes the
+    statement a write. The smallest danger number wins.
+    """
     for calls in permutations(CALLS, 3):
         statement = Normalizer().normalize(f"SELECT {calls[0]}, {calls[1]}{into} FROM t WHERE {calls[2]}".encode())
         dangers = {DANGERS[CALLS[call][1]] for call in calls} | {DANGERS["into_file"] if into else 0}
@@ -145,33 +146,29 @@ def test_each_call_counts_beside_others(into: str) -> None:
 
 
 @pytest.mark.parametrize(("sql", "quote"), [(b"SELECT 'a", "'"), (b'SELECT "a', '"'), (b"SELECT `a", "`")])
-def test_open_quotes(sql: bytes, quote: str) -> None:
-    """What opened a literal that never ends is told."""
+def test_open_quote_is_reported(sql: bytes, quote: str) -> None:
     assert Normalizer().normalize(sql).open_quote == quote
 
 
-def test_any_bytes() -> None:
-    """Bytes that are no text, and none at all, have a digest."""
+def test_any_bytes_have_a_digest() -> None:
     normalizer = Normalizer()
     for sql in (b"", b"\xff\x00\xe9", bytes(range(256)) * 100):
         assert len(normalizer.normalize(sql).digest) == 16
 
 
 @pytest.mark.parametrize("sql", TABLES)
-def test_tables_are_named(sql: str) -> None:
-    """The tables of one statement, in the order of its text."""
+def test_tables_are_listed_in_text_order(sql: str) -> None:
     assert " ".join(Normalizer().names(sql.encode())[0]) == TABLES[sql]
 
 
-def test_calls_are_named() -> None:
-    """Functions and routines with their schema; what is no call is none."""
+def test_called_functions_are_listed_with_schema() -> None:
     sql = b"SELECT f(a), shop.g(b), COUNT(*), `my f`(1), `f`(2) FROM t WHERE c IN (1)"
     assert Normalizer().names(sql) == (["t"], ["f", "shop.g", "count", "`my f`"])
     assert Normalizer().names(b"CALL shop.p") == ([], ["shop.p"])
 
 
-def test_placeholders() -> None:
-    """Where a prepared statement's values go: not in literals, names and comments; sql_mode decides where literals end."""
+def test_placeholders_are_found_outside_literals_and_comments() -> None:
+    """sql_mode determines the end of a literal."""
     assert placeholders(b"SELECT '?', ?, `?`, \"?\" /* ? */ # ?\n, ?") == [12, 38]
     assert placeholders(rb"SELECT '\', ?") == []
     assert placeholders(rb"SELECT '\', ?", 1) == [12]
@@ -179,14 +176,16 @@ def test_placeholders() -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "-4611686018427387904", "zz", "0x12", "1" * 17, "\u0661" * 16, "1_0"])
-def test_what_is_no_digest_is_given_by_no_reading(digest: str) -> None:
-    """As a damaged tape may have it."""
+def test_invalid_digest_gives_an_unknown_mode(digest: str) -> None:
+    """A damaged tape can contain invalid digests."""
     assert Normalizer().mode_of(digest, b"SELECT 'a' FROM t") == Mode()
 
 
 @pytest.mark.parametrize("length", range(1, 22))
-def test_sql_mode_as_a_number(length: int) -> None:
-    """Each bit is one way to read, however many zeros stand before it; more digits than 18 tell nothing."""
+def test_numeric_sql_mode_is_understood(length: int) -> None:
+    """The sql_mode bits for ANSI_QUOTES and NO_BACKSLASH_ESCAPES are read from a number. Leading zeros do not matter. A
+    number with more than 18 digits makes the mode unknown.
+    """
     for number, reading in ((0, 0), (4, 2), (1 << 20, 1), (1 << 20 | 4, 3), (8, 0)):
         digits = str(number).rjust(length, "0").encode()
         behind = Normalizer().follow(Mode(3, 1, 7), b"SET sql_mode = " + digits)
@@ -197,15 +196,15 @@ def test_sql_mode_as_a_number(length: int) -> None:
     "value", ["'ANSI_QUOTES", '"ANSI_QUOTES', "'", '"', "N'ANSI_QUOTES'", "_utf8'ANSI_QUOTES'", "x'41'", "?", "@a", "a.b", "'x,y'", "-1", "4.5"]
 )  # fmt: skip
 @pytest.mark.parametrize("outcome", [0, 1])
-def test_sql_mode_that_tells_nothing(value: str, outcome: int) -> None:
-    """A text that doesn't end, one of a character set, a value from elsewhere: how quotes are read is not known behind it."""
+def test_unusual_sql_mode_value_makes_the_mode_unknown(value: str, outcome: int) -> None:
+    """Covers sql_mode values that are unterminated strings, strings with a character set, and other expressions."""
     assert Normalizer().follow(Mode(0, 0, 7), f"SET sql_mode = {value}".encode(), outcome).known == 4
 
 
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 40])
 @pytest.mark.parametrize("twice", [False, True])
-def test_as_many_common_tables_as_are_known(count: int, twice: bool) -> None:
-    """Sixteen names are known to be no tables; those beyond are taken for some, and a name that comes twice is one."""
+def test_sixteen_common_table_expressions_are_tracked(count: int, twice: bool) -> None:
+    """Names of common table expressions beyond the sixteenth count as tables. A repeated name counts once."""
     names = [f"c{n}" for n in range(count) for _ in range(1 + (twice and n == 0))]
     sql = "WITH " + ", ".join(f"{name} AS (SELECT 1 FROM t)" for name in names) + " SELECT * FROM " + ", ".join(names)
     tables, _ = Normalizer().names(sql.encode())
@@ -221,8 +220,10 @@ def test_as_many_common_tables_as_are_known(count: int, twice: bool) -> None:
         *((name, False) for name in ("passe", "compass", "jwts", "pwn", "tok_en", "api_keep", "key", "aut", "crypt", "secre", "xpw", "acces_key")),
     ],
 )  # fmt: skip
-def test_which_names_are_of_secrets(name: str, secret: bool) -> None:
-    """A value that is set under such a name is taken out; one under a name that is only like it is kept."""
+def test_names_of_secrets_are_recognized(name: str, secret: bool) -> None:
+    """A value assigned to a name like `my_password` is redacted. A value of a merely similar name like `compass` is
+    kept.
+    """
     found = Normalizer().normalize(f"SET GLOBAL `{name}` = 'v4lue'".encode())
     assert (found.redacted is not None) is secret
     assert found.redacted is None or b"v4lue" not in found.redacted
@@ -234,16 +235,18 @@ def test_which_names_are_of_secrets(name: str, secret: bool) -> None:
 @pytest.mark.parametrize(
     "inner", ["'k3y'", "CONCAT(a, b, 'k3y')", "CONCAT(LOWER(a), 'k3y')", "(a), 'k3y'", "f(g(a), (b)), 'k3y'"]
 )
-def test_a_secret_behind_other_brackets(call: str, inner: str) -> None:
-    """All that stands between the brackets of a function of secrets is one, however many others close before it."""
+def test_secret_inside_nested_parentheses_is_redacted(call: str, inner: str) -> None:
+    """Everything inside the parentheses of a cryptographic function is a secret, even after nested parentheses."""
     for text in (f"SELECT {call % inner}", f"SELECT a FROM t WHERE b = {call % inner} AND c = 1"):
         found = Normalizer().normalize(text.encode())
         assert found.redacted is not None, text
         assert b"k3y" not in found.redacted, text
 
 
-def test_which_quoted_names_are_plain() -> None:
-    """A name of letters, digits, _ and $ has no quotes in the digest's text, unless it is all digits; each other byte keeps them."""
+def test_plain_names_lose_their_quotes() -> None:
+    """A name of letters, digits, _ and $ has no quotes in the digest text unless it has only digits. Any other byte
+    keeps the quotes.
+    """
     normalizer = Normalizer()
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
     for byte in [n for n in range(1, 256) if n != ord("`")]:
@@ -257,14 +260,14 @@ def test_which_quoted_names_are_plain() -> None:
 
 @pytest.mark.parametrize("lifts", ["TRANSACTION READ WRITE", "TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"])
 @pytest.mark.parametrize(("scope", "danger"), [("GLOBAL", "set_global"), ("SESSION", "set_session_unsafe")])
-def test_what_lifts_read_only_is_what_else_it_is(scope: str, danger: str, lifts: str) -> None:
-    """READ WRITE takes nothing away of what was read before it: for the server it stays the more dangerous one."""
+def test_read_write_keeps_the_danger_of_its_scope(scope: str, danger: str, lifts: str) -> None:
+    """READ WRITE must not hide the more dangerous GLOBAL or SESSION before it."""
     assert Normalizer().normalize(f"SET {scope} {lifts}".encode()).danger == DANGERS[danger]
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "SET @a = 1", "DO 1"])
-def test_what_is_set_for_one_statement(statement: str) -> None:
-    """SET STATEMENT ... FOR changes nothing behind it; another SET does, and what is behind a semicolon."""
+def test_set_statement_changes_only_its_own_statement(statement: str) -> None:
+    """An ordinary SET changes the session mode for later statements. So does a statement after a semicolon."""
     of_one = f"SET STATEMENT max_statement_time = 1, sql_mode = 'ANSI_QUOTES' FOR {statement}".encode()
     assert Normalizer().follow(Mode(0, 1, 7), of_one) == Mode(0, 1, 7)
     assert Normalizer().follow(Mode(0, 1, 7), b"SET STATEMENT sql_mode = 'ANSI_QUOTES' FOR DO 1") == Mode(0, 1, 7)

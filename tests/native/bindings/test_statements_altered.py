@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of all kinds with a word, a letter or a number altered, under every way to read them.
+"""Statements of all kinds with an altered word, letter or number, under every reading.
 
-Whatever the text, what is known of it depends on nothing but the text and the way to read it. `known` gives all of it, to
-be compared with the version before.
+The results must depend only on the text and the reading. `known` returns all results, for comparison with an earlier
+version.
 """
 
 import random
@@ -86,12 +86,12 @@ MODES = [Mode(reading, charset, 7) for reading in range(4) for charset in range(
 
 
 def known(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
-    """Return everything that is known of a statement."""
+    """Return all results of the normalizer for a statement."""
     return [*known_so(normalizer, sql, mode), [placeholders(sql, reading) for reading in range(4)]]
 
 
 def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
-    """Return what is known of a statement, but where its placeholders are."""
+    """Return all results for a statement except its placeholders."""
     found = normalizer.normalize(sql, mode)
     redacted = None if found.redacted is None else found.redacted.decode("latin1")
     behind = [str(normalizer.follow(mode, sql, outcome)) for outcome in (-1, 0, 1)]
@@ -101,7 +101,7 @@ def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
 
 
 def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[random.Random, bytes]:
-    """Return a statement with something altered, not in its first turn, and some joined with another statement."""
+    """Return an altered statement, sometimes joined with another statement. Turn 0 returns it unaltered."""
     chance, sql = random.Random(f"{place} {turn}"), text.encode()
     for _ in range(min(turn, chance.randrange(1, 4))):
         sql = chance.choice([a_number, a_word, a_word, a_letter, a_letter])(chance, sql)
@@ -111,8 +111,10 @@ def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[ra
 
 
 @pytest.mark.long
-def test_every_statement_altered() -> None:
-    """What came before in the same normaliser changes nothing; codes are known, placeholders are there."""
+def test_results_do_not_depend_on_earlier_statements() -> None:
+    """Earlier statements in the same normalizer must not change the result. Class and danger codes must be valid, and
+    placeholders must be at a `?`.
+    """
     used, statements = Normalizer(), [*SPECIAL.strip().splitlines(), *TABLES]
     for place, text in enumerate(statements):
         for turn in range(TURNS):
@@ -130,8 +132,8 @@ def test_every_statement_altered() -> None:
                 assert all(sql[offset : offset + 1] == b"?" for offset in at), (sql, reading)
 
 
-def test_what_stands_behind_a_statement_is_not_read() -> None:
-    """Cut in any place, a statement is the same whether its own rest follows in memory, other bytes, or nothing."""
+def test_bytes_after_a_statement_are_not_read() -> None:
+    """A truncated statement gives the same result before its own rest, other bytes, or nothing in memory."""
     normalizer, chance = Normalizer(), random.Random(1)
     for text in [*SPECIAL.strip().splitlines(), *TABLES]:
         whole = text.encode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams made in C: DuckDB asks for one several times and reads it once; one that is not read is released."""
+"""Streams created in C. DuckDB requests a stream several times and reads it once. An unread stream is released."""
 
 from pathlib import Path
 
@@ -11,12 +11,11 @@ LOG = b"# Time: 2026-11-20T15:21:05.000000Z\n# User@Host: a[a] @ h []  Id:     7
 
 
 def opened(path: str) -> Stream:
-    """Return the stream of a part of a log."""
+    """Return the stream of one part of a log."""
     return open_slowlog([path]).part(100, 1 << 20)
 
 
-def test_duckdb_reads_it_in_place_of_a_table(tmp_path: Path) -> None:
-    """The columns are those of the tape; each row comes once."""
+def test_duckdb_reads_a_stream_as_a_table(tmp_path: Path) -> None:
     (tmp_path / "slow.log").write_bytes(LOG * 3)
     stream = opened(str(tmp_path / "slow.log"))
     with duckdb.connect() as con:
@@ -26,8 +25,8 @@ def test_duckdb_reads_it_in_place_of_a_table(tmp_path: Path) -> None:
     stream.close()
 
 
-def test_one_that_is_not_read_is_released(tmp_path: Path) -> None:
-    """Several capsules of it can be asked for; closing releases them all, once."""
+def test_unread_stream_is_released_once(tmp_path: Path) -> None:
+    """Several capsules of one stream may be requested. Closing the stream releases them all."""
     (tmp_path / "slow.log").write_bytes(LOG)
     stream = opened(str(tmp_path / "slow.log"))
     assert stream.__arrow_c_stream__() is not stream.__arrow_c_stream__()
@@ -35,8 +34,8 @@ def test_one_that_is_not_read_is_released(tmp_path: Path) -> None:
     stream.close()
 
 
-def test_the_pointer_of_anything_with_the_protocol() -> None:
-    """What C reads may come of DuckDB itself; the capsule keeps it alive."""
+def test_duckdb_result_can_be_passed_to_c() -> None:
+    """The capsule of a DuckDB result keeps the stream alive."""
     with duckdb.connect() as con:
         _, keeps = stream_pointer(con.sql("SELECT 1 AS a"))
         assert keeps is not None

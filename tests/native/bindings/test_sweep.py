@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sweep over events that DuckDB sorts: rows out, and wrong input is said."""
+"""The sweep over events sorted by DuckDB: its rows, and its errors for invalid input."""
 
 from contextlib import closing
 
@@ -11,7 +11,7 @@ from querytape.schemas.names import USE_ASKS
 
 LOCKS, STATEMENT = 2, 16
 TABLE, DIGEST = 3, 0
-ROWS = (  # session, seq, lo, hi: three writes of their own on one table
+ROWS = (  # session, seq, lo, hi: three autocommit writes on one table
     (1, 1, 0, 10),
     (2, 1, 5, 20),
     (1, 2, 15, 30),
@@ -20,7 +20,7 @@ COLUMNS = "session, seq, tape_ns, at_ns, lo_ns, hi_ns, digest, tx_first, tx_end,
 
 
 def swept(uses: list[tuple[int, int, int]], columns: str = COLUMNS, times: str = "both") -> list[tuple[int, int, str]]:
-    """Return session, seq and waits."""
+    """Return (session, seq, waits) for each row of the sweep."""
     with open_database() as con, open_database() as reader:
         con.execute("CREATE TABLE given (session BIGINT, seq BIGINT, lo_ns BIGINT, hi_ns BIGINT)")
         con.executemany("INSERT INTO given VALUES (?, ?, ?, ?)", ROWS)
@@ -34,8 +34,8 @@ def swept(uses: list[tuple[int, int, int]], columns: str = COLUMNS, times: str =
             return reader.execute("SELECT session, seq, waits FROM swept ORDER BY session, seq").fetchall()
 
 
-def test_commits_are_numbered_by_their_moments() -> None:
-    """Each waits for the one before it on its table."""
+def test_commits_are_numbered_in_time_order() -> None:
+    """Each commit waits for the previous commit on its table."""
     place = 3 * TABLE
     expected = [(1, 1, f";{place}:1"), (1, 2, f"{place}:2;{place}:3"), (2, 1, f"{place}:1;{place}:2")]
     assert swept([(DIGEST, TABLE, USE_ASKS)]) == expected
@@ -43,13 +43,13 @@ def test_commits_are_numbered_by_their_moments() -> None:
 
 
 @pytest.mark.parametrize("times", TIMES)
-def test_what_touches_no_table_has_no_row(times: str) -> None:
-    """A digest that is known, and no table with it."""
+def test_event_without_tables_has_no_row(times: str) -> None:
+    """The digest of the event is known, but it uses no table."""
     assert swept([(DIGEST + 1, TABLE, USE_ASKS)], times=times) == []
 
 
-def test_wrong_input_is_said() -> None:
-    """Uses that are not in order, a table that there is not, columns of another type."""
+def test_invalid_input_is_reported() -> None:
+    """Covers unsorted table uses, an unknown table, and a column of a wrong type."""
     with pytest.raises(duckdb.Error, match="not sorted by digest"):
         swept([(1, TABLE, USE_ASKS), (0, TABLE, USE_ASKS)])
     with pytest.raises(duckdb.Error, match="not sorted by digest"):
@@ -58,12 +58,14 @@ def test_wrong_input_is_said() -> None:
         swept([(DIGEST, TABLE, USE_ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
 
 
-def test_ddl_that_ends_a_transaction_is_two_events() -> None:
-    """Its COMMIT waits for nothing and is waited for; it waits itself for what read its table before it ended."""
+def test_ddl_inside_a_transaction_counts_as_two_events() -> None:
+    """Other statements wait for the implicit COMMIT, which itself waits for nothing. The DDL waits for earlier reads of
+    its table.
+    """
     own, reads, exclusive = 4, 8, 32
     ddl = LOCKS | own | STATEMENT | exclusive
     rows = [
-        (1, 1, 0, 1, 0, 3, LOCKS | STATEMENT),  # a write in the transaction 1 to 3
+        (1, 1, 0, 1, 0, 3, LOCKS | STATEMENT),  # a write in a transaction of events 1 to 3
         (2, 1, 5, 6, -1, -1, reads | STATEMENT),
         (1, 3, 100, 90_000, -1, -1, ddl),
         *((3, n, 200 + 10 * n, 205 + 10 * n, -1, -1, reads | STATEMENT) for n in range(1, 3000)),

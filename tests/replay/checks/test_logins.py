@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check before a replay logs in as its sessions do, and names the option that is missing."""
+"""Tests of the login check before a replay. The check uses the logins of the sessions and names missing options."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,17 +19,17 @@ OFF, REQUIRED = Tls(), Tls("REQUIRED")
 
 
 def given(server: Server, folder: Path, tls: Tls = OFF, accounts: dict[str, Account] | None = None) -> ReplayOptions:
-    """Return options for an account of the target, and for accounts of users on the tape."""
+    """Return options with an account of the target and accounts for users of the tape."""
     made = options(server, folder / "t.run", overrides=Overrides(accounts=accounts or {}), query_plans=False)
     return replace(made, target=replace(made.target, tls=tls), allow_writes=False)
 
 
 def tape_of(folder: Path) -> Path:
-    """Return a tape of a read."""
+    """Return a tape with one read."""
     return make_tape(folder / "t.tape", [{"statement": "SELECT 1", "user": "app"}])
 
 
-def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(server: Server, tmp_path: Path) -> None:
+def test_refused_account_stops_the_replay_before_any_effect(server: Server, tmp_path: Path) -> None:
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("CREATE USER IF NOT EXISTS secured REQUIRE SSL")
     server.execute("CREATE USER IF NOT EXISTS secret IDENTIFIED BY 'yes'")
@@ -45,13 +45,13 @@ def test_a_refused_account_stops_the_replay_before_anything_is_sent_or_left(serv
     if server.kind != "mariadb":
         summary = replay(tape, given(server, tmp_path, REQUIRED, {"app": Account("secured", None)}))
         assert summary.complete
-    else:  # it was started without certificates
+    else:  # the server was started without certificates
         with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED requires TLS"):
             replay(tape, given(server, tmp_path, REQUIRED))
 
 
-def test_a_server_that_requires_tls(mysql80: Server, tmp_path: Path) -> None:
-    """require_secure_transport is on, and the password plugin needs TLS or a key."""
+def test_missing_tls_option_is_named(mysql80: Server, tmp_path: Path) -> None:
+    """The server has `require_secure_transport` on. Its password plugin needs TLS or a public key."""
     mysql80.execute("CREATE DATABASE IF NOT EXISTS shop")
     mysql80.execute("CREATE USER IF NOT EXISTS sha IDENTIFIED WITH caching_sha2_password BY 'yes'")
     mysql80.execute("GRANT SELECT ON shop.* TO sha")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of this machine."""
+"""Tests of the measured limits of this machine."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from querytape.replay.checks.machine import measure
 
 
 def test_limits_are_measured() -> None:
-    """The limit of open files is raised to the hard one; numbers are positive where they are known."""
+    """The measurement raises the limit of open files to the hard limit. All known limits are positive."""
     machine = measure()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert soft == hard

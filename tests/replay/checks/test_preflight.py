@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pre-flight word for word: every finding with its severity, its numbers and what it says to do; none besides."""
+"""Tests of the exact texts of the pre-flight: each finding has its severity, its numbers and the remedy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ READER = (
 
 
 def plan(**given: Any) -> Plan:
-    """Return a small plan; keyword arguments replace its fields."""
+    """Return a small plan. Keyword arguments replace its fields."""
     info = {"finished": True, "warnings": [], "server": None, **given.pop("info", {})}
     overrides = Overrides(accounts={name: Account(name) for name in given.pop("accounts", ())})
     rules = given.pop("rules", None) or Rules(allow_writes=given.pop("writes", False), overrides=overrides)
@@ -56,12 +56,12 @@ def as_lines(findings: list[Finding]) -> list[str]:
 
 
 def refusals(**given: Any) -> list[str]:
-    """Return the lines that refuse."""
+    """Return the lines of the findings that refuse the replay."""
     return [line for line in lines(**given) if line.startswith("refuse: ")]
 
 
 def lines(**given: Any) -> list[str]:
-    """Check a small plan; `facts` and `machine` are replacements of their fields."""
+    """Return the findings for a small plan as lines. `facts` and `machine` replace default fields."""
     facts, machine = replace(FACTS, **given.pop("facts", {})), replace(MACHINE, **given.pop("machine", {}))
     allowed = {name: given.pop(name) for name in ("partial_ok", "target_is_disposable") if name in given}
     options = ReplayOptions(given.pop("target", TARGET), Path(), **allowed)
@@ -319,8 +319,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), SENTENCES, ids=[str(n) for n in range(len(SENTENCES))])
-def test_every_sentence(given: dict[str, Any], wanted: list[str]) -> None:
-    """What is found besides the target and its neighbours: these sentences in this order, and no other."""
+def test_findings_have_exact_texts_and_order(given: dict[str, Any], wanted: list[str]) -> None:
+    """The list has all findings except those about the target itself and its other connections."""
     assert [line for line in lines(**given) if line not in WELL and "target app@" not in line] == wanted
 
 
@@ -331,8 +331,8 @@ def test_every_sentence(given: dict[str, Any], wanted: list[str]) -> None:
         ({"version_comment": "Source", "hostname": "h"}, "info: target app@db2:3306/shop: 8.0.36 (Source) on h"),
     ],
 )
-def test_the_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
-    """Its name, its version and what it calls itself."""
+def test_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
+    """The line has the target's name, its version and the server's own description."""
     assert lines(facts=facts)[0] == wanted
 
 
@@ -352,19 +352,20 @@ OTHERS = {f"u{n}@h": n for n in range(1, 8)}
         ),
     ],
 )
-def test_neighbours(others: dict[str, int] | None, writes: bool, wanted: str) -> None:
-    """Who else is connected, the most first: a warning where data may change."""
+def test_other_connections_are_listed(others: dict[str, int] | None, writes: bool, wanted: str) -> None:
+    """The finding lists the account with the most connections first. The finding is a warning if the replay may write."""
     assert lines(facts={"others": others}, writes=writes, info=KNOWN_SOURCE)[1] == wanted
 
 
-def test_a_unix_socket_needs_no_ports() -> None:
-    """Ports are counted for TCP alone."""
+def test_unix_socket_needs_no_ports() -> None:
     assert len(lines(machine={"ports": 9})) == len(WELL) + 1
     assert len(lines(machine={"ports": 9}, target=replace(TARGET, socket="/s"))) == len(WELL)
 
 
-def test_the_read_target() -> None:
-    """It is introduced; itself, a source, a lack of schemas or connections refuse it."""
+def test_read_target_is_introduced_and_checked() -> None:
+    """The check refuses the target itself, the source of the tape, and a server without the schemas or enough
+    connections.
+    """
     reads = Target("ro", "db3", "10.0.0.3", db="x")
     facts = replace(FACTS, identity="C", variables={"max_connections": "12"})
     given = plan(info={"server": {"identity": "C"}})
@@ -385,15 +386,14 @@ def test_the_read_target() -> None:
     assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
 
 
-def test_the_tape_alone() -> None:
-    """What the tape says against a replay is known before any work."""
+def test_unfinished_tape_is_refused_before_any_work() -> None:
     assert check_tape({"finished": True}, False) == []
     assert [f.severity for f in check_tape({}, False)] == ["refuse"]
     assert [f.severity for f in check_tape({}, True)] == ["warning"]
 
 
-def test_what_overrides_cannot_know() -> None:
-    """One sentence each, with its number."""
+def test_unknown_values_of_overrides_are_counted() -> None:
+    """Each kind of unknown value has one finding with its number."""
     assert unknown_overrides(0, 0) == []
     ids = (
         "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, and rows of several"
@@ -415,8 +415,8 @@ def test_what_overrides_cannot_know() -> None:
     ("count", "wanted"),
     [(0, ""), (1, "n0"), (5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")],
 )
-def test_long_lists_are_cut(count: int, wanted: str) -> None:
-    """Five names, and how many more."""
+def test_long_lists_are_shortened(count: int, wanted: str) -> None:
+    """A finding shows five names and the number of further names."""
     assert listed([f"n{n}" for n in range(count)]) == wanted
 
 
@@ -424,8 +424,8 @@ def test_long_lists_are_cut(count: int, wanted: str) -> None:
     "grants", [("GRANT USAGE ON *.* TO `app`@`%`",), ("GRANT ALL PRIVILEGES ON *.* TO `app`@`%`",)]
 )
 @pytest.mark.parametrize("option", [None, "ids", "order"])
-def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: str | None) -> None:
-    """A warning with the GRANT where ids or the order of commits rest on what triggers write."""
+def test_invisible_triggers_are_a_warning_with_the_grant(grants: tuple[str, ...], option: str | None) -> None:
+    """The warning appears if ids or the order of commits depend on writes of triggers."""
     rules = Rules(allow_writes=True, overrides=Overrides(ids=option == "ids"), commit_order=option == "order")
     facts = {"account": "app@%", "grants": grants}
     found = [line for line in lines(rules=rules, facts=facts, target_is_disposable=True) if "triggers" in line]
@@ -454,14 +454,14 @@ LIMITS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("name", "enough", "one_more"), ENOUGH, ids=[row[0] for row in ENOUGH])
-def test_the_exact_limit_is_enough(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
-    """A replay that needs just what there is may begin; one session more is refused."""
+def test_need_equal_to_the_limit_is_allowed(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
+    """A replay may use all available connections, files, threads, mappings or ports. One session more is refused."""
     assert refusals(**LIMITS[name], **enough) == []
     assert len(refusals(**LIMITS[name], **one_more)) == 1
 
 
-def test_connections_in_use_count() -> None:
-    """What others hold is taken off the limit; where it can't be seen it is nothing, and no limit is none."""
+def test_connections_of_others_reduce_the_limit() -> None:
+    """An unknown number of other connections counts as 0. A server without a limit has no maximum."""
     assert len(refusals(facts={"connected": 142})) == 1
     assert refusals(facts={"connected": 141}) == []
     assert refusals(facts={"connected": None}, peak_sessions=151) == []

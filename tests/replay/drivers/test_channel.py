@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages arrive whole and in order, from several threads; what is none, or ends, is told."""
+"""Tests of the channel between lead and driver: whole messages, their order, and damaged or closed connections."""
 
 import socket
 import struct
@@ -15,7 +15,7 @@ def pair() -> tuple[Channel, Channel]:
 
 
 def test_messages_arrive_as_they_were_sent() -> None:
-    """Values, bytes, and an empty message; in their order."""
+    """The messages have values, bytes, or nothing at all."""
     one, other = pair()
     one.send("a", b"\0\xff" * 70_000, n=1, text="\u00fc", none=None)
     one.send("b")
@@ -28,8 +28,8 @@ def test_messages_arrive_as_they_were_sent() -> None:
     assert other.receive(0) is None
 
 
-def test_several_threads_send() -> None:
-    """No message is torn by another, however large both are."""
+def test_messages_of_several_threads_stay_whole() -> None:
+    """Each message has 100,000 bytes."""
     one, other = pair()
 
     def send(n: int) -> None:
@@ -47,8 +47,8 @@ def test_several_threads_send() -> None:
         sender.join()
 
 
-def test_the_other_side_ends() -> None:
-    """Who receives is told, also behind half a message; who sends, too."""
+def test_closed_connection_ends_receive_and_send() -> None:
+    """The connection closes in the middle of a message."""
     raw, other_socket = socket.socketpair()
     other = Channel(other_socket)
     raw.sendall(struct.pack(">II", 20, 0) + b'{"kind"')
@@ -72,8 +72,8 @@ def test_the_other_side_ends() -> None:
         b"GET / HTTP/1.1\r\n\r\n",
     ],
 )
-def test_what_is_no_message(data: bytes) -> None:
-    """Lengths that nobody sends, JSON that is none, or has no kind: the connection is ended."""
+def test_invalid_message_closes_the_channel(data: bytes) -> None:
+    """Invalid messages have an impossible length, invalid JSON or no kind."""
     raw, other_socket = socket.socketpair()
     other = Channel(other_socket)
     raw.sendall(data)
@@ -82,7 +82,7 @@ def test_what_is_no_message(data: bytes) -> None:
     assert other.closed
 
 
-def test_no_byte_of_a_message_that_is_too_large_is_sent() -> None:
+def test_message_that_is_too_large_is_not_sent() -> None:
     one, other = pair()
     with pytest.raises(ChannelClosed, match="too large"):
         one.send("a", text="x" * MAX_JSON)
@@ -92,16 +92,16 @@ def test_no_byte_of_a_message_that_is_too_large_is_sent() -> None:
     assert message.kind == "b"
 
 
-def test_who_takes_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A side that reads nothing any more does not hold the other one up for long."""
+def test_reader_that_stalls_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that stops reading blocks the sender only for a short time."""
     monkeypatch.setattr("querytape.replay.drivers.channel.SEND_S", 0.2)
     one, _other = pair()
     with pytest.raises(ChannelClosed, match="accepted no data"):
         one.send("a", b"x" * 10_000_000)
 
 
-def test_closing_wakes_who_receives() -> None:
-    """A thread that waits for a message is told that its own side ended the connection."""
+def test_close_wakes_a_waiting_receiver() -> None:
+    """The waiting thread belongs to the side that closes the channel."""
     one, _other = pair()
     told: list[str] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts whose lead was killed become the run that they would have been; what is no part of it is refused."""
+"""Tests of `querytape collect`, which merges the parts of a run after its lead was killed."""
 
 import json
 import shutil
@@ -28,8 +28,10 @@ def parts_of(run: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.long
 @pytest.mark.server
-def test_the_lead_is_killed(shop: Server, tmp_path: Path) -> None:
-    """Drivers go on to the end of their schedule and keep their parts; collected, they are one whole run."""
+def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> None:
+    """The drivers finish their schedules and keep their parts. `querytape collect` merges the parts into one complete
+    run.
+    """
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
     given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", run]
     command = [*QUERYTAPE, "replay", tapes, "--drivers", "local:3", *given]
@@ -39,7 +41,7 @@ def test_the_lead_is_killed(shop: Server, tmp_path: Path) -> None:
     assert "still running" in refused.stderr
     lead.kill()
     lead.wait()
-    assert run_command("collect", run, check=False).returncode == 1  # the drivers are still at it
+    assert run_command("collect", run, check=False).returncode == 1  # the drivers are still running
     wait_until(lambda: written(shop) == WRITTEN, "all rows")
     wait_until(lambda: [part["finished"] for part in parts_of(run)] == [True] * 3, "3 finished parts")
     assert sum(part["accounting"]["executed"] for part in parts_of(run)) == EVENTS
@@ -49,7 +51,7 @@ def test_the_lead_is_killed(shop: Server, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "less.run" / "drivers" / "02")
     with pytest.raises(InputError, match=r"the lead was lost, so all parts are required. Missing: driver 2 \("):
         collect(tmp_path / "less.run")
-    again = collect(tmp_path / "less.run", [run / "drivers" / "02"])  # a part from elsewhere
+    again = collect(tmp_path / "less.run", [run / "drivers" / "02"])  # a part from another folder
     assert again.complete
 
     assert f"{EVENTS} events = {EVENTS} executed" in run_command("collect", run).stdout
@@ -68,8 +70,10 @@ def test_the_lead_is_killed(shop: Server, tmp_path: Path) -> None:
     assert run_command("collect", run, check=False).stderr.strip().endswith("the run already contains all parts")
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
-    """A folder that is no run, a run by one process, and parts of another run: a sentence each, and nothing is changed."""
+def test_invalid_parts_are_refused(tmp_path: Path) -> None:
+    """A folder that is not a run, a run of one process, and a part of another run each give an error. The run stays
+    unchanged.
+    """
     tape = make_tape(tmp_path / "t.tape", [{}])
     run = make_run(tmp_path / "a.run", tape, [{}])
     with pytest.raises(InputError, match="not a run:"):

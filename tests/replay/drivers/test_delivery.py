@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part's files arrive as they are, and nothing else can be written."""
+"""Tests of the delivery of a part: its files arrive unchanged, and a driver cannot write any other file."""
 
 import socket
 import threading
@@ -13,12 +13,12 @@ from querytape.replay.drivers.delivery import PIECE_BYTES, Receiver, Sender
 
 
 def piece(name: str, at: int, size: int, body: bytes) -> Message:
-    """Return a message with a piece of a file."""
+    """Return a message that contains a piece of a file."""
     return Message("file", {"name": name, "at": at, "size": size}, body, 0)
 
 
-def test_a_part_arrives(tmp_path: Path) -> None:
-    """Each file once, also large and empty ones; what is not of a run, or not whole, stays where it is."""
+def test_files_of_a_part_arrive_unchanged(tmp_path: Path) -> None:
+    """Each file is sent once, including large and empty files. Foreign and incomplete files are not sent."""
     part, there = tmp_path / "part", tmp_path / "there"
     (part / "outcomes").mkdir(parents=True)
     files = {
@@ -61,8 +61,8 @@ def test_a_driver_cannot_write_outside_its_part(name: str, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pieces_come_in_their_order(tmp_path: Path) -> None:
-    """A piece that is not the next is no part of the file; a file that is begun again is the new one."""
+def test_piece_out_of_order_is_refused(tmp_path: Path) -> None:
+    """A file that is sent from the beginning again replaces its first version."""
     receiver = Receiver(tmp_path)
     receiver.take(piece("ticks.parquet", 0, 4, b"ab"))
     assert not (tmp_path / "ticks.parquet").exists()

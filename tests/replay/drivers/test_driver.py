@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver answers at once, waits for what all agree on, and sends nothing where its lead is lost before zero."""
+"""Tests of a driver: its answers, the agreement with the lead, and the loss of the lead before zero."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ TICK = Tick(1, 2, 3, 4, 5, 6, 7, 8, None, 9, 10, 11)
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The signals that a driver sends to its own process."""
+    """Return the signals that a driver sends to its own process."""
     signals: list[int] = []
 
     def kill(pid: int, number: int) -> None:
@@ -39,7 +39,7 @@ def pair(silent_s: float = 30) -> tuple[Channel, Driver]:
 
 
 def next_of(lead: Channel, kind: str) -> dict[str, Any]:
-    """Return the values of the next message, which is of this kind."""
+    """Return the values of the next message, which must have this kind."""
     message = lead.receive(20)
     assert message is not None
     assert message.kind == kind
@@ -47,23 +47,23 @@ def next_of(lead: Channel, kind: str) -> dict[str, Any]:
 
 
 class Held:
-    """An engine that is ready, or what a test says; `told`: when it was told to begin."""
+    """An engine that is ready to start. `told` lists the start times that it received."""
 
     def __init__(self) -> None:
         self.told: list[int] = []
         self.state, self.sessions_open = State.READY, 5
 
     def peek(self) -> "Held":
-        """Return its counters."""
+        """Return the counters of the engine."""
         return self
 
     def go(self, zero_ns: int) -> None:
-        """Take when zero is."""
+        """Record the time of zero."""
         self.told.append(zero_ns)
 
 
-def test_it_answers_at_once_and_agrees(stopped: list[int]) -> None:
-    """The time is told while it waits for the others; then it plans with the first and last moment of all."""
+def test_driver_answers_while_it_waits_for_the_span(stopped: list[int]) -> None:
+    """A driver answers clock requests during the wait. Then it plans with the first and the last time of all drivers."""
     lead, driver = pair()
     driver.listen()
     spans: list[tuple[int, int]] = []
@@ -86,12 +86,11 @@ def test_it_answers_at_once_and_agrees(stopped: list[int]) -> None:
     assert engine.told == [12345]
     lead.close()
     driver._dismissed.wait(20)
-    assert stopped == []  # zero was told: it goes on
+    assert stopped == []  # the driver knows zero and continues without its lead
     assert driver.lead_lost is not None
 
 
-def test_what_is_told() -> None:
-    """Findings, ticks and progress reach the lead, and who looks on here."""
+def test_findings_and_progress_reach_lead_and_watcher() -> None:
     seen: list[str] = []
 
     class Here(Watcher):
@@ -114,8 +113,8 @@ def test_what_is_told() -> None:
     assert seen == ["it is warm", "tick 4"]
 
 
-def test_a_late_go_is_told(stopped: list[int]) -> None:
-    """An engine that can't keep zero any more: the lead hears it, and the run is stopped."""
+def test_late_start_is_reported_and_stops_the_run(stopped: list[int]) -> None:
+    """The engine gets its start time too late to begin in time."""
     from querytape.common.errors import NativeFault
 
     class Late(Held):
@@ -134,8 +133,8 @@ def test_a_late_go_is_told(stopped: list[int]) -> None:
 
 
 @pytest.mark.parametrize("how", ["ends", "is silent"])
-def test_the_lead_is_lost_before_zero(how: str, stopped: list[int]) -> None:
-    """Who waits is told, and the program is ended in order, as by SIGTERM."""
+def test_loss_of_the_lead_before_zero_ends_the_driver(how: str, stopped: list[int]) -> None:
+    """A waiting caller gets an error, and the program ends in order, as after SIGTERM."""
     lead, driver = pair(0.3)
     driver.listen()
     if how == "ends":
@@ -148,8 +147,10 @@ def test_the_lead_is_lost_before_zero(how: str, stopped: list[int]) -> None:
     assert stopped == [signal.SIGTERM]
 
 
-def test_a_stop_is_a_signal(stopped: list[int]) -> None:
-    """Each stop of the lead's is one SIGTERM: before the run it unwinds, in it the run is stopped."""
+def test_stop_of_the_lead_becomes_sigterm(stopped: list[int]) -> None:
+    """Each stop message sends one SIGTERM. Before the run the signal unwinds the program. During the run it stops the
+    run.
+    """
     lead, driver = pair()
     driver.listen()
     lead.send("stop")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers that join a lead over the network: who is taken, what passes on the way, and what a cut link does."""
+"""Tests of drivers that join a lead over the network: admission, encryption and a cut connection."""
 
 import json
 import re
@@ -35,7 +35,7 @@ PASSWORD = "a-secret-of-the-target"
 
 @pytest.fixture
 def shop(mariadb_factory: Any) -> Server:
-    """A MariaDB with an empty table for what the sessions note, and an account with a password."""
+    """A MariaDB server with an empty table for the statements of the sessions, and an account with a password."""
     server: Server = mariadb_factory()
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
@@ -45,7 +45,7 @@ def shop(mariadb_factory: Any) -> Server:
 
 
 class Program:
-    """A lead or a driver as a user starts it."""
+    """A lead or a driver, started as a user starts it."""
 
     def __init__(self, *words: object) -> None:
         self.process = subprocess.Popen(
@@ -64,7 +64,7 @@ class Program:
             self.lines.append(line)
 
     def saw(self, pattern: str) -> re.Match[str]:
-        """Wait until it has said something on stderr; return what fits."""
+        """Wait until stderr matches the pattern. Return the match."""
         until = time.monotonic() + BOUND_S
         while not (found := re.search(pattern, "".join(self.lines))):
             assert time.monotonic() < until, "".join(self.lines)
@@ -73,7 +73,7 @@ class Program:
         return found
 
     def end(self) -> tuple[int, str]:
-        """Wait for its end; return its exit code and all that it said."""
+        """Wait for the end of the program. Return its exit code and its whole output."""
         out = self.process.stdout.read() if self.process.stdout is not None else ""
         code = self.process.wait(BOUND_S)
         self._thread.join(BOUND_S)
@@ -81,7 +81,7 @@ class Program:
 
 
 class Bench:
-    """A set, a key, a lead that waits, and drivers that may join it."""
+    """A tape set, a join key, a lead that waits, and drivers that may join it."""
 
     def __init__(self, shop: Server, folder: Path, stack: ExitStack, tapes: int = 3, gap_ns: int = 20 * MS) -> None:
         self.shop, self.folder, self._stack = shop, folder, stack
@@ -102,7 +102,7 @@ class Bench:
         return program
 
     def lead(self, *more: object, count: int = 3) -> tuple[Program, int]:
-        """Start the lead; return it and its port."""
+        """Start the lead. Return the program and its port."""
         how = ["--drivers", f"join:{count}", "--listen", "127.0.0.1:0", "--join-key", self.key]
         lead = self._program("replay", self.tapes, *how, "-o", self.run, *self._given(), *more)
         return lead, int(lead.saw(r"drivers at 127\.0\.0\.1:(\d+)")[1])
@@ -110,21 +110,21 @@ class Bench:
     def driver(
         self, number: int, port: int, *more: object, key: Path | None = None, tapes: Path | None = None
     ) -> Program:
-        """Start a driver that joins."""
+        """Start a driver that joins the lead."""
         how = ["--join", f"127.0.0.1:{port}", "--join-key", key or self.key, "-o", self.folder / f"part-{number}.run"]
         return self._program("driver", tapes or self.tapes, *how, *self._given(), *more)
 
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """Whatever was started is ended."""
+    """A stack that kills all started programs at its end."""
     with ExitStack() as stack:
         yield stack
 
 
 @pytest.mark.long
-def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """They give the numbers of one; on the wire are neither passwords nor statements nor the key, in no argument either."""
+def test_three_drivers_join_over_an_encrypted_connection(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """Three drivers give the same numbers as one. The network traffic contains no password, statement or key."""
     bench = Bench(shop, tmp_path, stack)
     lead, port = bench.lead()
     link = stack.enter_context(Link(port))
@@ -141,13 +141,15 @@ def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: P
     assert len(link.passed) > 10_000
     info = json.loads((bench.run / "run.json").read_text())
     for driver in info["drivers"]:
-        assert abs(driver["offset_ns"]) <= driver["bound_ns"]  # one machine: the clocks are one
-    assert not list(tmp_path.glob("part-*.run"))  # delivered, so they are gone
+        assert abs(driver["offset_ns"]) <= driver["bound_ns"]  # all programs share one clock
+    assert not list(tmp_path.glob("part-*.run"))  # delivered parts are removed
 
 
 @pytest.mark.long
-def test_who_is_not_taken(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """Another key, other options, another tape, one too many, noise: each is told why; the run is not disturbed."""
+def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The lead refuses another key, other options, another tape, an old version, and data without TLS. The run
+    continues undisturbed.
+    """
     bench = Bench(shop, tmp_path, stack, 2)
     lead, port = bench.lead(count=2)
     other = tmp_path / "other.key"
@@ -184,8 +186,10 @@ def test_who_is_not_taken(shop: Server, tmp_path: Path, stack: ExitStack) -> Non
 
 
 @pytest.mark.long
-def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """It is noticed within seconds; the driver goes on and keeps its part; what is unknown is said first, with code 5."""
+def test_cut_connection_leaves_counted_unknown_events(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The lead notices the loss within seconds. The driver finishes and keeps its part. The summary begins with the
+    unknown events, and the exit code is 5.
+    """
     bench = Bench(shop, tmp_path, stack, 3, 150 * MS)
     lead, port = bench.lead()
     link = stack.enter_context(Link(port))
@@ -206,12 +210,12 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     code, said_there = cut.end()
     assert code == 1
     assert "): the part is kept in" in said_there
-    assert written(shop) == WRITTEN  # it went on to the end of its schedule
+    assert written(shop) == WRITTEN  # the driver finished its schedule
     part = json.loads((tmp_path / "part-1.run" / "run.json").read_text())
     assert part["accounting"]["balanced"]
     assert part["partial"] is None
     assert [driver.end()[0] for driver in others] == [0, 0]
-    collected = collect(bench.run, [tmp_path / "part-1.run"])  # what it did is known now
+    collected = collect(bench.run, [tmp_path / "part-1.run"])  # the part contains the missing outcomes
     assert collected.complete
     counts = balanced(bench.run)
     assert (counts["executed"], counts["not_sent"], counts["sent_unknown"]) == (EVENTS, 0, 0)
@@ -219,12 +223,12 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     assert query(f"SELECT count(*), sum(executed) FROM '{bench.run}/sessions.parquet'") == [(len(WRITTEN), EVENTS)]
     with pytest.raises(InputError, match="the run already contains all parts"):
         collect(bench.run, [tmp_path / "part-1.run"])
-    assert noticed < 30  # 3 s where the machine has time; what is stated is in the sentence
+    assert noticed < 30  # 3 s on an idle machine, and more on a busy machine
 
 
 @pytest.mark.long
-def test_too_few_come(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """After --gather the lead gives up; who had joined is let go, and nothing was sent."""
+def test_missing_driver_ends_the_run_before_sending(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The lead gives up after `--gather`. It dismisses the drivers that have joined."""
     bench = Bench(shop, tmp_path, stack, 2)
     lead, port = bench.lead("--gather", "5s", count=2)
     there = bench.driver(1, port)
@@ -238,8 +242,8 @@ def test_too_few_come(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     assert not (tmp_path / "part-1.run").exists()
 
 
-def test_the_lead_is_killed_before_zero(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """Drivers that wait for others send nothing, and end."""
+def test_killed_lead_ends_waiting_drivers(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """Drivers that wait for other drivers end without sending anything."""
     bench = Bench(shop, tmp_path, stack, 2)
     lead, port = bench.lead(count=2)
     there = bench.driver(1, port)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes replayed by several drivers of one machine: the numbers of one, also where a driver is killed."""
+"""Tests of a tape set that several local drivers replay. Even after a driver is killed, the numbers stay correct."""
 
 import json
 import os
@@ -28,12 +28,12 @@ from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
-BOUND_S = 90  # nothing here may take longer, however busy the machine is
+BOUND_S = 90  # limit for each wait, even on a busy machine
 
 
 @pytest.fixture
 def shop(mariadb: Server) -> Server:
-    """A MariaDB with an empty table for what the sessions note."""
+    """A MariaDB server with an empty table for the statements of the sessions."""
     mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
     mariadb.execute("DROP TABLE IF EXISTS shop.log")
     mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
@@ -41,25 +41,25 @@ def shop(mariadb: Server) -> Server:
 
 
 class At(Watcher):
-    """Does something once, when so many seconds of the run are over."""
+    """A watcher that acts once, after a given number of seconds of the run."""
 
     def __init__(self, after_s: float, act: Callable[[], None]) -> None:
         self._after_ns, self._act, self._done = int(after_s * 1e9), act, False
         self.said: list[str] = []
 
     def finding(self, finding: Any) -> None:
-        """Keep what is said."""
+        """Keep the text of the finding."""
         self.said.append(finding.text)
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Act, once."""
+        """Act once."""
         if not self._done and tick.at_ns >= self._after_ns:
             self._done = True
             self._act()
 
 
 def children() -> list[int]:
-    """Return the processes of the drivers that this process has started."""
+    """Return the process ids of the drivers that this process has started."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -73,17 +73,19 @@ def children() -> list[int]:
 
 
 def documented() -> list[str]:
-    """Return the keys of a driver that docs/format.md tells of."""
+    """Return the keys of a driver that `docs/format.md` lists."""
     page = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
     rows = page.split("### Runs of several drivers")[1].split("\n### ")[0].splitlines()
     cells = [row.split("|")[1] for row in rows if row.startswith("| ") and "key of drivers" not in row]
     return [key.strip() for cell in cells for key in cell.split(",")]
 
 
-def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each session sends what its prime says, once, on a connection of its own; commands read the run as any other."""
-    monkeypatch.setattr("querytape.replay.drivers.lead.AHEAD_NS", 5000 * MS)  # a busy machine needs them
-    tapes = prime_set(tmp_path, 3, stagger_ns=30 * MS)  # no two tapes begin or end at one moment
+def test_three_drivers_give_the_same_numbers_as_one(
+    shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each session sends its statements once, on its own connection. `querytape report` can read the run."""
+    monkeypatch.setattr("querytape.replay.drivers.lead.AHEAD_NS", 5000 * MS)  # a busy machine needs this much time
+    tapes = prime_set(tmp_path, 3, stagger_ns=30 * MS)  # each tape begins and ends at a different time
     found = []
     for count in (1, 3):
         shop.execute("TRUNCATE shop.log")
@@ -97,7 +99,7 @@ def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, mon
         found.append((accounting(summary), outcomes(run, "session, seq, clone, status, reason, errno, due_ns")))
         drivers = summary.info["drivers"]
         assert [driver["number"] for driver in drivers] == list(range(1, count + 1))
-        for driver in drivers:  # one machine, one clock: the bound is true
+        for driver in drivers:  # all drivers share one clock, so the true offset is 0
             assert abs(driver["offset_ns"]) <= driver["bound_ns"]
             assert driver["lost"] is None
             assert list(driver) == documented()
@@ -118,8 +120,10 @@ def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path, mon
 
 @pytest.mark.long
 @pytest.mark.parametrize("on_lost", ["go-on", "stop"])
-def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
-    """It is noticed; the others go on, or stop; what it had not told is not_sent, and how much is unknown is said."""
+def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp_path: Path) -> None:
+    """The lead notices the loss. The other drivers continue or stop. Unreported events become `not_sent`, and the
+    summary has the number of unknown events.
+    """
     tapes = prime_set(tmp_path, 3, 100 * MS)
     killed: list[float] = []
 
@@ -146,7 +150,7 @@ def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     assert "nobody knows" in summary.info["partial"]
     there = sum(written(shop).values())
     executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
-    assert executed <= there <= executed + counts["sent_unknown"]  # what the server has is inside what is said
+    assert executed <= there <= executed + counts["sent_unknown"]  # the server's count lies within the reported range
     if on_lost == "go-on":
         assert counts["executed"] + unreported == EVENTS
     else:
@@ -155,8 +159,8 @@ def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_run_that_lost_a_driver_is_resumed(shop: Server, tmp_path: Path) -> None:
-    """What has no outcome is sent; with it the events of all sessions are executed, and a tape's check reads the run."""
+def test_run_with_a_lost_driver_can_be_resumed(shop: Server, tmp_path: Path) -> None:
+    """The second run sends the events without an outcome. Together both runs execute the events of all sessions."""
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
     given = options(shop, run, partial_ok=True)
     first = replay_by_drivers(tapes, given, Drivers(3), At(2, lambda: os.kill(children()[0], signal.SIGKILL)))
@@ -172,8 +176,8 @@ def test_a_run_that_lost_a_driver_is_resumed(shop: Server, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_one_is_killed_before_anything_is_sent(shop: Server, tmp_path: Path) -> None:
-    """There is no run, nothing was sent, and no driver is left."""
+def test_driver_killed_before_zero_leaves_nothing(shop: Server, tmp_path: Path) -> None:
+    """There is no run folder, no sent statement and no remaining driver."""
     tapes = prime_set(tmp_path, 3)
 
     class Early(Watcher):
@@ -187,8 +191,10 @@ def test_one_is_killed_before_anything_is_sent(shop: Server, tmp_path: Path) -> 
     assert children() == []
 
 
-def test_what_several_cannot_do_is_refused(shop: Server, tmp_path: Path) -> None:
-    """Fewer tapes than drivers, the order of commits, what needs all sessions: a sentence, before anything is made."""
+def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: Path) -> None:
+    """The lead refuses fewer tapes than drivers, `--order commit`, and options that need all sessions. No file is
+    created.
+    """
     tapes = prime_set(tmp_path, 2)
     given = options(shop, tmp_path / "a.run", partial_ok=True)
     with pytest.raises(InputError, match=r"3 drivers need at least 3 tapes, found a set of 2 tapes.*tape deal"):
@@ -210,8 +216,8 @@ def test_what_several_cannot_do_is_refused(shop: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_a_driver_has_nothing_to_send(shop: Server, tmp_path: Path) -> None:
-    """Its events have their outcomes all the same; where none has anything to send, that is the sentence."""
+def test_driver_without_work_still_writes_outcomes(shop: Server, tmp_path: Path) -> None:
+    """If no driver has anything to send, the replay is refused with an error."""
     tapes = prime_set(tmp_path, 3)
     few = query(f"SELECT session FROM '{tapes}/02.tape/sessions.parquet' ORDER BY session")[0][0]
     given = options(shop, tmp_path / "a.run", partial_ok=True, selection=Selection(sessions=(few,)))
@@ -234,7 +240,7 @@ def command(tapes: Path, shop: Server, run: Path, *more: str) -> list[str]:
 
 
 def wait_for(ready: Callable[[], bool]) -> None:
-    """Wait until it is so. Fails after BOUND_S."""
+    """Wait until the condition is true. Fails after BOUND_S."""
     until = time.monotonic() + BOUND_S
     while not ready():
         assert time.monotonic() < until
@@ -243,8 +249,8 @@ def wait_for(ready: Callable[[], bool]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("ignored", [(), (signal.SIGTERM,)])
-def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
-    """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""
+def test_ctrl_c_stops_all_drivers(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C on the lead stops all drivers, even if the lead's shell ignores SIGTERM. The run is partial and balances."""
     tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
     lead = start(command(tapes, shop, run), ignored, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: sum(written(shop).values()) > 20)
@@ -258,8 +264,8 @@ def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp
 
 
 @pytest.mark.long
-def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
-    """Statements that hang are cut on all drivers; the run balances, and no process is left."""
+def test_second_ctrl_c_cuts_all_drivers(shop: Server, tmp_path: Path) -> None:
+    """Statements that hang are cut on all drivers. The accounting of the run balances."""
     events = [{"session": s, "statement": f"SELECT SLEEP(300) /* {s} */", "db": "shop"} for s in (1, 2, 3)]
     make_tape(tmp_path / "slow.tape", events)
     deal(tmp_path / "slow.tape", 3, tmp_path / "slow.set")
@@ -280,10 +286,10 @@ def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_first_statements_come_at_one_moment(
+def test_drivers_send_their_first_statements_together(
     mariadb_factory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the server's own general log the drivers' first statements come together; how far apart is shown."""
+    """The server's general log gives the times. The test prints the largest difference."""
     server = mariadb_factory({"general_log": "ON", "log_output": "TABLE"})
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
@@ -307,4 +313,4 @@ def test_first_statements_come_at_one_moment(
         print(f"\nfirst statements of 3 drivers: {apart * 1e3:.2f} ms apart by the server's log")
     assert len(first) == 3
     assert query(f"SELECT min(sent_ns) FROM '{summary.path}/outcomes/*.parquet'")[0][0] >= 0
-    assert apart < 1.0  # without a common start they are as far apart as processes take to start
+    assert apart < 1.0  # without a common start, the difference is the start time of a process

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who joins is taken once, in turn; who is one too many, or has another tape, is told and changes nothing."""
+"""Tests of the listener. It admits each driver once and refuses surplus drivers and other tapes with a reason."""
 
 import threading
 from pathlib import Path
@@ -16,26 +16,26 @@ PRINTS = {"speed": "ab", "pace": "cd"}
 
 
 def members(folder: Path, count: int) -> list[Member]:
-    """Return drivers that are not there yet."""
+    """Return drivers that have not joined yet."""
     news = threading.Condition()
     return [Member(number, [f"{number:02d}.tape"], folder, news) for number in range(1, count + 1)]
 
 
 def joining(listener: Listener, tape: str = "t", prints: object = PRINTS) -> Channel:
-    """Return the connection of a driver that says so of itself."""
+    """Return the connection of a driver that joins with this tape and these option fingerprints."""
     host, _, port = listener.address.rpartition(":")
     return join((host, int(port)), KEY, host="h", pid=7, cores=2, tape=tape, prints=prints)
 
 
 def answer(channel: Channel) -> dict[str, object]:
-    """Return what a driver is answered."""
+    """Return the lead's answer to a driver."""
     message = channel.receive(20)
     assert message is not None
     return {"kind": message.kind, **message.values}
 
 
-def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
-    """Each gets a number and tapes of its own; a third of two is refused."""
+def test_drivers_are_admitted_in_turn(tmp_path: Path) -> None:
+    """Each driver gets its own number and tapes. With two places, the third driver is refused."""
     wanted = members(tmp_path, 2)
     with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         there = [joining(listener) for _ in range(2)]
@@ -60,8 +60,8 @@ def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
         ("t", None, "differ from the lead's options: pace, speed "),
     ],
 )
-def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> None:
-    """It is told why, the lead as well, and its place stays free."""
+def test_refusal_is_reported_on_both_sides(tape: str, prints: object, why: str, tmp_path: Path) -> None:
+    """The place of the refused driver stays free."""
     wanted = members(tmp_path, 1)
     with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         assert why in str(answer(joining(listener, tape, prints))["text"])
@@ -71,8 +71,8 @@ def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> 
         channel.close()
 
 
-def test_an_address_in_use(tmp_path: Path) -> None:
-    """It is a sentence; after the block nobody is waited for."""
+def test_used_address_is_an_error(tmp_path: Path) -> None:
+    """After the end of the listener, no driver can join."""
     with Listener(("127.0.0.1", 0), KEY, members(tmp_path, 1), Expected("t", PRINTS, "r")) as listener:
         port = int(listener.address.rpartition(":")[2])
         with pytest.raises(InputError, match=f"--listen 127.0.0.1:{port}: .*in use"):

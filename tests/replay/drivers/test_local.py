@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver on this machine gets its order through a socket that nobody else has: no password is an argument."""
+"""Tests of the start of a local driver. Its order arrives through a private socket, so no argument contains a password."""
 
 import socket
 from dataclasses import replace
@@ -14,23 +14,23 @@ from querytape.servers.target import parse_target
 TARGET = replace(parse_target("mysql://app@127.0.0.1:1/shop", environ={}), password="hidden-from-others")
 
 
-def test_the_order_is_not_an_argument(tmp_path: Path) -> None:
-    """Neither arguments nor environment of the process have the password; it runs in a session of its own."""
+def test_password_is_not_in_arguments_or_environment(tmp_path: Path) -> None:
+    """The driver process runs in its own operating system session."""
     order = Order(tmp_path / "no.set", ("01.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
     channel, process = start_driver(order)
     try:
         for name in ("cmdline", "environ"):
             assert b"hidden-from-others" not in Path(f"/proc/{process.pid}/{name}").read_bytes()
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        assert int(fields[3]) == process.pid  # Ctrl-C at the terminal is the lead's alone
+        assert int(fields[3]) == process.pid  # so that Ctrl-C at the terminal reaches only the lead
     finally:
         channel.close()
         process.kill()
         process.wait()
 
 
-def test_an_order_arrives_as_it_was_given() -> None:
-    """Options, names and path; whoever has another first message gets nothing."""
+def test_order_arrives_unchanged() -> None:
+    """A process whose first message is not an order exits."""
     order = Order(
         Path("a.set"), ("01.tape", "02.tape"), ReplayOptions(TARGET, Path("x.run"), init=("SET @a = 1",)), {"n": 1}
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a driver on this machine: it tells what keeps it from its order, and ends with its lead."""
+"""Tests of the local driver program: it reports errors to its lead and ends together with its lead."""
 
 import socket
 from pathlib import Path
@@ -20,7 +20,7 @@ PATIENCE_S = 60
 
 
 def messages(channel: Channel, last: str) -> list[Message]:
-    """Return what it says, up to a message of this kind."""
+    """Return the messages of the driver up to a message of kind `last`."""
     found: list[Message] = []
     while not found or found[-1].kind != last:
         message = channel.receive(PATIENCE_S)
@@ -29,8 +29,8 @@ def messages(channel: Channel, last: str) -> list[Message]:
     return found
 
 
-def test_what_fails_is_told(tmp_path: Path) -> None:
-    """A target that is not reached: the lead hears the sentence, and the process ends."""
+def test_unreachable_target_is_reported_to_the_lead(tmp_path: Path) -> None:
+    """The process ends after the report."""
     order = Order(prime_set(tmp_path, 2), ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run", partial_ok=True), {})
     channel, process = start_driver(order)
     said: dict[str, Any] = {message.kind: message.values for message in messages(channel, "failed")}
@@ -42,8 +42,8 @@ def test_what_fails_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "x.run").exists()
 
 
-def test_a_tape_that_is_not_there(tmp_path: Path) -> None:
-    """Also what fails before the replay is told."""
+def test_missing_tape_is_reported_to_the_lead(tmp_path: Path) -> None:
+    """The missing tape is found before the replay begins."""
     order = Order(tmp_path / "no.set", ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
     channel, process = start_driver(order)
     failed = messages(channel, "failed")[-1].values
@@ -51,8 +51,8 @@ def test_a_tape_that_is_not_there(tmp_path: Path) -> None:
     assert process.wait(PATIENCE_S) == 1
 
 
-def test_it_ends_with_its_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One whose lead ended before it said anything is not left behind."""
+def test_driver_ends_if_its_lead_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lead ends before it sends an order."""
     monkeypatch.setattr("pickle.dumps", lambda order: b"no order")
     order = Order(tmp_path / "no.set", ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
     channel, process = start_driver(order)

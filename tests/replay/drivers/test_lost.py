@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lost driver had not reported has an outcome each, and those that may have been sent are counted."""
+"""Tests of a lost driver: each unreported event gets an outcome, and the possibly sent events are counted."""
 
 from pathlib import Path
 
@@ -21,11 +21,11 @@ EVENTS = [
     for number in range(10)
     for session in (1, 2)
 ] + [{"session": 2, "start_ns": T0 + 200 * MS, "statement": "DELETE FROM t", "class": "write"}]
-SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # another driver's first event was earlier
+SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # the first event of another driver is earlier
 
 
 def lost_part(tmp_path: Path, reported: int) -> Path:
-    """Return the part of a driver that had reported so many outcomes of session 1; one file more was not whole."""
+    """Return the part of a driver that reported `reported` outcomes of session 1. One further file is incomplete."""
     tape = make_tape(tmp_path / "t.tape", EVENTS)
     part = tmp_path / "part"
     if reported:
@@ -37,7 +37,7 @@ def lost_part(tmp_path: Path, reported: int) -> Path:
 
 
 def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
-    """Return how many outcomes have each status and reason; no event has two."""
+    """Return the number of outcomes for each status and reason. Fails if an event has two outcomes."""
     source = f"read_parquet('{part}/outcomes/part-*.parquet', union_by_name = true)"
     with database() as con:
         assert (
@@ -48,13 +48,13 @@ def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
 
 
 def request(tape: Folder, rules: Rules, part: Path) -> PlanRequest:
-    """Return the lost driver's plan."""
+    """Return the plan request of the lost driver."""
     return PlanRequest(tape, rules, part / "again", part / "outcomes", span=lambda first, last: SPAN)
 
 
 @pytest.mark.parametrize("reported", [0, 4])
-def test_each_event_has_an_outcome(reported: int, tmp_path: Path) -> None:
-    """Told, filtered, or lost; nobody knows of any of the lost ones where the driver may have gone on."""
+def test_each_event_of_a_lost_driver_has_an_outcome(reported: int, tmp_path: Path) -> None:
+    """Each event is reported, filtered or lost. All lost events are unknown if the driver may still be running."""
     part = lost_part(tmp_path, reported)
     tape = open_folder("tape", tmp_path / "t.tape")
     unknown = write_unreported(request(tape, Rules(), part), None)
@@ -63,13 +63,15 @@ def test_each_event_has_an_outcome(reported: int, tmp_path: Path) -> None:
     assert outcomes(part) == expected | ({("executed", None): reported} if reported else {})
 
 
-def test_what_was_due_after_its_death_was_not_sent(tmp_path: Path) -> None:
-    """Zero is that of all drivers: this one's first event is due 100 ms later. Without a schedule nobody knows."""
+def test_events_due_after_the_driver_died_were_not_sent(tmp_path: Path) -> None:
+    """All drivers share one start time (zero). The first event of this driver is due 100 ms later. Without a schedule,
+    all its events are unknown.
+    """
     part = lost_part(tmp_path, 4)
     tape = open_folder("tape", tmp_path / "t.tape")
     assert (
         write_unreported(request(tape, Rules(), part), 100 * MS + 45 * MS) == 1 + 5
-    )  # session 1: seq 5; session 2: 1 to 5
+    )  # session 1: seq 5. session 2: seq 1 to 5
     for pace in (Pace("think"), Pace("none")):
         again = tmp_path / pace.kind
         again.mkdir()
@@ -77,8 +79,8 @@ def test_what_was_due_after_its_death_was_not_sent(tmp_path: Path) -> None:
         assert write_unreported(request(open_folder("tape", again / "t.tape"), Rules(pace), other), 1) == 20
 
 
-def test_copies_are_counted(tmp_path: Path) -> None:
-    """Each round of --loop is as long as what all drivers send together."""
+def test_copies_of_a_lost_driver_are_counted(tmp_path: Path) -> None:
+    """Each round of `--loop` is as long as the events of all drivers together."""
     part = lost_part(tmp_path, 0)
     tape = open_folder("tape", tmp_path / "t.tape")
     rules = Rules(amplification=Amplification(1, 0, 2))
@@ -89,7 +91,7 @@ def test_copies_are_counted(tmp_path: Path) -> None:
     assert write_unreported(request(again, rules, part), 1200 * MS + 15 * MS) == 20 + 4
 
 
-def test_a_lost_driver_that_had_only_filtered_writes_leaves_nothing_unknown(tmp_path: Path) -> None:
+def test_lost_driver_with_only_filtered_writes_has_no_unknown_events(tmp_path: Path) -> None:
     make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     part = tmp_path / "part"
     assert write_unreported(request(open_folder("tape", tmp_path / "t.tape"), Rules(), part), None) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lead knows a driver's clock, and that it is lost: by its end, its silence, or what it says."""
+"""Tests of the lead's view of a driver: its clock, and its loss by end, silence or invalid messages."""
 
 import socket
 import subprocess
@@ -22,13 +22,13 @@ AHEAD = 10**15
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions come often here, and silence is long on a busy machine alone."""
+    """Ask for the time often, and allow a long silence on a busy machine."""
     monkeypatch.setattr(members, "BEAT_S", 0.05)
     monkeypatch.setattr(members, "SILENT_S", 30)
 
 
 def joined(tmp_path: Path) -> tuple[Member, Channel]:
-    """Return a driver as its lead knows it, and its end of the connection."""
+    """Return a driver as its lead sees it, and the driver's end of the connection."""
     ours, theirs = socket.socketpair()
     member = Member(3, ["03.tape"], tmp_path, threading.Condition())
     member.connect(Channel(ours))
@@ -36,7 +36,7 @@ def joined(tmp_path: Path) -> tuple[Member, Channel]:
 
 
 def answer(channel: Channel, silent: threading.Event) -> threading.Thread:
-    """Answer the lead's questions for the time, by a clock that is ahead, until told to be silent."""
+    """Answer clock requests with a clock that is ahead, until `silent` is set."""
 
     def run() -> None:
         try:
@@ -58,8 +58,8 @@ def wait_for_loss(member: Member) -> str:
     return member.lost
 
 
-def test_its_clock_and_its_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The offset is within its bound; a driver that says nothing any more is lost, though its connection stays."""
+def test_silent_driver_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the silence, the measured offset is within its bound. The connection of the silent driver stays open."""
     monkeypatch.setattr(members, "SILENT_S", 3)
     member, there = joined(tmp_path)
     silent = threading.Event()
@@ -74,13 +74,13 @@ def test_its_clock_and_its_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not member.over
     silent.set()
     assert wait_for_loss(member) == "the driver sent nothing for 3 s"
-    assert member.died_ns is None  # it may go on
+    assert member.died_ns is None  # the driver may still be running
     with pytest.raises(QuerytapeError, match=r"driver 3 \(unknown host\) does not answer: the driver sent nothing"):
         member.measure()
 
 
-def test_what_it_says_is_kept(tmp_path: Path) -> None:
-    """In its order, until it has ended; what comes of its connection then is no loss."""
+def test_messages_of_a_driver_are_kept(tmp_path: Path) -> None:
+    """The messages keep their order. A connection that closes after the end of the driver is not a loss."""
     member, there = joined(tmp_path)
     there.send("hello", host="h", cores=2)
     there.send("span", first=1, last=2)
@@ -113,14 +113,14 @@ def test_what_it_says_is_kept(tmp_path: Path) -> None:
     ("kind", "values"),
     [("span", {"first": "x", "last": 1}), ("file", {"name": "../x", "at": 0, "size": 1}), ("clock", {})],
 )
-def test_a_driver_that_sends_an_unknown_message_is_lost(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
+def test_driver_that_sends_an_invalid_message_is_lost(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
     member, there = joined(tmp_path)
     there.send(kind, **values)
     assert "the driver sent an invalid message" in wait_for_loss(member)
 
 
-def test_a_process_that_ends(tmp_path: Path) -> None:
-    """Of a driver on this machine it is known when it was dead, and by what."""
+def test_end_of_a_local_process_is_a_loss(tmp_path: Path) -> None:
+    """The lead knows when a local driver died and the signal that ended it."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=[theirs.fileno()])
     theirs.close()
@@ -135,8 +135,8 @@ def test_a_process_that_ends(tmp_path: Path) -> None:
     assert member.name == "driver 1"
 
 
-def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing more is sent by a driver on this machine that is given up."""
+def test_local_process_that_hangs_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed driver cannot send anything more."""
     monkeypatch.setattr(members, "SILENT_LOCAL_S", 0.6)
     ours, theirs = socket.socketpair()
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=[theirs.fileno()])

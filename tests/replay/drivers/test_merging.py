@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums are those of all drivers; a quantile is that of the one that has the highest."""
+"""Tests of merged numbers: counts are summed over all drivers, and a quantile is the highest of all drivers."""
 
 import threading
 import time
@@ -21,18 +21,18 @@ from tests.helpers.tapes import make_tape
 
 
 def members(tmp_path: Path, count: int) -> list[Member]:
-    """Return drivers that said nothing yet."""
+    """Return drivers that have not sent any message."""
     return [Member(number, [], tmp_path, threading.Condition()) for number in range(1, count + 1)]
 
 
 def tick(**values: Any) -> dict[str, Any]:
-    """Return a tick as a driver tells it."""
+    """Return a tick as a driver reports it."""
     base = Tick(0, 0, 0, 0, 0, 0, 0, 0, None, None, 0, 0)
     return asdict(base) | values
 
 
-def test_ticks_are_added(tmp_path: Path) -> None:
-    """What came since the last one counts once; a driver that is silent for a second still has its sessions open."""
+def test_ticks_are_summed(tmp_path: Path) -> None:
+    """Each count is added once. A driver without a tick in this second keeps its number of open sessions."""
     one, two = members(tmp_path, 2)
     log = TickLog(tmp_path / "ticks")
     ticks = Ticks(log, [one, two], time.monotonic_ns() - 5_000_000_000)
@@ -51,12 +51,12 @@ def test_ticks_are_added(tmp_path: Path) -> None:
 
 
 def planned(**values: Any) -> dict[str, Any]:
-    """Return what a driver tells of its plan."""
+    """Return a driver's report of its plan."""
     names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
     return dict.fromkeys(names, 0) | {"reasons": [], "notes": []} | values
 
 
-def test_plans_are_added(tmp_path: Path) -> None:
+def test_plans_are_summed(tmp_path: Path) -> None:
     """A driver that has nothing to send has no plan."""
     one, two, idle = members(tmp_path, 3)
     one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
@@ -69,7 +69,7 @@ def test_plans_are_added(tmp_path: Path) -> None:
 
 
 def reported(executed: int, p99: int | None) -> dict[str, Any]:
-    """Return what a driver tells at its end."""
+    """Return a driver's report at its end."""
     return {
         "accounting": {"executed": executed, "not_sent": 1, "timeouts": 2, "balanced": True},
         "generator": {"engine_cpu_ns": 10},
@@ -78,8 +78,8 @@ def reported(executed: int, p99: int | None) -> dict[str, Any]:
     }
 
 
-def test_ends_are_added(tmp_path: Path) -> None:
-    """A lost driver reported nothing at its end."""
+def test_final_counters_are_summed(tmp_path: Path) -> None:
+    """A lost driver has no final report."""
     one, two, _lost = every = members(tmp_path, 3)
     one.info, two.info = reported(5, 30), reported(6, None)
     stats = whole_stats(every, 77, 88)
@@ -88,8 +88,8 @@ def test_ends_are_added(tmp_path: Path) -> None:
     assert (stats.zero_real_ns, stats.now_ns, stats.state, stats.ended_by) == (77, 88, State.DONE, EndedBy.NOTHING)
 
 
-def test_parts_become_a_run(tmp_path: Path) -> None:
-    """A driver that left no sessions, or nothing, is no obstacle."""
+def test_parts_are_merged_into_a_run(tmp_path: Path) -> None:
+    """Parts without a sessions file and missing parts are allowed."""
     tape = make_tape(tmp_path / "t.tape", [{}])
     run = tmp_path / "a.run"
     (run / "outcomes").mkdir(parents=True)

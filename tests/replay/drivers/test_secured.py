@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who does not know the key is no driver and no lead, also where it stands between; the key itself is never sent."""
+"""Tests of the join key: only programs that know the key can be lead or driver. The key itself is never sent."""
 
 import socket
 import threading
@@ -20,7 +20,7 @@ KEY = b"0123456789abcdef0123456789abcdef"
 
 
 class Side:
-    """A thread that does something with the first connection to its port; what came of it."""
+    """A thread that runs an action on the first connection to its port and keeps the result."""
 
     def __init__(self, act: Callable[[socket.socket], Any]) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -48,8 +48,8 @@ def lead(key: bytes = KEY) -> Side:
     return Side(lambda sock: admit(sock, context, certificate, key))
 
 
-def test_both_know_the_key() -> None:
-    """They talk; what passes is readable to nobody."""
+def test_equal_keys_give_an_encrypted_channel() -> None:
+    """The network traffic contains no readable text."""
     there = lead()
     with Link(there.port) as link:
         mine = join(("127.0.0.1", link.port), KEY, host="here", pid=1)
@@ -65,8 +65,7 @@ def test_both_know_the_key() -> None:
         mine.close()
 
 
-def test_another_key() -> None:
-    """Both sides say so, and nothing else was told."""
+def test_different_keys_are_refused_on_both_sides() -> None:
     there = lead()
     with pytest.raises(QuerytapeError, match="the lead has another join key, or the connection was intercepted"):
         join(("127.0.0.1", there.port), b"x" * 32)
@@ -74,8 +73,8 @@ def test_another_key() -> None:
     assert "refused a driver with another join key" in str(there.error)
 
 
-def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The versions are named on both sides."""
+def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both error messages name the version."""
     context, certificate = server_context()
 
     def of_old(sock: socket.socket) -> None:
@@ -96,8 +95,8 @@ def test_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "refused a driver of querytape 9.9.9" in str(there.error)
 
 
-def test_who_only_says_that_it_is_the_lead() -> None:
-    """A driver tells nothing to one that can't prove it, though it admits anybody."""
+def test_false_lead_is_refused() -> None:
+    """A driver sends nothing to a lead without a valid proof, even if that lead admits every driver."""
     context, _ = server_context()
 
     def pretend(sock: socket.socket) -> Any:
@@ -117,8 +116,10 @@ def test_who_only_says_that_it_is_the_lead() -> None:
     assert there.result is None
 
 
-def test_who_stands_between() -> None:
-    """One that ends TLS on both sides, and passes every message on, is found: the proofs are about the certificate."""
+def test_intercepted_connection_is_refused() -> None:
+    """The interceptor ends TLS on both sides and forwards every message. The proofs cover the certificate, so they
+    fail.
+    """
     there = lead()
     context, _ = server_context()
 
@@ -137,8 +138,8 @@ def test_who_stands_between() -> None:
     assert "another join key" in str(there.error)
 
 
-def test_old_tls_and_noise_are_refused() -> None:
-    """Only TLS 1.3 is spoken; what is no TLS is told who it was."""
+def test_old_tls_and_plain_data_are_refused() -> None:
+    """Only TLS 1.3 is accepted. The error names the address of the client."""
     import ssl
 
     there = lead()
@@ -154,8 +155,8 @@ def test_old_tls_and_noise_are_refused() -> None:
         join(("127.0.0.1", port), KEY)
 
 
-def test_keys_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key is made once, readable by its owner alone; a short one or one that others can read is refused."""
+def test_key_file_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key is created once and is readable only by its owner. Short keys and keys that others can read are refused."""
     monkeypatch.delenv(secured.VARIABLE, raising=False)
     path = tmp_path / "k"
     assert read_key(path) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every tape of a set is one driver's, and a part is read as a tape."""
+"""Tests of shares: each tape of a set belongs to one driver, and a driver's share is read as one tape."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -31,8 +31,8 @@ THERE = parse_target("mysql://app@10.0.0.1:1/shop", environ={})
 KEY = b"k" * 32
 
 
-def test_each_tape_is_one_drivers(tmp_path: Path) -> None:
-    """The shares have about the same events; a driver without a tape is refused."""
+def test_each_tape_belongs_to_one_driver(tmp_path: Path) -> None:
+    """The shares have similar numbers of events. More drivers than tapes are refused."""
     whole = open_folder("tape", prime_set(tmp_path, 7))
     shares = deal(whole, 3)
     assert sorted(name for mine in shares for name in mine) == [tape.path.name for tape in tapes_of(whole)]
@@ -50,8 +50,8 @@ def test_each_tape_is_one_drivers(tmp_path: Path) -> None:
         deal(alone, 2)
 
 
-def test_a_part_is_a_tape(tmp_path: Path) -> None:
-    """It has the sessions of its tapes, with their numbers, and goes by the name of the whole."""
+def test_share_is_read_as_one_tape(tmp_path: Path) -> None:
+    """A share has the sessions of its tapes with their original numbers. Its identity is that of the whole set."""
     whole = open_folder("tape", prime_set(tmp_path, 5))
     seen: list[int] = []
     for mine in deal(whole, 2):
@@ -81,8 +81,8 @@ def test_a_part_is_a_tape(tmp_path: Path) -> None:
         ("--allow-statement kill", {"allow_statements": frozenset({"kill"})}),
     ],
 )
-def test_what_needs_all_sessions_is_refused(name: str, given: dict[str, object]) -> None:
-    """Of several drivers; one of them has all."""
+def test_options_that_need_all_sessions_are_refused(name: str, given: dict[str, object]) -> None:
+    """A single driver has all sessions, so it accepts these options."""
     options = ReplayOptions(OPTIONS.target, OPTIONS.output, **given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"^{name} cannot be used with several drivers"):
         refuse_what_needs_all(options, 2)
@@ -90,16 +90,18 @@ def test_what_needs_all_sessions_is_refused(name: str, given: dict[str, object])
     refuse_what_needs_all(OPTIONS, 9)
 
 
-def test_what_is_done_once_is_the_leads() -> None:
-    """Connects are shared out; nobody but the lead looks at the target's counters and plans."""
+def test_only_the_lead_samples_the_target() -> None:
+    """The connections per second are divided among the drivers. Only the lead reads counters and query plans of the
+    target.
+    """
     mine = part_options(OPTIONS, 4, output=Path("part"))
     assert (mine.connect_rate, mine.sample_ns, mine.query_plans, mine.schema_facts) == (125, 0, False, False)
     assert (mine.output, mine.target) == (Path("part"), OPTIONS.target)
     assert part_options(OPTIONS, 1000).connect_rate == 1
 
 
-def test_what_differs_is_named() -> None:
-    """Each host's own login and memory may differ, what is sent and when may not."""
+def test_different_options_are_named() -> None:
+    """Hosts may differ in their login and memory. The sent events and their times must be equal."""
     lead = ReplayOptions(HERE, Path("a"), queue_bytes=5, sample_ns=0, init=("SET @secret = 1",))
     same = ReplayOptions(THERE, Path("b"), queue_bytes=9, start_at_ns=7, init=("SET @secret = 1",))
     assert differing(prints_of(lead, KEY), prints_of(same, KEY)) == []
@@ -109,8 +111,8 @@ def test_what_differs_is_named() -> None:
     assert prints_of(lead, KEY).keys() & OWN == {"reads_to"}
 
 
-def test_no_value_is_told() -> None:
-    """With another key all are others: a value can't be looked up in a table."""
+def test_fingerprints_hide_the_values() -> None:
+    """Another join key changes the fingerprint of every option value. A table of known values is therefore useless."""
     given = ReplayOptions(HERE, Path("a"), init=("SET @secret = 1",))
     mine = prints_of(given, KEY)
     assert "secret" not in str(mine)

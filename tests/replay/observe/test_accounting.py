@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accounting of a run, from files alone."""
+"""Tests of the accounting of a run. They need files only."""
 
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ def folders(tmp_path: Path, outcomes: list[dict[str, Any]]) -> tuple[Folder, Fol
     return open_folder("tape", tape), open_folder("run", make_run(tmp_path / "a.run", tape, outcomes))
 
 
-def test_every_event_once(tmp_path: Path) -> None:
-    """Statuses and reasons are counted, the engine's own counters are among them, and it balances."""
+def test_every_event_is_counted_once(tmp_path: Path) -> None:
+    """The accounting has the statuses, the reasons and the engine's own counters, and it balances."""
     outcomes = [{}, {}, {"status": "filtered", "reason": "write"}, {"status": "skipped", "reason": "routine"}]
     tape, run = folders(tmp_path, [*outcomes, {"status": "not_sent", "reason": "stopped"}])
     accounting = account(small_database(), tape, run, {"injected": 3})
@@ -42,7 +42,7 @@ def test_every_event_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seqs", [(1, 2, 3, 4), (1, 2, 3, 4, 4), (1, 2, 3, 4, 5, 5), (1, 2, 3, 4, 6)])
-def test_missing_doubled_and_foreign_outcomes_do_not_balance(tmp_path: Path, seqs: tuple[int, ...]) -> None:
+def test_missing_doubled_or_foreign_outcome_does_not_balance(tmp_path: Path, seqs: tuple[int, ...]) -> None:
     tape, run = folders(tmp_path, [{"seq": seq} for seq in seqs])
     assert not account(small_database(), tape, run, {})["balanced"]
 
@@ -54,19 +54,19 @@ SOUND = [(session, seq, clone) for session in (1, 2, 3) for seq in (1, 2) for cl
 @pytest.mark.parametrize(
     ("lost", "instead"),
     [
-        ((1, 1, 0), (1, 2, 0)),  # another of its session
-        ((2, 1, 0), (1, 1, 0)),  # the same place of another session
-        ((2, 1, 0), (2, 1, 1)),  # its other copy
-        ((3, 2, 1), (3, 2, 2)),  # a copy that there is not
-        ((1, 2, 0), (2, 1, 0)),  # session and place exchanged
+        ((1, 1, 0), (1, 2, 0)),  # another event of the session
+        ((2, 1, 0), (1, 1, 0)),  # the same position in another session
+        ((2, 1, 0), (2, 1, 1)),  # another copy of the event
+        ((3, 2, 1), (3, 2, 2)),  # a copy that does not exist
+        ((1, 2, 0), (2, 1, 0)),  # session and position exchanged
         ((3, 1, 0), (1, 3, 0)),
     ],
 )
 @pytest.mark.parametrize("status", ["executed", "skipped"])
-def test_one_twice_for_one_lost_does_not_balance(
+def test_doubled_event_does_not_replace_a_missing_event(
     tmp_path: Path, lost: tuple[int, int, int], instead: tuple[int, int, int], status: str
 ) -> None:
-    """Equal counts are not enough: each event of each copy has one outcome, whatever its status and its part."""
+    """Equal counts are not enough. Each copy of each event needs exactly one outcome, whatever its status."""
     tape = make_tape(tmp_path / "t.tape", [{"session": s, "statement": "SELECT 1"} for s in (1, 2, 3) for _ in (1, 2)])
     for name, keys in (("good", SOUND), ("bad", [key for key in SOUND if key != lost] + [instead])):
         rows: list[dict[str, Any]] = [{"session": key[0], "seq": key[1], "clone": key[2]} for key in keys]
@@ -77,19 +77,21 @@ def test_one_twice_for_one_lost_does_not_balance(
         assert accounting["balanced"] is (name == "good")
 
 
-def test_an_unknown_status_does_not_balance(tmp_path: Path) -> None:
+def test_unknown_status_does_not_balance(tmp_path: Path) -> None:
     tape, run = folders(tmp_path, [{}, {}, {}, {}, {"status": "forgotten"}])
     accounting = account(small_database(), tape, run, {})
     assert (accounting["executed"], accounting["tape_events"], accounting["balanced"]) == (4, 5, False)
 
 
-def test_a_run_without_outcomes_balances_only_with_a_tape_without_events(tmp_path: Path) -> None:
+def test_run_without_outcomes_does_not_balance(tmp_path: Path) -> None:
     tape, run = folders(tmp_path, [])
     assert account(small_database(), tape, run, {})["balanced"] is False
 
 
-def test_totals(tmp_path: Path) -> None:
-    """The end of the last event, lateness, and errors by number; sessions come from their own table."""
+def test_totals_of_a_run(tmp_path: Path) -> None:
+    """The totals are the end of the last event, the lateness and the errors by number. Sessions come from their own
+    table.
+    """
     outcomes = [{"due_ns": n * MS, "sent_ns": n * MS + 1000, "errno": 1146 if n < 2 else 0} for n in range(EVENTS)]
     _, run = folders(tmp_path, outcomes)
     totals = summarise(small_database(), run)
@@ -100,8 +102,10 @@ def test_totals(tmp_path: Path) -> None:
     assert session_totals(small_database(), run).keys() == names
 
 
-def test_counts(tmp_path: Path) -> None:
-    """Restored, failed by number, not sent by reason; other events are not among them."""
+def test_restored_session_state_is_counted(tmp_path: Path) -> None:
+    """The counts are restored statements, failed statements by error number, and unsent statements by reason. Other
+    events are excluded.
+    """
     carried = {"statement": "SET @a = 1", "flags": FLAGS["carried"]}
     tape = make_tape(tmp_path / "t.tape", [carried] * 4 + [{"statement": "SELECT 1"}] * 2, carried=4)
     outcomes = [{}, {"errno": 1231}, {"errno": 1231}, {"status": "skipped", "reason": "redacted"}, {"errno": 1064}, {}]
@@ -114,8 +118,7 @@ def test_counts(tmp_path: Path) -> None:
     assert state_lines({}) == []
 
 
-def test_a_tape_without_any(tmp_path: Path) -> None:
-    """Nothing is read for it."""
+def test_tape_without_state_statements_has_no_counts(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     run = make_run(tmp_path / "a.run", tape, [{}])
     assert count_restored(small_database(), open_folder("tape", tape), open_folder("run", run)) is None

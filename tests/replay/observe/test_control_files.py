@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The speed of a replay under way, and its end, through files in its folder."""
+"""Tests of the control files in a run's folder, which change the speed of a replay or stop it."""
 
 import json
 from fractions import Fraction
@@ -20,7 +20,7 @@ from querytape.replay.plan.pacing import Pace
 
 
 class FakeEngine:
-    """Notes the factors that it is given."""
+    """An engine that records its speed factors."""
 
     def __init__(self) -> None:
         self.factors: list[float] = []
@@ -35,8 +35,8 @@ def write_run(run: Path, **info: object) -> None:
     )
 
 
-def test_a_request_is_applied_once(tmp_path: Path) -> None:
-    """The engine gets the factor against the planned speed; the change is noted; the same request again is none."""
+def test_speed_request_is_applied_once(tmp_path: Path) -> None:
+    """The engine gets the factor relative to the planned speed. A repeated request changes nothing."""
     write_run(tmp_path)
     engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
     speed.apply(engine, 1)  # type: ignore[arg-type]
@@ -49,8 +49,8 @@ def test_a_request_is_applied_once(tmp_path: Path) -> None:
     assert not (tmp_path / "speed").exists()
 
 
-def test_a_pause_ends_with_another_factor(tmp_path: Path) -> None:
-    """A pause is a factor of nothing, and is noted as 0; what was requested last can be asked for."""
+def test_pause_ends_with_the_next_speed(tmp_path: Path) -> None:
+    """A pause is the factor 0. The last requested speed can be read."""
     write_run(tmp_path)
     engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
     assert requested_speed(tmp_path) is None
@@ -75,16 +75,17 @@ def test_a_pause_ends_with_another_factor(tmp_path: Path) -> None:
         (None, "2", "not a run"),
     ],
 )
-def test_requests_that_make_no_sense(tmp_path: Path, info: dict[str, object] | None, text: str, message: str) -> None:
-    """A run that is over or has no schedule, no run at all, or no speed."""
+def test_invalid_speed_requests_are_refused(
+    tmp_path: Path, info: dict[str, object] | None, text: str, message: str
+) -> None:
     if info is not None:
         write_run(tmp_path, **info)
     with pytest.raises(InputError, match=message):
         request_speed(tmp_path, text)
 
 
-def test_the_second_time_is_harder_and_the_last(tmp_path: Path) -> None:
-    """One asks for a stop, two for the connections to be cut; more is not asked."""
+def test_second_stop_request_cuts_and_a_third_has_no_effect(tmp_path: Path) -> None:
+    """The first request stops the replay. The second request cuts the connections."""
     write_run(tmp_path)
     assert stops_asked(tmp_path) == 0
     with hold(tmp_path):
@@ -95,16 +96,15 @@ def test_the_second_time_is_harder_and_the_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "\xff", "1.5"])
-def test_what_is_no_number_asks_for_nothing(tmp_path: Path, text: str) -> None:
-    """A file that something else wrote."""
+def test_damaged_stop_file_requests_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "stop").write_text(text, encoding="latin-1")
     assert stops_asked(tmp_path) == 0
     (tmp_path / "stop").write_text("99")
     assert stops_asked(tmp_path) == 2
 
 
-def test_what_is_over_is_not_stopped(tmp_path: Path) -> None:
-    """No run, one that has ended, one that was killed: a sentence each, and no file is left."""
+def test_finished_run_cannot_be_stopped(tmp_path: Path) -> None:
+    """A folder that is not a run, a finished run and a killed run give an error. No file remains."""
     with pytest.raises(InputError, match="not a run"):
         request_stop(tmp_path)
     write_run(tmp_path, finished=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an execution of a read makes a server do: counted per execution, nothing written, nothing that does not end."""
+"""Tests of counting the work of a read: the counters of one execution, without writes and with a time limit."""
 
 import json
 import time
@@ -29,7 +29,7 @@ WRITER = (
 
 @contextmanager
 def counter(server: Server, each_s: float = 10.0, db: str = "shop") -> Iterator[WorkCounter]:
-    """Return a counter of a server's work."""
+    """Return a counter of the work of a server."""
     with (
         closing(Explainer(parse_target(server.url(db), environ={}), {})) as explainer,
         closing(WorkCounter(explainer, each_s)) as made,
@@ -46,8 +46,8 @@ def counters(found: PlanText) -> dict[str, Any]:
     return dict(json.loads(found.text)["counters"])
 
 
-def test_an_execution_is_counted_alone(any_shop: Server) -> None:
-    """Rows of a scan, of a sort and of a lookup, and nothing that reading the counters costs itself."""
+def test_work_of_one_execution_is_counted(any_shop: Server) -> None:
+    """The test counts rows of a scan, a sort and a lookup. The cost of reading the counters is excluded."""
     any_shop.execute(FILL)
     with counter(any_shop) as made:
         scan = asked(made, "SELECT seq FROM log")
@@ -62,8 +62,8 @@ def test_an_execution_is_counted_alone(any_shop: Server) -> None:
         assert grouped["Handler_read_rnd_next"] >= ROWS + 1
 
 
-def test_nothing_is_written(any_shop: Server) -> None:
-    """Writes, locks, and what is more than a statement, are not run; a function that writes fails."""
+def test_writes_and_locks_are_not_run(any_shop: Server) -> None:
+    """Texts of several statements are not run either. A function that writes fails with an error."""
     trust = "SET GLOBAL log_bin_trust_function_creators = {}"
     any_shop.execute(trust.format(1))
     any_shop.execute(WRITER)
@@ -85,8 +85,8 @@ def test_nothing_is_written(any_shop: Server) -> None:
     assert any_shop.execute("SELECT count(*) FROM shop.log") == ((0,),)
 
 
-def test_what_takes_too_long_is_ended(any_shop: Server) -> None:
-    """By the server's own limit, and the session goes on."""
+def test_long_statement_ends_by_the_server_limit(any_shop: Server) -> None:
+    """The session continues after the limit."""
     any_shop.execute(FILL)
     endless = "SELECT count(*) FROM log a, log b, log c, log d WHERE a.seq + b.seq + c.seq + d.seq = 1"
     running = f"SELECT count(*) FROM information_schema.processlist WHERE info = '{endless}'"
@@ -98,8 +98,10 @@ def test_what_takes_too_long_is_ended(any_shop: Server) -> None:
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is ended")
 
 
-def test_rows_without_an_end_are_left(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the server keeps no limit, the session is closed and killed, and a new one counts again."""
+def test_endless_rows_end_the_session(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the server does not enforce the time limit, the counter closes the session and kills the statement. A new
+    session counts the next statement.
+    """
     any_shop.execute(FILL)
     monkeypatch.setattr("querytape.replay.observe.counting.SETTINGS", ())
     endless = "SELECT REPEAT('x', 1000) FROM log a, log b, log c, log d"
@@ -113,8 +115,7 @@ def test_rows_without_an_end_are_left(any_shop: Server, monkeypatch: pytest.Monk
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is killed")
 
 
-def test_a_server_that_is_not_read_only_runs_nothing(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What only says yes is left alone."""
+def test_server_that_ignores_read_only_runs_nothing(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with counter(any_shop) as made:
         monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
         with pytest.raises(TargetError, match="does not confirm that the session is read-only"):
@@ -124,8 +125,8 @@ def test_a_server_that_is_not_read_only_runs_nothing(any_shop: Server, monkeypat
 @pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize("kind", ["mariadb", "mariadb-11.8", "mysql80", "mysql-9"])
-def test_pages_are_read_from_disk(kind: str, server_factory: ServerFactory) -> None:
-    """A table that is larger than the buffer pool is read from disk each time, a small one is not."""
+def test_pages_read_from_disk_are_counted(kind: str, server_factory: ServerFactory) -> None:
+    """A table larger than the buffer pool is read from disk at each execution. A small table is not."""
     server = server_factory(kind, {"innodb_buffer_pool_size": "6M"})
     server.execute("CREATE DATABASE shop")
     server.execute(
@@ -141,8 +142,10 @@ def test_pages_are_read_from_disk(kind: str, server_factory: ServerFactory) -> N
         assert counters(asked(made, "SELECT sum(length(pad)) FROM large"))["Innodb_pages_read"] > 300
 
 
-def test_counters_of_the_server_need_silence() -> None:
-    """The least of the executions after the first during which nobody else sent a statement, without what it does idle."""
+def test_global_counters_need_an_idle_server() -> None:
+    """Pages read is a counter of the whole server. Its result is the minimum of the executions without foreign
+    statements, minus the work of an idle server. The first execution is ignored.
+    """
     first, busy, quiet = ({"Queries": n, "Innodb_pages_read": p, "Sort_rows": 9} for n, p in ((2, 1), (5, 2), (2, 70)))
     idle = {"Queries": 1, "Innodb_pages_read": 3, "Sort_rows": 2}
     assert least([first, busy, quiet], idle) == {"Sort_rows": 7, "Innodb_pages_read": 67}
@@ -150,8 +153,8 @@ def test_counters_of_the_server_need_silence() -> None:
     assert least([first, quiet], {**idle, "Queries": 2}) == {"Sort_rows": 7}
 
 
-def test_pages_of_an_engine() -> None:
-    """The pages of all tables are added up. A version that does not count them, or a text that is not a plan, gives nothing."""
+def test_engine_pages_of_all_tables_are_summed() -> None:
+    """The function returns no pages if the version does not count pages, or if the text is not a plan."""
     first: dict[str, Any] = {"pages_accessed": 5, "pages_read_count": 2}
     other: dict[str, Any] = {"pages_prefetch_read_count": 64, "pages_read_count": "x"}
     tables = [{"table": {"r_engine_stats": stats}} for stats in (first, other, {})]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking a server for plans: nothing is written, nothing hangs, and what can't be asked is said."""
+"""Tests of EXPLAIN on a server: no writes, a time limit, and errors for statements that cannot be explained."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,7 +22,7 @@ WRITER = (
 
 @pytest.fixture
 def writing(any_shop: Server) -> Iterator[Server]:
-    """A server whose function `w` writes a row, and a view that calls it."""
+    """A server with a function `w` that writes a row, and a view that calls `w`."""
     trust = "SET GLOBAL log_bin_trust_function_creators = {}"
     any_shop.execute(trust.format(1))
     any_shop.execute("CREATE TABLE shop.kept (id INT) ENGINE=MyISAM")
@@ -34,12 +34,14 @@ def writing(any_shop: Server) -> Iterator[Server]:
 
 
 def asked(server: Explainer, statement: str, more: bool = False) -> list[PlanText]:
-    """Return what the server says of a statement."""
+    """Return the plans of a statement."""
     return list(server.explain(Sample("d", "shop", statement), more))
 
 
-def test_nothing_is_written(writing: Server) -> None:
-    """EXPLAIN runs functions of constants and fills derived tables; writes are explained where nothing can be hidden."""
+def test_explain_writes_nothing(writing: Server) -> None:
+    """EXPLAIN runs functions with constant arguments and fills derived tables. Writes are explained only if they cannot
+    call such a function.
+    """
     reads = (
         "SELECT * FROM (SELECT w(3) AS x) AS d",
         "SELECT * FROM shop.log WHERE id = w(4)",
@@ -64,8 +66,8 @@ def test_nothing_is_written(writing: Server) -> None:
     assert writing.execute("SELECT conn, seq FROM shop.log ORDER BY id") == ((1, None), (2, None))
 
 
-def test_what_takes_too_long_is_killed(writing: Server) -> None:
-    """The server does not go on with it, and the next statement is asked in a new session, read-only again."""
+def test_long_explain_is_killed(writing: Server) -> None:
+    """The server ends the statement. The next statement runs in a new session, which is read-only again."""
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, each_s=20)) as server:
         server.each_s = 0.5
         assert asked(server, "SELECT * FROM (SELECT SLEEP(300)) AS d")[0].error
@@ -77,8 +79,8 @@ def test_what_takes_too_long_is_killed(writing: Server) -> None:
     wait_until(lambda: writing.execute(sleeping) == ((0,),), "the statement is killed")
 
 
-def test_analyze_runs_reads_alone(writing: Server) -> None:
-    """By choice only, and what was measured is in the answer."""
+def test_analyze_runs_only_reads(writing: Server) -> None:
+    """ANALYZE is optional. Its plan contains the measured values."""
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, analyze_s=5)) as server:
         found = {plan.kind: plan.text or "" for plan in asked(server, "SELECT * FROM log", more=True)}
         assert "r_rows" in found["analyze"] or "actual time" in found["analyze"]
@@ -88,8 +90,7 @@ def test_analyze_runs_reads_alone(writing: Server) -> None:
     assert writing.execute("SELECT count(*) FROM shop.log WHERE seq = 9") == ((0,),)
 
 
-def test_a_server_that_is_not_read_only_is_not_asked(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What says yes to everything, and does nothing, is asked for no plan."""
+def test_server_that_ignores_read_only_is_not_asked(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
     with pytest.raises(TargetError, match="does not confirm that the session is read-only"):
         Explainer(parse_target(any_shop.url("shop"), environ={}), {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of this machine, and of another through ssh."""
+"""Tests of the counters of this machine, and of another machine through ssh."""
 
 import os
 import socket
@@ -17,8 +17,8 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options, query
 
 
-def test_what_this_machine_has(tmp_path: Path) -> None:
-    """Counters of /proc, from a made one; what is missing is not there."""
+def test_counters_of_this_machine(tmp_path: Path) -> None:
+    """The test reads an artificial /proc. Missing files give no counters."""
     (tmp_path / "net").mkdir()
     (tmp_path / "stat").write_text("cpu  10 0 5 100 7 1 2 3\ncpu0 1 2 3 4\nintr 99 1 2\nctxt 77\nprocs_running 4\n")
     (tmp_path / "diskstats").write_text("8 0 sda 1 2 30 4 5 6 70 8 9 10 11\n7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\n")
@@ -35,8 +35,10 @@ def test_what_this_machine_has(tmp_path: Path) -> None:
     assert [name for _, name, _ in Host(tmp_path / "nowhere").read()] == ["own cpu_ns"]
 
 
-def test_who_takes_the_processors(tmp_path: Path) -> None:
-    """Pressure stall information and the target's process; another program of that number is not the target."""
+def test_cpu_pressure_and_target_process_are_read(tmp_path: Path) -> None:
+    """The pressure is the kernel's pressure stall information (PSI). Another program with the target's process id is
+    ignored.
+    """
     (tmp_path / "pressure").mkdir()
     (tmp_path / "pressure" / "cpu").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=123\nfull total=9\n")
     (tmp_path / "7").mkdir()
@@ -51,7 +53,7 @@ def test_who_takes_the_processors(tmp_path: Path) -> None:
 
 @pytest.fixture
 def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An `ssh` that notes its arguments and runs the command here; it goes when `gone` is there."""
+    """An `ssh` that records its arguments and runs the command locally. It refuses if the file `refuse` exists."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "ssh"
@@ -67,8 +69,8 @@ def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.server
-def test_another_machine_is_seen_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
-    """The same counters as of this machine, by one ssh that ends with the run."""
+def test_counters_of_another_machine_come_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
+    """One ssh process reads the same counters as on this machine and ends with the run."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 20 * MS} for n in range(60)]
     tape = make_tape(tmp_path / "t.tape", events)
     settings = options(shop, tmp_path / "a.run", sample_ns=100 * MS, host_metrics="ssh://dba@db1:2222")
@@ -82,8 +84,8 @@ def test_another_machine_is_seen_through_ssh(shop: Server, tmp_path: Path, fake_
     assert summary.info["parameters"]["host_metrics"] == "ssh://dba@db1:2222"
 
 
-def test_ssh_that_gets_nowhere(fake_ssh: Path) -> None:
-    """What ssh says is told; a URL that is none is refused."""
+def test_ssh_failure_is_reported(fake_ssh: Path) -> None:
+    """The error contains the message of ssh. An invalid URL is refused."""
     (fake_ssh / "refuse").touch()
     with pytest.raises(TargetError, match="Permission denied"):
         SshHost("ssh://db1")
@@ -92,8 +94,8 @@ def test_ssh_that_gets_nowhere(fake_ssh: Path) -> None:
             ssh_command(wrong)
 
 
-def test_ssh_that_is_lost(fake_ssh: Path) -> None:
-    """A connection that ends during the run is an error with a sentence, not a hang."""
+def test_lost_ssh_connection_is_an_error(fake_ssh: Path) -> None:
+    """A connection that ends during the run must not block the run."""
     host = SshHost("ssh://db1")
     assert {name: value for _, name, value in host.read()}["ctxt"] > 0
     host._process.kill()
@@ -102,8 +104,10 @@ def test_ssh_that_is_lost(fake_ssh: Path) -> None:
     host.close()
 
 
-def test_who_listens(tmp_path: Path) -> None:
-    """The kernel says; a file that is no socket, no path, and one that is too long have nobody."""
+def test_process_of_a_socket_is_found(tmp_path: Path) -> None:
+    """The kernel reports the process that listens on a socket. A regular file, a relative path or an overlong path has
+    no such process.
+    """
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -119,14 +123,12 @@ def test_who_listens(tmp_path: Path) -> None:
         assert listener(wrong) is None
 
 
-def test_pid_files() -> None:
-    """Relative ones are in the data folder."""
+def test_relative_pid_file_is_in_the_data_folder() -> None:
     assert pid_file({"pid_file": "db.pid", "datadir": "/var/lib/mysql/"}) == "/var/lib/mysql/db.pid"
     assert pid_file({"pid_file": "/run/db.pid"}) == "/run/db.pid"
     assert pid_file({}) == ""
 
 
 @pytest.mark.server
-def test_a_real_server(shop: Server) -> None:
-    """By its socket, and by its port."""
+def test_real_server_is_found_by_its_socket(shop: Server) -> None:
     assert listener(str(shop.socket)) == shop.pid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is looked at while it goes on, and after it."""
+"""Tests of reading the state of a run while it is running, and afterwards."""
 
 import threading
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.server
 
 
 class Looker(Watcher):
-    """Looks at the run from another thread as often as it can."""
+    """A watcher that reads the run from another thread as often as possible."""
 
     def __init__(self) -> None:
         self.moments: list[Moment] = []
@@ -25,7 +25,7 @@ class Looker(Watcher):
         self.thread = threading.Thread(target=self._look)
 
     def running(self, live: LiveRun) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self.live = live
         self.thread.start()
 
@@ -34,8 +34,8 @@ class Looker(Watcher):
             self.moments.append(self.live.read())
 
 
-def test_looked_at_by_another_thread(shop: Server, tmp_path: Path) -> None:
-    """Counters never fall, also across the run's end; the last moment stays, and is what the run came to."""
+def test_live_run_is_read_by_another_thread(shop: Server, tmp_path: Path) -> None:
+    """Counters never fall, not even at the end of the run. The last state stays and equals the result of the run."""
     events = [{"statement": "SELECT SLEEP(0.01)", "start_ns": T0 + n * 60 * MS} for n in range(50)]
     looker = Looker()
     run = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run", sample_ns=100 * MS), looker)
@@ -53,8 +53,8 @@ def test_looked_at_by_another_thread(shop: Server, tmp_path: Path) -> None:
     assert last.samples["status", "Com_select"] > 0
 
 
-def test_ticks_are_as_without(shop: Server, tmp_path: Path) -> None:
-    """Looking takes no quantile from the ticks: every second in which something was sent has its p95."""
+def test_live_readers_do_not_change_the_ticks(shop: Server, tmp_path: Path) -> None:
+    """Each second with a sent event still has its p95."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 50 * MS} for n in range(60)]
     looker = Looker()
     ticks = []
@@ -65,8 +65,8 @@ def test_ticks_are_as_without(shop: Server, tmp_path: Path) -> None:
     assert [tick.p95_ns is None for tick in ticks] == [tick.done == 0 for tick in ticks]
 
 
-def test_slowest(shop: Server, tmp_path: Path) -> None:
-    """The digests with the most time, most first, while it runs and after it; the counters are those of the last tick."""
+def test_slowest_digests_are_listed(shop: Server, tmp_path: Path) -> None:
+    """The digests with the most time come first, during and after the run. Their counters are those of the last tick."""
     events = []
     for n in range(6):
         events += [
@@ -100,7 +100,7 @@ def test_slowest(shop: Server, tmp_path: Path) -> None:
     assert looker.live.target.startswith(f"root@127.0.0.1:{shop.port}")
 
 
-def test_without_a_pace_nothing_is_late(shop: Server, tmp_path: Path) -> None:
+def test_run_without_pace_is_never_late(shop: Server, tmp_path: Path) -> None:
     looker = Looker()
     due = []
     looker.tick = lambda tick, done, plan: due.append(looker.live.due())  # type: ignore[method-assign]

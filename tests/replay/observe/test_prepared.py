@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay that ends between XA PREPARE and XA COMMIT leaves no locks behind, and says what it ended."""
+"""Tests of prepared XA transactions. A replay that ends before XA COMMIT leaves no locks and reports what it ended."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -24,12 +24,12 @@ SECOND = ["XA START 'g2','b'", "UPDATE account SET n = n + 1 WHERE id = 2", "XA 
 
 
 def options(server: Server, output: Path) -> ReplayOptions:
-    """Return options of a quick replay: the logs have whole seconds, and a statement in each."""
+    """Return options of a fast replay. The logs have whole seconds, with one statement per second."""
     return usual_options(server, output, speed=Fraction(50))
 
 
 def create(server: Server) -> None:
-    """Make the rows of the beginning."""
+    """Create the rows that each test begins with."""
     server.execute("DROP TABLE IF EXISTS shop.account")
     server.execute("CREATE TABLE shop.account (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     server.execute("INSERT INTO shop.account VALUES (1, 0), (2, 0)")
@@ -53,8 +53,10 @@ def prepared(server: Server) -> tuple[Xid, ...] | None:
         return prepared_transactions(con)
 
 
-def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: Path) -> None:
-    """Its locks go, the summary names it, and the exit code says that the data may differ."""
+def test_unfinished_xa_transaction_is_rolled_back(any_shop: Server, tmp_path: Path) -> None:
+    """The rollback frees the locks. The summary names the transaction, and the exit code reports that the data may
+    differ.
+    """
     create(any_shop)
     tape = tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"], SECOND)
     summary = replay(tape, options(any_shop, tmp_path / "t.run"))
@@ -67,8 +69,10 @@ def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: P
     assert [line.startswith(said) for line in lines[:3]].count(True) == 1
 
 
-def test_in_a_text_of_several_statements(any_shop: Server, tmp_path: Path) -> None:
-    """XA PREPARE behind another statement is one, too, also where a later one fails; what the text ends itself is ended."""
+def test_xa_prepare_in_a_multi_statement_text(any_shop: Server, tmp_path: Path) -> None:
+    """XA PREPARE counts at any position of the text, even if a later statement fails. The text itself may also end the
+    transaction.
+    """
     create(any_shop)
     any_shop.execute("INSERT INTO shop.account VALUES (3, 0)")
     several = [*FIRST[:2], "; ".join(FIRST[2:])]
@@ -83,7 +87,7 @@ def test_in_a_text_of_several_statements(any_shop: Server, tmp_path: Path) -> No
 
 
 @pytest.mark.sampled
-def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path) -> None:
+def test_foreign_xa_transaction_is_left_alone(any_shop: Server, tmp_path: Path) -> None:
     """A replay of reads sends no XA PREPARE and ends no transaction, even if the tape contains its name."""
     create(any_shop)
     tape = tape_of(tmp_path, SECOND, ["DO SLEEP(1)"])
@@ -102,7 +106,7 @@ def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path)
 
 
 @pytest.mark.sampled
-def test_a_tape_that_ends_all_xa_transactions_has_no_sentence(any_shop: Server, tmp_path: Path) -> None:
+def test_tape_that_ends_all_xa_transactions_reports_nothing(any_shop: Server, tmp_path: Path) -> None:
     create(any_shop)
     summary = replay(tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"]), options(any_shop, tmp_path / "t.run"))
     assert (summary.info["prepared"], exit_code(summary)) == (None, 0)
@@ -110,8 +114,8 @@ def test_a_tape_that_ends_all_xa_transactions_has_no_sentence(any_shop: Server, 
 
 
 @pytest.mark.long
-def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None:
-    """They keep a replay of writes from starting, and one of reads is told of them; no replay ends them."""
+def test_existing_xa_transactions_refuse_a_replay_of_writes(any_shop: Server, tmp_path: Path) -> None:
+    """A replay of reads may run next to existing XA transactions. No replay ends foreign transactions."""
     create(any_shop)
     with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
         for statement in SECOND:
@@ -130,8 +134,10 @@ def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_an_account_that_may_not_see_them(any_shop: Server, tmp_path: Path) -> None:
-    """MySQL 8 shows it none: check and summary name the privilege, and what the replay did not end goes all the same."""
+def test_missing_xa_privilege_is_named(any_shop: Server, tmp_path: Path) -> None:
+    """MySQL 8 hides prepared transactions from the account. Check and summary name the privilege. Unfinished
+    transactions of the replay are still rolled back.
+    """
     create(any_shop)
     any_shop.execute("CREATE USER blind")
     any_shop.execute("GRANT SELECT, INSERT, UPDATE ON shop.* TO blind")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query plans: which statements are explained, and what is kept."""
+"""Tests of query plans: the choice of the statements and the stored results."""
 
 from pathlib import Path
 
@@ -18,7 +18,9 @@ ONE, TWO = (f"{n:016x}" for n in (1, 2))
 
 
 def folders(tmp_path: Path) -> tuple[Folder, Folder]:
-    """Return a tape and a run in which DEAR takes the most time; OTHER is nothing that can be explained."""
+    """Return a tape and a run in which DEAR takes the most time of the explainable statements. OTHER cannot be
+    explained.
+    """
     events = [
         {"statement": "SELECT id FROM log", "digest": CHEAP, "db": "shop"},
         {"statement": "SELECT COUNT(*) FROM log", "digest": DEAR, "db": "shop"},
@@ -31,7 +33,7 @@ def folders(tmp_path: Path) -> tuple[Folder, Folder]:
     return open_folder("tape", tape), open_folder("run", make_run(tmp_path / "a.run", tape, outcomes))
 
 
-def test_explainable_statements_are_asked_by_time_taken_in_the_run(tmp_path: Path) -> None:
+def test_explainable_statements_are_sorted_by_their_time(tmp_path: Path) -> None:
     tape, run = folders(tmp_path)
     with database() as con:
         assert [sample.digest for sample in costliest(con, tape, run)] == [DEAR, BROKEN, CHEAP]
@@ -39,7 +41,7 @@ def test_explainable_statements_are_asked_by_time_taken_in_the_run(tmp_path: Pat
 
 @pytest.mark.server
 def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
-    """Two of three are explained; the third keeps the server's error."""
+    """Two of three statements are explained. The third keeps the error of the server."""
     tape, run = folders(tmp_path)
     target = parse_target(shop.url(), environ={})
     with database() as con:
@@ -52,8 +54,8 @@ def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     assert "1146" in error
 
 
-def test_spread_over_the_parameters(tmp_path: Path) -> None:
-    """The commonest, the rarest, the longest list, the smallest and the largest value, each statement once."""
+def test_samples_cover_the_parameters(tmp_path: Path) -> None:
+    """The samples are the most frequent, rarest, longest, smallest and largest parameters. Each statement appears once."""
     lists = ("5", "5", "5", "70,80,90,100", "2", "2", "900", "33", "33")
     events = [
         {"statement": f"SELECT * FROM t WHERE id IN ({text})", "digest": ONE, "duration_ns": 1, "db": "s"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings about the times and the order of a run, and the calibration that they need."""
+"""Tests of the warnings about the times and the order of a run, and of the calibration that they need."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ from querytape.replay.observe.run_warnings import cache_file, last_calibration, 
 
 
 def info(**changes: Any) -> dict[str, Any]:
-    """Return what run.json says of a run of ten seconds with nothing to complain about."""
+    """Return the run.json of a run of ten seconds without any problem."""
     values: dict[str, Any] = {
         "elapsed_ns": 10_000_000_000,
         "generator": {"cpu_ns": 5_000_000_000, "cores": 2},
@@ -48,8 +48,8 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
         ({"accounting": {"rows_too_large": 3}}, "3 rows in answers exceeded"),
     ],
 )
-def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:
-    """One sentence for each limit that was near, none for a run that kept away."""
+def test_each_exceeded_limit_has_one_warning(changes: dict[str, Any], said: str | None) -> None:
+    """A run far from all limits has no warning."""
     sentences = warnings(info(**changes), CALIBRATION)
     if said is None:
         assert sentences == []
@@ -59,24 +59,23 @@ def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:
 
 
 def said(waits: int, broken: int, *notes: str) -> list[str]:
-    """Return the warnings of a run."""
+    """Return the warnings about the order of a run."""
     return order_warnings(
         {"accounting": {"order_waits": waits, "order_broken": broken}, "plan": {"order_notes": list(notes)}}
     )
 
 
-def test_nothing_to_say() -> None:
-    """No wait was broken, and the tape knows its times."""
+def test_kept_order_has_no_warning() -> None:
+    """No wait was broken, and the tape has all times."""
     assert said(100, 0) == []
 
 
-def test_notes_are_kept() -> None:
-    """What the order rests on stands beside the run's result."""
+def test_order_notes_of_the_plan_are_repeated() -> None:
     assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
 
 
-def test_broken_waits() -> None:
-    """They come first; above a share the order was not kept."""
+def test_broken_waits_are_the_first_warning() -> None:
+    """Above a limit, the warning states that the order was not kept."""
     few, note = said(1000, 2, "n")
     assert few.startswith("--order commit: 2 of 1,000 waits")
     assert "not kept" not in few
@@ -85,13 +84,13 @@ def test_broken_waits() -> None:
     assert "3 of 3 waits" in said(0, 3)[0]
 
 
-def test_runs_of_older_versions() -> None:
-    """A run.json without the notes is read as well."""
+def test_run_json_without_order_notes_is_readable() -> None:
+    """Older versions wrote no notes."""
     assert order_warnings({"accounting": {"order_waits": 1, "order_broken": 0}, "plan": {}}) == []
 
 
-def test_only_a_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file, no JSON, another machine's, or one without levels: there is none."""
+def test_only_a_valid_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An invalid file, the file of another machine and a file without levels are ignored."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_file() == tmp_path / "querytape" / "calibration.json"
     assert last_calibration() is None

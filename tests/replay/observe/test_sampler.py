@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of the target and its machine, sampled during a run."""
+"""Tests of the counters of the target and its machine, which are sampled during a run."""
 
 import time
 from pathlib import Path
@@ -27,8 +27,10 @@ from ...helpers.cursors import MadeTarget
 
 @pytest.mark.sampled
 @pytest.mark.server
-def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
-    """Ticks on whole tenths of the wall clock; Com_select rises by what was sent; only what changed is kept again."""
+def test_samples_of_the_target_are_kept(any_shop: Server, tmp_path: Path) -> None:
+    """The samples lie on whole tenths of a second. Com_select grows with the sent events. Unchanged values are not
+    stored again.
+    """
     events = [{"statement": "SELECT COUNT(*) FROM log", "db": "shop", "start_ns": T0 + n * 20 * MS} for n in range(200)]
     tape = make_tape(tmp_path / "t.tape", events)
     summary = replay(tape, options(any_shop, tmp_path / "a.run", sample_ns=100 * MS))
@@ -55,7 +57,7 @@ def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_a_lost_connection_of_the_sampler_is_in_the_run(shop: Server, tmp_path: Path) -> None:
+def test_lost_sampler_connection_is_reported_in_the_run(shop: Server, tmp_path: Path) -> None:
     sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, ())
     before = {row[0] for row in shop.execute("SHOW PROCESSLIST")}
     sampler.start()
@@ -71,7 +73,7 @@ def test_a_lost_connection_of_the_sampler_is_in_the_run(shop: Server, tmp_path: 
 
 
 @pytest.mark.server
-def test_sampling_switched_off_makes_no_connection(shop: Server, tmp_path: Path) -> None:
+def test_disabled_sampling_makes_no_connection(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     summary = replay(tape, options(shop, tmp_path / "a.run", sample_ns=0))
     assert not (summary.path / "samples").exists()
@@ -79,10 +81,10 @@ def test_sampling_switched_off_makes_no_connection(shop: Server, tmp_path: Path)
 
 
 class Gone(MadeTarget):
-    """A target that lets nobody in."""
+    """A target that refuses every connection."""
 
     def connect(self, timeout_s: int = 0) -> Any:
-        """Refuse."""
+        """Refuse the connection."""
         raise TargetError("gone")
 
 
@@ -94,14 +96,14 @@ class Gone(MadeTarget):
         (Gone(), None),
     ],
 )
-def test_counters(made: Any, expected: dict[str, int] | None) -> None:
-    """Numbers by name; None where there is none, or no server."""
+def test_write_counters_are_numbers_by_name(made: Any, expected: dict[str, int] | None) -> None:
+    """The function returns None if the server has no counters or cannot be reached."""
     assert server_counters(made, 5) == expected
     assert made.asked == ([] if isinstance(made, Gone) else [question(OF_WRITES)])
 
 
-def test_servers_have_them(any_shop: Server) -> None:
-    """The binary log, syncs and lock waits, of both families; a write makes them grow."""
+def test_real_servers_have_the_write_counters(any_shop: Server) -> None:
+    """Both families count the binary log, syncs and lock waits. A write increases the counters."""
     target = parse_target(any_shop.url(), environ={})
     before = server_counters(target, 5) or {}
     ((kept,),) = any_shop.execute("SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")
@@ -114,10 +116,10 @@ def test_servers_have_them(any_shop: Server) -> None:
 
 
 class Cached(MadeTarget):
-    """A target that answers with rows, or refuses where there are none."""
+    """A target that answers with `rows`, or refuses if there are none."""
 
     def connect(self, timeout_s: int = 0) -> Self:
-        """Be the connection, or refuse."""
+        """Return itself as the connection, or refuse."""
         if self.rows is None:
             raise TargetError("gone")
         return self
@@ -133,8 +135,8 @@ class Cached(MadeTarget):
         (None, None),
     ],
 )
-def test_cache_counters(rows: Any, expected: dict[str, int] | None) -> None:
-    """Numbers by name; none where there is no cache, no number or no server."""
+def test_query_cache_counters_are_numbers_by_name(rows: Any, expected: dict[str, int] | None) -> None:
+    """The function returns None without a query cache, without a number or without a server."""
     server: Any = Cached(rows)
     assert cache_counters(server, 5) == expected
     assert server.asked == ([] if rows is None else [question(OF_QUERY_CACHE)])

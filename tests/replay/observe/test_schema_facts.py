@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run keeps of its target's schemas."""
+"""Tests of the schema facts that a run keeps of its target."""
 
 import json
 from collections.abc import Sequence
@@ -20,8 +20,10 @@ from tests.helpers.duck import database
 from tests.helpers.tapes import make_tape
 
 
-def test_schemas_that_a_tape_uses(tmp_path: Path) -> None:
-    """Where events run, and what they name; the server's own are none of it."""
+def test_schemas_of_a_tape_are_found(tmp_path: Path) -> None:
+    """A tape uses the default schemas of its events and the schemas in its statements. The server's own schemas do not
+    count.
+    """
     events = [
         {"statement": "SELECT * FROM a JOIN `other`.b", "db": "shop"},
         {"statement": "SELECT * FROM information_schema.TABLES", "db": "mysql"},
@@ -33,8 +35,8 @@ def test_schemas_that_a_tape_uses(tmp_path: Path) -> None:
         assert tape_schemas(con, tape, "plain") == ["other", "plain", "shop"]
 
 
-def test_facts_of_a_server(any_shop: Server, tmp_path: Path) -> None:
-    """Under the tape's name of the schema, each object once; an index has its columns in order."""
+def test_schema_facts_of_a_real_server(any_shop: Server, tmp_path: Path) -> None:
+    """Facts use the tape's name of the schema. Each object appears once, and an index has its columns in order."""
     any_shop.execute("CREATE TABLE shop.i (a INT, b VARCHAR(9), c INT, KEY k (c, b(3), a))")
     with database() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
         rows = keep_schema_facts(con, server, {"tape_shop": "shop"}, tmp_path / "f.parquet")
@@ -47,8 +49,8 @@ def test_facts_of_a_server(any_shop: Server, tmp_path: Path) -> None:
     assert not [row for row in found if row[0] == "problem"]
 
 
-def test_a_server_that_can_hardly_sort(any_shop: Server, tmp_path: Path) -> None:
-    """Its lists are read with a sort buffer of the session's own, which is set back: nothing is missing."""
+def test_small_sort_buffer_loses_no_facts(any_shop: Server, tmp_path: Path) -> None:
+    """The query raises the sort buffer of its own session and restores it afterwards."""
     columns = ", ".join(f"c{n} VARCHAR(60)" for n in range(12))
     keys = ", ".join(f"KEY k{n} (c{n})" for n in range(12))
     any_shop.execute(f"CREATE TABLE shop.i ({columns}, {keys})")
@@ -66,8 +68,8 @@ def test_a_server_that_can_hardly_sort(any_shop: Server, tmp_path: Path) -> None
     assert not any("problem" in fact for fact in found[1])
 
 
-def test_checks_go_by_their_conditions(any_shop: Server) -> None:
-    """Both families write a condition alike in the end; the one that MariaDB adds to columns of JSON is left out."""
+def test_check_constraints_are_named_by_their_conditions(any_shop: Server) -> None:
+    """Both families give the same text of a condition. The check that MariaDB adds to JSON columns is left out."""
     any_shop.execute(
         "CREATE TABLE shop.priced (a INT CHECK (a > 0 AND a < 10), b VARCHAR(5), j JSON,"
         " CONSTRAINT known CHECK (b IN ('x', 'y')))"
@@ -82,8 +84,8 @@ EVENT = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.log
 
 
 @pytest.mark.parametrize("writes", [True, False])
-def test_what_the_account_may_not_see(any_shop: Server, writes: bool) -> None:
-    """Triggers and events are unknown, not lacking: said with the GRANT where they act, in silence where they can't."""
+def test_invisible_triggers_and_events_are_unknown(any_shop: Server, writes: bool) -> None:
+    """Hidden triggers and events are not treated as missing. A warning with the GRANT appears only if they can act."""
     for statement in (TRIGGER, EVENT, "CREATE USER blind@'%' IDENTIFIED BY 'x'"):
         any_shop.execute(statement)
     any_shop.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO blind@'%'")
@@ -103,7 +105,7 @@ def test_what_the_account_may_not_see(any_shop: Server, writes: bool) -> None:
 
 
 class Cursor:
-    """A cursor of a server that answers everything alike."""
+    """A cursor of a server that gives the same answer to every query."""
 
     def __init__(self, server: "Fake") -> None:
         self.server = server
@@ -116,7 +118,7 @@ class Cursor:
         return
 
     def execute(self, statement: str, _: object = None) -> None:
-        """Fail where the server does."""
+        """Fail if the server is set to fail."""
         if self.server.error and statement.startswith("SELECT"):
             raise self.server.error
 
@@ -125,7 +127,7 @@ class Cursor:
 
 
 class Fake:
-    """A server whose answers are not what was asked for."""
+    """A server whose answers do not match the queries."""
 
     def __init__(
         self, rows: Sequence[Sequence[Any]] = (), error: Exception | None = None, is_open: bool = True
@@ -136,8 +138,8 @@ class Fake:
         return Cursor(self)
 
 
-def test_a_refusal_is_a_problem_and_a_lost_connection_the_end() -> None:
-    """Each source that is refused is named; what only some servers have lacks nothing."""
+def test_refused_query_is_a_problem() -> None:
+    """Each refused source is named, except sources that only some servers have. A lost connection ends the search."""
     found = list(collect(Fake(error=pymysql.err.OperationalError(1142, "denied")), {"s": "s"}))  # type: ignore[arg-type]
     assert {fact.kind for fact in found} == {"problem"}
     assert any("information_schema.STATISTICS: 1142 denied" in fact.name for fact in found)
@@ -150,13 +152,13 @@ def test_a_refusal_is_a_problem_and_a_lost_connection_the_end() -> None:
 
 
 @pytest.mark.parametrize("rows", [[()], [(1,)], [("s", b"\xff" * 9000, None)] * 3, [("s",) * 40]])
-def test_hostile_answers_are_problems_or_short_texts(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_answers_give_problems_or_short_texts(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_facts, "MAX_ROWS", 2)
     found = list(collect(Fake(rows), {"s": "s"}))  # type: ignore[arg-type]
     assert all(len(text) <= 4000 for fact in found for text in (*fact[:4], *fact.facts.values()))
 
 
-def test_long_definitions_stay_apart() -> None:
-    """Two that begin alike differ in what is kept of them, which is no longer than others."""
+def test_long_definitions_stay_different() -> None:
+    """Two long texts with the same beginning differ after they are shortened."""
     kept = {schema_facts._text("x" * 5000 + end) for end in "ab"}
     assert [len(text) for text in kept] == [4000, 4000]

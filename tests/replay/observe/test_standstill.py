@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waits for whom, where a replay in the order of commits makes no progress."""
+"""Tests of the standstill report: it names the waits if a replay with `--order commit` makes no progress."""
 
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,18 @@ STEP_MS = 100
 
 
 def doing(session: int, table: int | None = None, commit: int = 0, asleep: bool = False) -> Doing:
-    """Return what a session does, on connection 100 more than its number, at event 7."""
+    """Return the state of a session. Its connection id is 100 plus its number, and it is at event 7."""
     return Doing(session, 7, 100 + session, table, commit, asleep)
 
 
 def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool, bool]:
-    """Return the waits that are named; each statement is that of its session."""
+    """Return the named waits. The statement of session N is `sN`."""
     texts = {(session, seq): f"s{session}" for session in range(9) for seq in range(9)}
     return walk(Facts({one.session: one for one in sessions}, texts=texts, **facts))
 
 
-def test_a_circle_through_a_lock_of_the_target() -> None:
-    """One session waits in the order, the other for a lock: no further one is named."""
+def test_circle_through_a_lock_of_the_target_is_named() -> None:
+    """One session waits for the order, and the other waits for a lock. Sessions outside the circle are not named."""
     waits = said(
         doing(1, table=9, commit=4),
         doing(2, table=9, commit=3),
@@ -50,8 +50,8 @@ def test_a_circle_through_a_lock_of_the_target() -> None:
     )
 
 
-def test_the_target_does_not_tell_whose_lock_it_is() -> None:
-    """The longest way is named, and is called no circle."""
+def test_unknown_lock_holder_gives_the_longest_chain() -> None:
+    """A chain of waits with an unknown lock holder is not called a circle."""
     waits = said(doing(1, table=9, commit=4), doing(2), doing(3, asleep=True), owners={(9, 4): (2, 8)})
     assert waits == (
         [
@@ -63,15 +63,17 @@ def test_the_target_does_not_tell_whose_lock_it_is() -> None:
     )
 
 
-def test_a_statement_that_the_target_works_on() -> None:
-    """Others wait for it: that is slow, and no standstill. One that only a lock keeps, or that nobody waits for, is none."""
+def test_running_statement_is_not_a_standstill() -> None:
+    """The end of the chain is slow work if the target executes its statement. A waiting statement, or a statement that
+    no session waits for, is not slow work.
+    """
     waiting = doing(1, table=9, commit=4), doing(2), doing(3)
     assert said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({102}))[2]
     assert not said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({103}))[2]
 
 
-def test_each_end_of_a_way() -> None:
-    """A lock of somebody else, an ended session, a commit that nobody has, a session without work."""
+def test_ends_of_a_chain_are_named() -> None:
+    """A chain can end at a foreign lock, an ended session, an unknown commit or a session without work."""
     assert said(doing(1), blockers={101: 55})[0][-1].endswith(
         "waits for a lock of connection 55, which does not belong to this replay"
     )
@@ -81,8 +83,8 @@ def test_each_end_of_a_way() -> None:
     assert said() == ([], False, False)
 
 
-def test_whose_a_commit_is(tmp_path: Path) -> None:
-    """Of DDL that ends a transaction both are found: that of its COMMIT, and its own."""
+def test_owner_of_a_commit_is_found(tmp_path: Path) -> None:
+    """A DDL statement that ends a transaction has two commits: its implicit COMMIT and its own commit."""
     texts = (("transaction", "begin"), ("write", "update t set x = 1"), ("ddl", "alter table t force"))
     events = [
         {
@@ -102,17 +104,17 @@ def test_whose_a_commit_is(tmp_path: Path) -> None:
         assert owners(con, plan, [(place, 1), (place, 2), (place, 3)]) == {(place, 1): (1, 3), (place, 2): (1, 3)}
 
 
-def test_a_long_way_is_cut() -> None:
-    """Eight sessions are named; the others are counted."""
+def test_long_chain_is_shortened() -> None:
+    """The text names eight waits and counts the other sessions."""
     text = Standstill(tuple(f"wait {n}" for n in range(11)), False, 20, 2_000_000_000).text
     assert text.startswith("--order commit: wait 0; wait 1")
     assert text.endswith("wait 7; and 3 further sessions")
 
 
 def without_index(rounds: int) -> list[dict[str, Any]]:
-    """Return events of two sessions that lock different rows at one time, again and again.
+    """Return events of two sessions that repeatedly lock different rows at the same time.
 
-    The second one comes later and commits first. Where its UPDATE locks the whole table, it never gets there.
+    Session 2 begins later and commits first. If its UPDATE locks the whole table, it cannot continue.
     """
     events: list[dict[str, Any]] = []
 
@@ -144,8 +146,10 @@ def without_index(rounds: int) -> list[dict[str, Any]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("rounds", "ends"), [(MOST_STALLS // 4, True), (3 * MOST_STALLS, False)])
-def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, tmp_path: Path) -> None:
-    """Each round breaks a wait. A short tape comes to its end; a long one is ended, and the circle is named."""
+def test_missing_index_on_the_target_is_a_standstill(rounds: int, ends: bool, server: Server, tmp_path: Path) -> None:
+    """Each round of the tape breaks a wait. A short tape reaches its end. A long tape is stopped, and the circle is
+    named.
+    """
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("DROP TABLE IF EXISTS shop.t")
     server.execute("CREATE TABLE shop.t (k INT, n INT) ENGINE = InnoDB")
@@ -163,12 +167,14 @@ def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, t
     assert "--order commit made no progress in " in partial
     assert warnings[0].startswith("--order commit: ")
     assert "`commit` waits for event" in warnings[0]
-    assert ("circular wait: " in warnings[0]) == (server.kind == "mariadb")  # the other has no performance schema
+    assert ("circular wait: " in warnings[0]) == (server.kind == "mariadb")  # MySQL has no performance schema here
 
 
 @pytest.mark.long
-def test_a_slow_statement_is_no_standstill(server: Server, tmp_path: Path) -> None:
-    """The target works on it for longer than 20 bounds. The waits for it are broken, and the replay comes to its end."""
+def test_slow_statement_does_not_stop_the_replay(server: Server, tmp_path: Path) -> None:
+    """The statement takes longer than 20 times the wait limit (`--order-bound`). The waits for it are broken, and the
+    replay continues to its end.
+    """
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("DROP TABLE IF EXISTS shop.t")
     server.execute("CREATE TABLE shop.t (k INT PRIMARY KEY, n INT) ENGINE = InnoDB")

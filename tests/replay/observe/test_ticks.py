@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ticks: differences of the engine's counters, written in parts and gathered at the end."""
+"""Tests of ticks: differences of the engine's counters, written in parts and merged at the end."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +11,14 @@ from querytape.schemas import columns
 
 
 def stats(**values: int) -> EngineStats:
-    """Return counters that are all 0 but for those given."""
+    """Return counters that are all 0 except the given values."""
     names = EngineStats.__dataclass_fields__
     zero = EngineStats(**{**dict.fromkeys(names, 0), "state": State.RUNNING, "ended_by": EndedBy.NOTHING})  # type: ignore[arg-type]
     return replace(zero, **values)  # type: ignore[arg-type]
 
 
-def test_ticks_are_differences(tmp_path: Path) -> None:
-    """Each tick has what happened since the one before; open sessions are not a difference."""
+def test_ticks_are_differences_of_counters(tmp_path: Path) -> None:
+    """The number of open sessions is not a difference but the current value."""
     log = TickLog(tmp_path / "ticks")
     log.take(stats(executed=10, not_sent=1, reads=7, sessions_open=3))
     tick = log.take(stats(executed=15, not_sent=3, reads=9, sessions_open=2, now_ns=5))
@@ -26,8 +26,8 @@ def test_ticks_are_differences(tmp_path: Path) -> None:
     assert len(log.clock_pairs) == 2
 
 
-def test_parts_become_one_file(tmp_path: Path) -> None:
-    """Flushed twice and gathered: one file with the contract's columns, and no folder of parts."""
+def test_tick_parts_become_one_file(tmp_path: Path) -> None:
+    """The file has the documented columns, and the folder of parts is removed."""
     log = TickLog(tmp_path / "ticks")
     with duckdb.connect() as con:
         for now in (1, 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Percona Toolkit says, kept in the run."""
+"""Tests of the Percona Toolkit output that a run keeps."""
 
 import shutil
 from pathlib import Path
@@ -15,10 +15,10 @@ from ...conftest import ServerFactory, skip_loudly
 
 @pytest.mark.long
 @pytest.mark.server
-def test_changes_and_summaries_are_kept(
+def test_changed_variables_and_summaries_are_kept(
     mariadb_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A variable that changed during the run is named with both values; Percona Toolkit's texts are in the run."""
+    """A variable that changed during the run is stored with both values."""
     if not all(shutil.which(name) for name in ("pt-mysql-summary", "pt-config-diff", "mysqldump")):
         skip_loudly(request, "no Percona Toolkit, or no mysqldump for it: summaries are not tested")
     server = mariadb_factory()
@@ -47,8 +47,8 @@ def test_changes_and_summaries_are_kept(
     assert [line.split()[:2] for line in different.splitlines() if "4711" in line] == [["sort_buffer_size", "4711"]]
 
 
-def test_option_file() -> None:
-    """Quotes and backslashes of a password are escaped; a socket is named where there is one."""
+def test_option_file_escapes_the_password() -> None:
+    """The file names a socket if the target has one."""
     assert option_file(Target("app", socket="/s", password='a"\\b')).splitlines() == [
         "[client]",
         "user=app",
@@ -58,8 +58,10 @@ def test_option_file() -> None:
     assert "host=10.0.0.7\nport=3306" in option_file(Target("app", "db", "10.0.0.7"))
 
 
-def test_files_are_their_owner_s_and_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a tool says is 0600 from its first byte; a link of that name is replaced; the password's file is gone."""
+def test_tool_output_is_private_and_follows_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output has the mode 0600 from its first byte. An existing link is replaced. The file with the password is
+    removed.
+    """
     program = tmp_path / "bin" / "pt-mysql-summary"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\nls -l "${1#*=}"\n')

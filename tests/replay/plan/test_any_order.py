@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No plan depends on an order of rows that nobody promised, on the number of threads or on the optimizer."""
+"""Tests of the determinism of plans: row order, number of threads and the optimizer must not change a plan."""
 
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,15 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tape of whole seconds, where much begins at one moment."""
+    """Return a tape with whole seconds, so that many events begin at the same time."""
     events = [row | {"start_ns": row["start_ns"] // SECOND * SECOND} for row in tape_events()]
     return tape_and_runs(tmp_path_factory.mktemp("any_order"), events, precision_ns=SECOND)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(RULES, "order", "disordered", "split"))
-def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is sent, when, on which connection, and what is not: the same for each rule."""
+def test_plan_is_deterministic(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each rule, the sent events, their times, their connections and the excluded events stay the same."""
     monkeypatch.chdir(seconds.parent)
     found = []
     for number, variant in enumerate((None, *VARIANTS)):
@@ -47,8 +47,10 @@ def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.sampled
 @pytest.mark.parametrize("rare", [0.0, 0.15])
 @pytest.mark.parametrize(("source", "precision_ns", "durations"), mostly_long(CASES, CASES[0], CASES[-1]))
-def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
-    """The order of commits of times of 4 ms, where many are equal: each event waits for the same."""
+def test_commit_order_is_deterministic(
+    tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float
+) -> None:
+    """The tape has times in multiples of 4 ms, so many times are equal."""
     events = coarse(busy(7, durations, rare))
     tape = make_tape(tmp_path / "t.tape", events, 2, precision_ns=precision_ns, source=source)
     usual = waits(tape, tmp_path / "usual")
@@ -60,7 +62,7 @@ def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durat
 
 
 def waits(tape: Path, folder: Path) -> list[tuple[Any, ...]]:
-    """Return what each event waits for and which commit it is."""
+    """Return the waits and the commit numbers of each event."""
     rules = Rules(allow_writes=True, commit_order=True)
     plan = plan_tape(tape, folder, rules, max_rows=40, catalog=CATALOG)
     return [(plan.order_tables, plan.order_notes), *fed(plan, "session", "seq", "waits")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that a statement may touch."""
+"""Tests of the tables that a statement may access."""
 
 from typing import Any, cast
 
@@ -11,8 +11,8 @@ from querytape.replay.plan.catalog import Catalog, hidden_inserts, join_pairs, m
 from querytape.schemas import ACTIONS
 
 
-def test_tables_of_statements() -> None:
-    """What a statement names counts; foreign keys join tables; routines, views and triggers hide what they touch."""
+def test_tables_of_statements_are_found() -> None:
+    """Foreign keys connect tables. Routines, views and triggers hide the tables that they access."""
     catalog = Catalog(frozenset({"audit", "refresh"}), join_pairs([("items", "orders")]))
     normalizer = Normalizer()
     table = [
@@ -37,14 +37,14 @@ def test_tables_of_statements() -> None:
     assert tables_of(None, [], "read", False, catalog) is None
 
 
-def test_pairs_of_foreign_keys_in_any_order_make_one_group() -> None:
+def test_foreign_key_pairs_in_any_order_make_one_group() -> None:
     groups = join_pairs([("d", "c"), ("a", "b"), ("c", "b"), ("x", "y")])
     assert len({groups[name] for name in "abcd"}) == 1
     assert groups["x"] == groups["y"] != groups["a"]
 
 
 class AnsweringTarget:
-    """Answers each query on information_schema by the table that it names, as a connection would."""
+    """A connection that chooses its answer by the information_schema table in the query."""
 
     def __init__(self, answers: dict[str, list[tuple[object, ...]]]) -> None:
         self.answers, self.asked = answers, ""
@@ -71,8 +71,8 @@ class AnsweringTarget:
         return next((rows for name, rows in self.answers.items() if f"information_schema.{name} " in self.asked), [])
 
 
-def test_what_the_target_has() -> None:
-    """Views, routines and tables with triggers hide what they touch; foreign keys join; names in lower case."""
+def test_catalog_of_the_target_is_read() -> None:
+    """Views, routines and tables with triggers are opaque. Foreign keys connect tables. All names are in lower case."""
     answers: dict[str, list[tuple[object, ...]]] = {
         "VIEWS": [("Recent", "select * from `items`")],
         "ROUTINES": [("REFRESH", "INSERT INTO items VALUES (1)"), ("tidy", "DELETE FROM items")],
@@ -106,8 +106,8 @@ def test_what_the_target_has() -> None:
         ("select ? from t", set()),
     ],
 )
-def test_effects_of_statements(text: str, effects: set[str]) -> None:
-    """By its words: rather too many than too few."""
+def test_effects_of_a_statement_are_found_by_its_words(text: str, effects: set[str]) -> None:
+    """The function may return too many effects, but never too few."""
     assert may_set_off(text, ["t"], ["f"] if "f(" in text else []) == effects
 
 
@@ -126,8 +126,10 @@ BODIES = [
 ]
 
 
-def test_what_may_insert_where_ids_are_generated() -> None:
-    """Triggers and routines themselves, through others, through views; and those whose text is not shown."""
+def test_hidden_inserts_into_tables_with_generated_ids() -> None:
+    """Triggers and routines may insert directly, through other routines, or through views. A routine without a visible
+    text counts as well.
+    """
     hidden, tables = hidden_inserts(
         BODIES, {"numbered"}, [("seen", "select * from inner_view"), ("inner_view", "numbered")]
     )

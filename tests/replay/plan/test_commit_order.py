@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--order commit as a plan: which commits each event waits for."""
+"""Tests of the plan with `--order commit`: the commits that each event waits for."""
 
 import random
 from pathlib import Path
@@ -23,7 +23,7 @@ CATALOG = Catalog(frozenset({"v"}))
 
 
 def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) -> dict[str, Any]:
-    """Return an event; its class follows from its first word."""
+    """Return an event. Its class follows from its first word."""
     word = sql.split()[0].lower()
     kinds = {
         "select": "read",
@@ -50,7 +50,7 @@ def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) ->
 def waits(
     tmp_path: Path, events: list[dict[str, Any]], precision_ns: int = 1000, source: str = "slowlog"
 ) -> list[str | None]:
-    """Return what each event waits for and is, in the order of the list."""
+    """Return the waits and commit numbers of each event, in the order of the list."""
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, precision_ns=precision_ns, source=source)
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
     places: dict[int, int] = {}
@@ -61,8 +61,10 @@ def waits(
     return found
 
 
-def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
-    """Who touches a waits for commits on a alone; a commit that had not ended before is not waited for."""
+def test_single_statements_on_different_tables_overlap(tmp_path: Path) -> None:
+    """An event that accesses table a waits only for commits on a. It does not wait for commits that ended after its
+    start.
+    """
     found = waits(
         tmp_path,
         [
@@ -78,15 +80,15 @@ def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
     assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, "9:1 12:1", None]
 
 
-def test_the_engine_knows_how_many_places_there_are(tmp_path: Path) -> None:
-    """Three for each table of the tape, for all tables and for the unknown ones."""
+def test_plan_has_the_number_of_places(tmp_path: Path) -> None:
+    """Each table of the tape has three places. The group of all tables and the unknown tables have three places each."""
     events = [event(1, 0, 1, "update a set x = 1"), event(1, 2, 3, "select * from a join b")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG)
     assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (TABLE_FIRST + 2), int)
 
 
-def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
-    """Its COMMIT is one commit on each of its tables; its statements are none, and what it only read neither."""
+def test_commit_covers_the_written_tables(tmp_path: Path) -> None:
+    """A COMMIT counts once for each written table. The statements of the transaction and read-only tables do not count."""
     found = waits(
         tmp_path,
         [
@@ -107,8 +109,8 @@ def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
     assert [read_within_the_commit, read_behind_it, read_of_b] == [None, f"{place}:1", None]
 
 
-def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
-    """A CALL, a view or a snapshot waits for every commit; everyone waits for what a CALL committed."""
+def test_statement_with_unknown_tables_waits_for_all_commits(tmp_path: Path) -> None:
+    """A CALL, a view and a consistent snapshot wait for all commits. Every event waits for the commit of a CALL."""
     found = waits(
         tmp_path,
         [
@@ -125,16 +127,16 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
     assert found[3:] == ["3:1", "0:3", "0:3"]
 
 
-def test_what_ends_a_transaction_and_writes_nothing(tmp_path: Path) -> None:
-    """It is no commit on the tables that it names."""
+def test_implicit_commit_without_writes_does_not_count(tmp_path: Path) -> None:
+    """A statement such as ANALYZE TABLE or BEGIN ends a transaction but does not count as a commit on a table."""
     found = waits(
         tmp_path, [event(n, 10 * n, 10 * n + 1, text) for n, text in enumerate(["analyze table a", "begin"], 1)]
     )
     assert found == [None, None]
 
 
-def test_what_takes_a_table_whole_waits_for_all_that_had_ended(tmp_path: Path) -> None:
-    """DDL and LOCK TABLES wait for statements that read the table, and for transactions that read it."""
+def test_table_lock_waits_for_all_earlier_accesses(tmp_path: Path) -> None:
+    """DDL and LOCK TABLES wait for single reads of the table, and for transactions that read it."""
     texts = ["select * from a", "create table a (i int)", "lock tables a read", "unlock tables", "select * from a"]
     sessions = [1, 2, 3, 3, 4]
     found = waits(
@@ -147,8 +149,8 @@ def test_what_takes_a_table_whole_waits_for_all_that_had_ended(tmp_path: Path) -
     assert found == [";10:1", "10:1;9:1", "9:1 10:1;10:2", "9:1;9:2", "9:2;10:3"]
 
 
-def test_a_transaction_holds_a_table_that_it_reads_where_another_takes_it_whole(tmp_path: Path) -> None:
-    """DDL that began before the reader's COMMIT ended behind it; a read behind the DDL waits for it."""
+def test_transaction_holds_the_tables_that_it_reads(tmp_path: Path) -> None:
+    """DDL that began before the COMMIT of the reader ended after it. A read that follows the DDL waits for the DDL."""
     found = waits(
         tmp_path,
         [
@@ -164,8 +166,10 @@ def test_a_transaction_holds_a_table_that_it_reads_where_another_takes_it_whole(
     assert found[5] == "9:2;10:2"
 
 
-def test_a_locking_read_of_its_own_is_a_commit(tmp_path: Path) -> None:
-    """It holds its locks until it has ended: who wants them waits, and it waits for those before it."""
+def test_single_locking_read_is_a_commit(tmp_path: Path) -> None:
+    """A locking read outside a transaction holds its locks until its end. Later lockers wait for the read, and the read
+    waits for earlier commits.
+    """
     found = waits(
         tmp_path,
         [
@@ -177,8 +181,10 @@ def test_a_locking_read_of_its_own_is_a_commit(tmp_path: Path) -> None:
     assert found == [";9:1", "9:1;9:2", "9:2;9:3"]
 
 
-def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:
-    """A write ends before a transaction whose lock came within it: had they wanted one row, the write had it first."""
+def test_write_that_must_have_been_first_comes_first(tmp_path: Path) -> None:
+    """A transaction got its lock on the table while the write was running. If both wanted one row, the write had it
+    first.
+    """
     found = waits(
         tmp_path,
         [
@@ -192,12 +198,12 @@ def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:
     )
     place = str(found[0]).removeprefix(";").split(":")[0]
     assert found[0] == f";{place}:1"
-    assert found[3] == f"{place}:1"  # though the write was answered after it
+    assert found[3] == f"{place}:1"  # although the write was answered later
     assert f"{place}:2" in str(found[5]).split(";")[1].split()
 
 
-def test_not_where_another_transaction_ended_since(tmp_path: Path) -> None:
-    """The write may have waited for that one's lock: then it had its own locks behind it."""
+def test_write_that_may_have_waited_does_not_come_first(tmp_path: Path) -> None:
+    """Another transaction ended during the write. The write may have waited for the locks of this transaction."""
     found = waits(
         tmp_path,
         [
@@ -216,8 +222,8 @@ def test_not_where_another_transaction_ended_since(tmp_path: Path) -> None:
     assert found[2] is None
 
 
-def test_a_deadlocks_victim_waits_for_no_one_later(tmp_path: Path) -> None:
-    """Its statement is sent as a ROLLBACK: one commit at its start, which takes no locks."""
+def test_deadlock_victim_does_not_wait_for_later_commits(tmp_path: Path) -> None:
+    """The statement of the victim is sent as a ROLLBACK, which is one commit at its start and takes no locks."""
     found = waits(
         tmp_path,
         [
@@ -233,12 +239,12 @@ def test_a_deadlocks_victim_waits_for_no_one_later(tmp_path: Path) -> None:
 
 
 def arrival(session: int, at_ms: int, sql: str) -> dict[str, Any]:
-    """Return an event as a general log has it: its arrival alone."""
+    """Return an event of a general log, which has only the arrival time."""
     return {**event(session, at_ms, at_ms, sql), "duration_ns": None, "errno": None}
 
 
 def test_arrivals_keep_the_order_of_commits(tmp_path: Path) -> None:
-    """A general log does not say that the second UPDATE waited; it must not go first, for its COMMIT came second."""
+    """A general log does not show that the second UPDATE waited. Its COMMIT came second, so it must not go first."""
     found = waits(
         tmp_path,
         [
@@ -259,8 +265,8 @@ def test_arrivals_keep_the_order_of_commits(tmp_path: Path) -> None:
     assert (found[2], found[3], found[7]) == (None, f"{place}:1", f"{place}:2")
 
 
-def test_arrivals_of_writes_of_their_own(tmp_path: Path) -> None:
-    """One goes behind a transaction that was open when it arrived, and ended before its session's next arrival."""
+def test_single_write_waits_for_a_transaction_open_at_its_arrival(tmp_path: Path) -> None:
+    """The write waits if the transaction ended before the next arrival in the session of the write."""
     events = [
         arrival(1, 0, "begin"),
         arrival(1, 1, "update a set x = 1"),
@@ -287,13 +293,13 @@ def test_arrivals_of_writes_of_their_own(tmp_path: Path) -> None:
         ("audit", 1000, False, "ends"),
     ],
 )
-def test_which_times_are_known(source: str, precision_ns: int, durations: bool, times: str) -> None:
-    """Only a general log is written as statements arrive; others without durations when they have ended."""
+def test_known_times_of_each_source(source: str, precision_ns: int, durations: bool, times: str) -> None:
+    """Only a general log has arrival times. Other logs without durations have the end times."""
     assert known_times({"source": source}, precision_ns, durations) == times
 
 
-def test_only_arrivals_is_said(tmp_path: Path) -> None:
-    """What the order rests on is said before anything is sent, and kept."""
+def test_plan_notes_that_only_arrivals_are_known(tmp_path: Path) -> None:
+    """The note is shown before anything is sent, and is kept in the run."""
     events = [arrival(1, 0, "update a set x = 1")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, source="general")
     assert plan.order_notes == [ONLY_ARRIVALS]
@@ -301,7 +307,7 @@ def test_only_arrivals_is_said(tmp_path: Path) -> None:
 
 
 def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
-    """Return events of five sessions: writes, CALLs, DDL, transactions; many end, begin or arrive at one moment."""
+    """Return events of five sessions: writes, CALLs, DDL and transactions. Many begin, end or arrive at the same time."""
     rng = random.Random(seed)
     events, clock, open_tx = [], dict.fromkeys(range(1, 6), 0), dict.fromkeys(range(1, 6), False)
     for _ in range(80):
@@ -325,14 +331,14 @@ def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
         *(("slowlog", 1_000_000_000, seed) for seed in (1, 2, 3, 4)),
     ],
 )
-def test_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
-    """Whatever each waits for, and its session's events before it, can be done first: nobody waits for himself."""
+def test_waits_have_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
+    """Each event can be completed after its waits and after all earlier events of its session."""
     events = anything(seed, arrivals=source == "general")
     no_circles(events, waits(tmp_path, events, precision_ns, source))
 
 
 def no_circles(events: list[dict[str, Any]], waited: list[str | None]) -> None:
-    """Do all events in an order that the waits allow; there has to be one."""
+    """Complete all events in an order that the waits allow. Fails if no such order exists."""
     found = [str(text or "").partition(";") for text in waited]
     settled: dict[str, set[int]] = {}
     done: set[int] = set()
@@ -356,7 +362,7 @@ def no_circles(events: list[dict[str, Any]], waited: list[str | None]) -> None:
 
 
 def notes(tmp_path: Path, events: list[dict[str, Any]], **more: Any) -> list[str]:
-    """Return what the plan says of the order."""
+    """Return the plan's notes about the order."""
     return planned(tmp_path, events, ORDERED, catalog=CATALOG, **more).order_notes
 
 
@@ -371,8 +377,8 @@ def notes(tmp_path: Path, events: list[dict[str, Any]], **more: Any) -> list[str
         ([], 0),
     ],
 )
-def test_calls_that_overlap(tmp_path: Path, spans: list[tuple[int, int]], counted: int) -> None:
-    """Each that ran beside another is counted once, in whatever comment its word stands."""
+def test_overlapping_calls_are_counted(tmp_path: Path, spans: list[tuple[int, int]], counted: int) -> None:
+    """Each CALL that ran at the same time as another is counted once, even inside an executable comment."""
     words = ("call p()", "CALL p()", "/*! call */ p()")
     events = [event(n, *span, words[n % 3]) for n, span in enumerate(spans, 1)]
     events.append(event(9, 0, 200, "update a set x = 1"))
@@ -380,8 +386,8 @@ def test_calls_that_overlap(tmp_path: Path, spans: list[tuple[int, int]], counte
     assert found == ([CALLS_AT_ONCE.format(plural(counted, "CALL"))] if counted else [])
 
 
-def test_calls_of_transactions(tmp_path: Path) -> None:
-    """The client's COMMIT tells their order: they are not counted; nor are those of a log of arrivals, which says more."""
+def test_calls_in_transactions_are_not_counted(tmp_path: Path) -> None:
+    """The COMMIT of the client gives their order. A log of arrivals has a stronger note, so its CALLs are not counted."""
     inside = [
         event(at, *span, sql)
         for at in (1, 2)

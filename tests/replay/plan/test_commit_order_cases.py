@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--order commit as a plan: locks of gaps, logs of whole seconds, and snapshots.
+"""Tests of the plan with `--order commit`: gap locks, logs with whole seconds, and snapshots.
 
-Of statements that add rows next to those that ask for some, only one order lets both by. A log of whole seconds has the
-order of the ends and nothing of the beginnings. The first plain read of a transaction decides what all of it sees.
+If inserts and locking reads overlap, gap locks allow only one order. A log with whole seconds has the order of the
+ends, but not of the beginnings. The first plain read of a transaction opens the snapshot for all its reads.
 """
 
 from pathlib import Path
@@ -33,8 +33,10 @@ FIRST_WAITS, SECOND_WAITS, NOBODY = (True, False), (False, True), (False, False)
         ("insert into a values (1)", "select x from b for update", NOBODY),
     ],
 )
-def test_locks_of_gaps(one: str, other: str, who: tuple[bool, bool], tmp_path: Path) -> None:
-    """Statements that overlap: what adds rows goes first, for only in that order locks of gaps let both by."""
+def test_insert_goes_before_an_overlapping_locking_statement(
+    one: str, other: str, who: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """If the locking statement went first, its gap lock would block the INSERT."""
     events = [
         event(1, 0, 1, "begin"),
         event(2, 0, 1, "begin"),
@@ -50,16 +52,18 @@ def test_locks_of_gaps(one: str, other: str, who: tuple[bool, bool], tmp_path: P
 @pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [
-        ((19, 20), 16, True),  # its answer came late: nothing that it may have waited for ended since
+        ((19, 20), 16, True),  # the answer came late. No transaction ended in between
         ((16, 18), 17, True),
         ((13, 15), 16, False),  # it may have waited for the transaction that ended then
         ((24, 26), 16, True),
     ],
 )
-def test_an_insert_whose_answer_came_late(
+def test_insert_with_a_late_answer_has_its_locks_earlier(
     asked_ms: tuple[int, int], ended_ms: int, is_first: bool, tmp_path: Path
 ) -> None:
-    """An INSERT has its locks when the last transaction ended that it may have waited for, not when it was answered."""
+    """The INSERT has its locks when the last transaction that it may have waited for ends. The time of its answer is
+    later.
+    """
     events = [
         event(3, 0, 1, "begin"),
         event(3, 2, 3, "update a set x = 1"),
@@ -80,14 +84,16 @@ def test_an_insert_whose_answer_came_late(
 @pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [
-        (6, None, True),  # its session came back late: nothing that it may have waited for ended since
+        (6, None, True),  # the next arrival came late. No transaction ended in between
         (6, 4, True),
         (6, 8, False),  # it may have waited for the transaction that ended then
         (9, 8, True),
     ],
 )
-def test_an_insert_of_a_general_log(asked_ms: int, ended_ms: int | None, is_first: bool, tmp_path: Path) -> None:
-    """Its client may think for long before the session's next arrival: that is not when the INSERT had its locks."""
+def test_insert_in_a_general_log_has_its_locks_before_the_next_arrival(
+    asked_ms: int, ended_ms: int | None, is_first: bool, tmp_path: Path
+) -> None:
+    """The client may think for a long time before the next arrival in its session."""
     events = [
         arrival(3, 0, "begin"),
         arrival(3, 1, "update a set x = 1"),
@@ -105,8 +111,8 @@ def test_an_insert_of_a_general_log(asked_ms: int, ended_ms: int | None, is_firs
     assert (2 in kinds) == is_first
 
 
-def test_a_commit_may_have_begun_when_its_session_was_logged_last(tmp_path: Path) -> None:
-    """What took locks and is logged before that COMMIT may have waited for it."""
+def test_commit_may_begin_at_the_last_entry_of_its_session(tmp_path: Path) -> None:
+    """A statement that took locks and was logged before the COMMIT may have waited for the COMMIT."""
     events = [
         event(1, 0, 1, "begin"),
         event(2, 0, 2, "begin"),
@@ -129,8 +135,10 @@ def test_a_commit_may_have_begun_when_its_session_was_logged_last(tmp_path: Path
     ],
     ids=["alone", "behind one that ended", "begun since"],
 )
-def test_a_write_that_is_logged_late(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
-    """What asked for its row may be logged before it. It can't have waited for who went on: it was first."""
+def test_write_that_is_logged_late_was_first(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
+    """A locking statement on the same row is logged before the write. The session of the locking statement then
+    continued, so the write did not wait for its locks and was first.
+    """
     events = [
         event(1, 1, 2, "update a set x = 0"),
         event(2, 0, 1, "begin"),
@@ -147,8 +155,10 @@ def test_a_write_that_is_logged_late(between: list[dict[str, object]], first: bo
 
 
 @pytest.mark.parametrize(("took", "waited"), [(1, True), (3, True), (4, False)])
-def test_a_commit_that_is_logged_behind_a_begin(took: int, waited: bool, tmp_path: Path) -> None:
-    """A read that began behind the entry of a COMMIT has seen it, though its BEGIN was logged before that."""
+def test_read_after_a_commit_waits_although_its_begin_was_logged_earlier(
+    took: int, waited: bool, tmp_path: Path
+) -> None:
+    """The read began after the log entry of the COMMIT, so its snapshot includes the COMMIT."""
     events = [
         event(1, 0, 1, "begin"),
         event(1, 1, 2, "update a set x = 1"),
@@ -162,14 +172,14 @@ def test_a_commit_that_is_logged_behind_a_begin(took: int, waited: bool, tmp_pat
 
 
 def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
-    """Return events: a commit on b that ended at 10 ms, then a transaction whose first statement begins at `opened`."""
+    """Return a commit on b that ended at 10 ms, and a transaction whose first statement begins at `opened` (ms)."""
     texts = ["begin", *inside, "commit"]
     own = [event(2, opened - 1 + 4 * n, opened + 1 + 4 * n, text) for n, text in enumerate(texts)]
     return [event(1, 5, 10, "update b set x = 1"), *own]
 
 
 def waited(found: list[str | None]) -> list[bool]:
-    """Return which of the events wait for the first one's commit."""
+    """Return for each event whether it waits for the commit of the first event."""
     mark = str(found[0]).removeprefix(";")
     return [mark in str(each).split(";")[0].split() for each in found]
 
@@ -179,14 +189,16 @@ def waited(found: list[str | None]) -> list[bool]:
     "later", ["select * from b", "select x from b for update", "update b set x = 2", "insert into b values (1)"]
 )
 @pytest.mark.parametrize("precision_ns", [1000, 1_000_000_000], ids=["microseconds", "whole seconds"])
-def test_the_first_read_waits_for_all_tables_of_its_transaction(later: str, precision_ns: int, tmp_path: Path) -> None:
-    """Whatever the transaction does with b later, it sees b as of its first read, of another table."""
+def test_first_read_waits_for_all_tables_of_its_transaction(later: str, precision_ns: int, tmp_path: Path) -> None:
+    """The snapshot of the first read, on table a, fixes what the transaction later sees of table b."""
     found = waits(tmp_path, around("select * from a", "select * from a", later), precision_ns=precision_ns)
     assert waited(found)[2:4] == [True, False]
 
 
-def test_what_opens_no_snapshot_waits_for_its_own_tables(tmp_path: Path) -> None:
-    """A locking read or a write before the first plain read, a read in no transaction, one that looks at no table."""
+def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Path) -> None:
+    """A locking read before the first plain read opens no snapshot. The same is true for a read outside a transaction
+    and for a read without a table.
+    """
     for number, inside in enumerate(
         (("select x from a for update", "select * from b"), ("select 1", "select * from b"))
     ):
@@ -201,8 +213,8 @@ def test_what_opens_no_snapshot_waits_for_its_own_tables(tmp_path: Path) -> None
     assert waited(waits(tmp_path / "alone", alone)) == [False, False, True]
 
 
-def test_a_commit_that_came_later_is_not_waited_for(tmp_path: Path) -> None:
-    """What was committed behind the first read was not seen: nor does the first read wait for its own transaction."""
+def test_later_commit_is_not_waited_for(tmp_path: Path) -> None:
+    """A transaction does not see commits after its first read. Its first read does not wait for its own commit."""
     found = waits(tmp_path, around("select * from a", "select * from b", opened=8))
     assert waited(found)[2] is True
     events = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of commits of busy tapes with everything in them, as it was looked at: what each event waits for and is.
+"""Golden test of the commit order of busy tapes: the waits and commit numbers of each event.
 
-Many things end, begin or arrive at one moment; statements take exactly as long as a wait for locks may, and longer.
-QT_GOLDEN=write writes golden_order.json again: look at what changed before it is committed.
+Many events begin, end or arrive at the same time. Some statements take exactly as long as the lock wait limit, or
+longer. QT_GOLDEN=write writes golden_order.json again. Review the changes before you commit the file.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ NAMES = re.compile(r"\b(a2?|b2?|parent|v|p)\b")
 
 
 def one(session: int, start_ns: int, end_ns: int, kind: str, sql: str) -> dict[str, Any]:
-    """Return an event; what nobody knows has no digest, what flushes is not sent."""
+    """Return an event. An unknown statement has no digest, and a FLUSH is not sent."""
     return {
         "session": session,
         "start_ns": T0 + start_ns,
@@ -66,7 +66,7 @@ def one(session: int, start_ns: int, end_ns: int, kind: str, sql: str) -> dict[s
 
 
 def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
-    """Return events of six sessions; a transaction ends by COMMIT, ROLLBACK, DDL, a deadlock, or not at all."""
+    """Return events of six sessions. A transaction ends by COMMIT, ROLLBACK, DDL, a deadlock, or not at all."""
     rng = random.Random(seed)
     events: list[dict[str, Any]] = []
     clock, open_tx = dict.fromkeys(range(1, 7), 0), dict.fromkeys(range(1, 7), False)
@@ -97,8 +97,10 @@ def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
     ("source", "precision_ns", "durations", "rare"),
     [(*CASES[at], 0.15) for at in (0, 2, 3, 4, 6)] + [(*CASES[at], 0.4) for at in (0, 2, 4)],
 )
-def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
-    """Each event's waits and numbers, for every kind of log, without and with statements of which nothing is known."""
+def test_commit_order_matches_the_golden_file(
+    tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float
+) -> None:
+    """The cases are all kinds of logs, with few and with many statements whose tables are unknown."""
     seed = CASES.index((source, precision_ns, durations)) * 10 + int(rare * 20)
     events = busy(seed, durations, rare)
     places, rows = ordered(tmp_path, events, source, precision_ns)
@@ -108,7 +110,7 @@ def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int,
 def ordered(
     folder: Path, events: list[dict[str, Any]], source: str, precision_ns: int, catalog: Catalog = CATALOG
 ) -> tuple[str, dict[tuple[int, int], str]]:
-    """Return how many places there are, and the waits of (session, seq)."""
+    """Return the number of places with the notes, and the waits of each (session, seq)."""
     folder.mkdir(exist_ok=True)
     plan = planned(
         folder, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
@@ -119,7 +121,7 @@ def ordered(
 
 
 def told(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list[str]:
-    """Return a line for each event: its session, its times, its text, what it waits for."""
+    """Return one line for each event: its session, times, text and waits."""
     places: dict[int, int] = {}
     found = []
     for given in events:
@@ -132,7 +134,7 @@ def told(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list
 
 
 def coarse(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the events with times of 4 ms: many are at one moment."""
+    """Return the events with times rounded down to 4 ms, so that many are equal."""
     found = []
     for event in events:
         start, end = event["start_ns"] - T0, event["start_ns"] - T0 + (event["duration_ns"] or 0)
@@ -144,8 +146,8 @@ def coarse(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("source", "precision_ns", "durations"), CASES)
-def test_everybody_comes_to_the_end(tmp_path: Path, source: str, precision_ns: int, durations: bool) -> None:
-    """Statements of which little is known, DDL in transactions, locks of tables, several things at one moment."""
+def test_all_events_can_be_completed(tmp_path: Path, source: str, precision_ns: int, durations: bool) -> None:
+    """The tapes have statements with unknown tables, DDL in transactions, table locks and equal times."""
     events: list[dict[str, Any]] = []
     for seed in range(SEEDS):
         history = busy(1000 + seed, durations, rare=0.5 if seed % 2 else 0.15)
@@ -165,7 +167,7 @@ def test_everybody_comes_to_the_end(tmp_path: Path, source: str, precision_ns: i
 
 
 def later(history: list[dict[str, Any]], before: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """Return a history after all others on its tape: its sessions and tables are its own."""
+    """Return a history that begins after all others on its tape and has its own sessions and tables."""
     ends = [event["start_ns"] - T0 + (event["duration_ns"] or 0) for event in before]
     begin = (max(ends, default=-SECOND) // SECOND + 1) * SECOND
     found = []
@@ -178,7 +180,7 @@ def later(history: list[dict[str, Any]], before: list[dict[str, Any]], seed: int
 
 
 def unfinished(sessions: dict[int, list[Planned]]) -> dict[int, Planned]:
-    """Do all that may be done until nothing more may; return the first thing of each session that is left."""
+    """Complete all possible events. Return the first remaining event of each session."""
     settled: dict[int, set[int]] = {}
     prefix: dict[int, int] = {}
     moved = True

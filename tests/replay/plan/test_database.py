@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans as databases: separate speeds, cut silence, ramps, copies, overridden clock and ids, KILLs that are mapped."""
+"""Tests of plans as databases: speeds, idle time, ramps, copies, overrides of clock and ids, and mapped KILLs."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -19,8 +19,8 @@ from tests.helpers.tapes import MS, SECOND, T0, flag_bits
 pytestmark = pytest.mark.slow
 
 
-def test_connects_and_thinking_scale_separately(tmp_path: Path) -> None:
-    """Sessions begin twice as fast, and think at the original speed; the feed is sorted by what is due."""
+def test_connect_and_think_speed_scale_separately(tmp_path: Path) -> None:
+    """Sessions begin twice as fast and think at the original speed. The events are sorted by their due time."""
     events = [
         {"session": 1, "command": "connect", "start_ns": T0},
         {"session": 1, "statement": "SELECT 1", "start_ns": T0 + 2 * SECOND},
@@ -29,7 +29,7 @@ def test_connects_and_thinking_scale_separately(tmp_path: Path) -> None:
         {"session": 2, "statement": "SELECT 1", "start_ns": T0 + 9 * SECOND},
     ]
     plan = planned(tmp_path, events, Rules(Pace(connect_speed=Fraction(2), think_speed=Fraction(1))))
-    # The first event that is sent is session 1's, two seconds after its connect: the run's zero.
+    # The run's zero is the original time of the first sent event, two seconds after the connect of session 1.
     assert fed(plan, "session", "seq", "due_ns") == [
         (1, 2, 2 * SECOND),
         (2, 2, 4 * SECOND),
@@ -37,8 +37,8 @@ def test_connects_and_thinking_scale_separately(tmp_path: Path) -> None:
     ]
 
 
-def test_silence_is_cut(tmp_path: Path) -> None:
-    """Time in which nothing ran is cut to --max-idle; a statement that runs is no silence, across windows as well."""
+def test_idle_time_is_cut(tmp_path: Path) -> None:
+    """Time without a running statement is cut to `--max-idle`, also across the borders of windows."""
     starts = [0, 1, 20, 21, 50, 51]
     events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in starts]
     events[3]["duration_ns"] = 27 * SECOND
@@ -50,16 +50,16 @@ def test_silence_is_cut(tmp_path: Path) -> None:
         assert plan.as_json()["cut_idle_ns"] == 17 * SECOND
 
 
-def test_silence_is_cut_inside_a_stretch_of_time(tmp_path: Path) -> None:
-    """--from and --to are the tape's own times, whatever silence was cut before them."""
+def test_selected_time_range_ignores_cut_idle_time(tmp_path: Path) -> None:
+    """`--from` and `--to` are original times of the tape, even if idle time before them is cut."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in (0, 50, 100, 101, 150, 200)]
     selection = Selection(from_ns=T0 + 40 * SECOND, to_ns=T0 + 160 * SECOND)
     plan = planned(tmp_path, events, Rules(Pace(max_idle_ns=2 * SECOND), selection=selection))
     assert fed(plan, "seq", "due_ns") == [(2, 0), (3, 2 * SECOND), (4, 3 * SECOND), (5, 5 * SECOND)]
 
 
-def test_a_ramp_rises_to_the_speed(tmp_path: Path) -> None:
-    """At first events come slowly, after the ramp at the speed, half of the ramp later than without."""
+def test_ramp_rises_to_the_speed(tmp_path: Path) -> None:
+    """Events come slowly at first and at full speed after the ramp. The ramp delays the end by half of its length."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 100 * MS} for n in range(101)]
     plan = planned(tmp_path, events, Rules(Pace(ramp_ns=4 * SECOND)))
     due = [when for (when,) in fed(plan, "due_ns")]
@@ -70,8 +70,8 @@ def test_a_ramp_rises_to_the_speed(tmp_path: Path) -> None:
     assert all(gap == 100 * MS for gap in gaps[21:])
 
 
-def test_kill_is_mapped(tmp_path: Path) -> None:
-    """KILL names the session that had the id at that moment; an id that no session had names none."""
+def test_kill_is_mapped_to_a_session(tmp_path: Path) -> None:
+    """KILL gets the session that had the connection id at that time. An id without a session maps to none."""
     events = [
         {"session": 1, "statement": "SELECT 1", "thread_id": 5, "start_ns": T0},
         {"session": 2, "statement": "SELECT 1", "thread_id": 6, "start_ns": T0},
@@ -100,8 +100,8 @@ def test_kill_is_mapped(tmp_path: Path) -> None:
     [(12, 17 << 20, False), (1, 250 << 20, False), (900, 400_000, False), (900, 400_000, True)],
     ids=["rows of 17 MB", "250 MB", "many", "a time runs backwards"],
 )
-def test_large_statements_are_fed_whole(tmp_path: Path, count: int, size: int, back: bool) -> None:
-    """However large the statements of one part are: windows are bounded by bytes, memory by the largest event."""
+def test_large_statements_are_fed_completely(tmp_path: Path, count: int, size: int, back: bool) -> None:
+    """A window has a limit in bytes. The memory depends only on the largest event."""
     text = "SELECT repeat(chr((65 + n % 26)::INTEGER), {size})::BLOB AS statement, 1 AS session, n + 1 AS seq"
     text += ", 'query' AS command, 'write' AS class, 0 AS flags, 0 AS actions, '00' AS digest, 1000 AS precision_ns"
     text += f", {T0} + CASE WHEN {back} AND n = 0 THEN {count} ELSE n END * {MS} AS start_ns, 0 AS file"
@@ -119,10 +119,8 @@ def test_large_statements_are_fed_whole(tmp_path: Path, count: int, size: int, b
 
 
 @pytest.mark.parametrize("copies", [1, 4])
-def test_windows_are_smaller_where_each_event_is_sent_often(
-    copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The bytes of a window are those of all copies; each event is in one window."""
+def test_window_bytes_include_all_copies(copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More copies of each event make smaller windows. Each event is in exactly one window."""
     monkeypatch.setattr(database, "WINDOW_BYTES", 8000)
     events = [{"statement": "x" * 1000, "start_ns": T0 + n * MS} for n in range(40)]
     plan = planned(tmp_path, events, Rules(amplification=Amplification(copies)))
@@ -135,8 +133,8 @@ def test_windows_are_smaller_where_each_event_is_sent_often(
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])
-def test_what_was_interrupted_is_not_sent(errno: int, tmp_path: Path) -> None:
-    """Under the order of commits what failed because of its moment is skipped, and the KILL QUERY that may have hit it."""
+def test_interrupted_statement_is_skipped_in_commit_order(errno: int, tmp_path: Path) -> None:
+    """The KILL QUERY that may have hit the statement is also skipped."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "INSERT", "class": "write", "errno": errno, "duration_ns": SECOND},
         {"session": 2, "statement": "KILL QUERY 5", "class": "admin", "flags": flag_bits(danger="kill")},
@@ -162,8 +160,8 @@ def test_what_was_interrupted_is_not_sent(errno: int, tmp_path: Path) -> None:
         ("KILL\nQUERY\n5", b"QUERY"),
     ],
 )
-def test_what_a_kill_ends(text: str, what: bytes, tmp_path: Path) -> None:
-    """A connection or what it runs, as the tape says; the one for the other loses a session, or leaves one."""
+def test_kind_of_kill_is_read_from_its_text(text: str, what: bytes, tmp_path: Path) -> None:
+    """A KILL ends a connection or only its statement. The wrong kind would lose a session or keep a session too long."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "SELECT SLEEP(9)", "duration_ns": SECOND},
         {"session": 2, "statement": text, "class": "admin", "flags": flag_bits(danger="kill")},
@@ -172,8 +170,8 @@ def test_what_a_kill_ends(text: str, what: bytes, tmp_path: Path) -> None:
     assert [(bytes(found), stmt) for found, stmt in fed(plan, "statement", "stmt")][1] == (what, 1)
 
 
-def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
-    """What a KILL hit is not sent: neither is the KILL, which would hit what runs there now. Others are sent."""
+def test_kill_is_skipped_with_its_victim(tmp_path: Path) -> None:
+    """If the killed statement is not sent, the KILL would hit another statement. Other KILLs are sent."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "SELECT 1", "start_ns": T0, "duration_ns": 5 * MS},
         {
@@ -190,7 +188,7 @@ def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
     events += [{**kill, "statement": f"KILL QUERY {thread}"} for thread in (5, 6, 7)]
     events += [{**kill, "statement": "KILL CONNECTION 6"}]
     events += [{**kill, "command": "process_kill", "params": b"C" + thread.to_bytes(4, "little")} for thread in (5, 6)]
-    events += [{**kill, "command": "process_kill", "params": b"C"}]  # nobody's
+    events += [{**kill, "command": "process_kill", "params": b"C"}]  # a KILL without an id
     for name, rules, expected in (
         ("reads", Rules(allowed=frozenset({"kill"})), {3: ("skipped", "kill_alone")}),
         (
@@ -215,8 +213,8 @@ def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
         assert found == {seq: list(why) for seq, why in expected.items()}
 
 
-def test_nothing_is_injected_before_what_asks_about_the_statement_before(tmp_path: Path) -> None:
-    """With the tape's clock: a SET in between would empty what it asks for."""
+def test_nothing_is_injected_between_a_statement_and_its_diagnostics(tmp_path: Path) -> None:
+    """With the clock of the tape, an injected SET would clear the diagnostics, such as warnings or ROW_COUNT()."""
     asks = [
         "SHOW\nWARNINGS",
         "SELECT ROW_COUNT(), NOW()",

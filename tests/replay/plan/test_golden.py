@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan of everything: what a tape of all commands and kinds of statements comes to under each rule, as it was looked at.
+"""Golden test of plans: a tape with all commands and kinds of statements, planned under each rule.
 
-Each rule's plan: what is not sent and why, what the engine is fed, its sessions, and the plan's own counts.
-QT_GOLDEN=write writes golden.json again: look at what changed before it is committed.
+The golden file has the excluded events with reasons, the events and sessions for the engine, and the plan's counts.
+QT_GOLDEN=write writes golden.json again. Review the changes before you commit the file.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def one(chance: random.Random, number: int, normalizer: Normalizer) -> dict[str,
 
 
 def tape_events() -> list[dict[str, Any]]:
-    """Return a tape of every kind of event, prepared statements among them, some sessions whole and some begun before."""
+    """Return events of every kind, including prepared statements. Some sessions begin before the tape."""
     chance, normalizer = random.Random(23), Normalizer()
     found: list[dict[str, Any]] = []
     for number in range(330):
@@ -136,11 +136,11 @@ RULES: dict[str, Rules] = {
 
 
 NOT_SENT = ("session", "seq", "status", "reason")
-EVERY = 16  # a row in so many is kept, the first among them
+EVERY = 16  # the golden file has every 16th row
 
 
 def named(cursor: Any) -> list[dict[str, Any]]:
-    """Return a cursor's rows: the columns that are known, by name."""
+    """Return the rows of a cursor as dicts without NULL values."""
     names = cursor.columns
     return [
         {name: str(value) if isinstance(value, bytes) else value for name, value in zip(names, row, strict=True) if value is not None}
@@ -149,19 +149,19 @@ def named(cursor: Any) -> list[dict[str, Any]]:
 
 
 def fed(plan: Plan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return every row that the engine would get, in order, and its sessions."""
+    """Return all rows for the engine in order, and the sessions."""
     with take_planner(plan) as con:
         rows = [row for stream in feed_streams(con, plan) for row in named(stream)]
         return rows, named(session_stream(con, plan))
 
 
 def some(rows: list[Any]) -> dict[str, Any]:
-    """Return how many rows there are, and some of them."""
+    """Return the number of rows and a sample of them."""
     return {"rows": len(rows), "some": rows[::EVERY]}
 
 
 def tape_and_runs(folder: Path, events: list[dict[str, Any]], **info: Any) -> Path:
-    """Write the tape, in three parts; beside it a run in which some statements failed, and one that was interrupted."""
+    """Write the tape in three parts, a run with failed statements, and an interrupted run."""
     made = make_tape(folder / "t.tape", events, 3, **info)
     rows: list[dict[str, Any]] = [
         {"session": row["session"], "errno": 1213 if n % 29 == 4 else 0} for n, row in enumerate(events)
@@ -179,7 +179,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def belong(tape: Path) -> None:
-    """Make the runs beside a tape runs of it as it is now."""
+    """Change the runs next to a tape so that they belong to its current content."""
     for name in ("failed", "cut"):
         file = tape.parent / f"{name}.run" / "run.json"
         info = json.loads(file.read_text(encoding="utf-8"))
@@ -188,8 +188,8 @@ def belong(tape: Path) -> None:
 
 
 def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
-    """Return all that is planned under a rule; `folder` is empty."""
-    if name == "disordered":  # some clocks were set back for a moment; nothing else is another
+    """Return the whole plan under a rule. `folder` must be empty."""
+    if name == "disordered":  # some clocks are set back for a moment. The rest is unchanged
         events = tape_events()
         for number, row in enumerate(events):
             row |= {
@@ -206,7 +206,7 @@ def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
     assert plan.planner is not None
     feed = fed(plan)
     assert plan.planner is None
-    assert fed(plan) == feed  # from another database that knows the plan
+    assert fed(plan) == feed  # read by a second database
     kept = ("zero_ns", "last_due_ns", "round_ns", "events", "planned", "sessions", "peak_sessions", "disordered", "order_tables",
             "ids_unknown", "now_uncertain", "schemas", "users", "gaps")  # fmt: skip
     return {
@@ -222,7 +222,6 @@ def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_golden(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is planned under a rule is what it was."""
+def test_plan_matches_the_golden_file(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tape.parent)
     check_one(GOLDEN, name, answer(name, tape, tmp_path))

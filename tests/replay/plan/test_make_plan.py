@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan: one action for each event of the tape, sessions, due times, bounded windows."""
+"""Tests of the plan: one action for each event of the tape, sessions, due times and bounded windows."""
 
 import random
 from fractions import Fraction
@@ -23,14 +23,14 @@ WRITES = Rules(allow_writes=True)
 
 
 def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
-    """Return (session, seq) -> (status, reason) of the outcomes that the plan wrote."""
+    """Return the outcomes that the plan wrote, as (session, seq) -> (status, reason)."""
     rows = planning.excluded(tmp_path)
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
 
 
 DECISIONS = [
-    # event, reads only, writes allowed
+    # event, reason with reads only, reason with writes allowed
     ({"statement": "SELECT 1"}, None, None),
     ({"statement": "BEGIN", "class": "transaction"}, None, None),
     ({"statement": "SET NAMES x", "class": "session"}, None, None),
@@ -96,7 +96,7 @@ DECISIONS = [
 
 @pytest.mark.parametrize(("rules", "column"), [(Rules(), 1), (WRITES, 2)], ids=["reads only", "writes allowed"])
 def test_each_event_is_sent_or_excluded(tmp_path: Path, rules: Rules, column: int) -> None:
-    """Each event of the table is sent, filtered or skipped as its row says, and the sum is the tape."""
+    """The sent events and the excluded events together are all events of the tape."""
     plan = planned(tmp_path, [row[0] for row in DECISIONS], rules)
     want = {(1, n + 1): row[column] for n, row in enumerate(DECISIONS) if row[column]}
     assert {key: reason for key, (_, reason) in excluded(tmp_path).items()} == want
@@ -114,8 +114,10 @@ def test_each_event_is_sent_or_excluded(tmp_path: Path, rules: Rules, column: in
         ("server+wire", WRITES, "sql_prepare"),
     ],
 )
-def test_statements_that_prepare_and_execute(tmp_path: Path, point: str, rules: Rules, reason: str | None) -> None:
-    """They are sent where the tape has what clients sent; a server's log has what they ran as well."""
+def test_sql_prepare_is_sent_only_from_client_traffic(
+    tmp_path: Path, point: str, rules: Rules, reason: str | None
+) -> None:
+    """The log of a server also contains the executed statements, so PREPARE and EXECUTE are skipped."""
     texts = ("SET @a = 1", "PREPARE s FROM 'INSERT INTO t VALUES (?)'", "EXECUTE s USING @a", "DEALLOCATE PREPARE s")
     events = [
         {"statement": text, "class": "write", "flags": flag_bits("sql_prepare")} if n else {"statement": text}
@@ -126,8 +128,8 @@ def test_statements_that_prepare_and_execute(tmp_path: Path, point: str, rules: 
 
 
 @pytest.mark.parametrize("point", ["wire", "proxy"])
-def test_a_prepare_that_clients_sent_is_lost_without_its_number(tmp_path: Path, point: str) -> None:
-    """Its executions are about it; of a log that has them as text they are not."""
+def test_events_of_an_unknown_prepare_are_skipped(tmp_path: Path, point: str) -> None:
+    """In client traffic, executions refer to a prepared statement by its number. These events have no number."""
     events = [
         {"statement": "SELECT 1"},
         *({"command": name} for name in ("prepare", "fetch", "reset_stmt", "close_stmt")),
@@ -136,8 +138,8 @@ def test_a_prepare_that_clients_sent_is_lost_without_its_number(tmp_path: Path, 
     assert plan.reasons == {("skipped", "not_prepared"): 2, ("skipped", "nothing_to_close"): 2}
 
 
-def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path) -> None:
-    """A statement whose PREPARE is filtered is filtered in later windows too, in its own session alone."""
+def test_events_of_a_filtered_prepare_are_filtered(tmp_path: Path) -> None:
+    """Events in later windows are also filtered. Equal statement numbers in other sessions are not affected."""
     events: list[dict[str, Any]] = []
     for session, class_ in ((1, "write"), (2, "read")):
         about = {"session": session, "stmt": 1}
@@ -149,8 +151,8 @@ def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path)
     assert len(fed(plan)) == 41
 
 
-def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
-    """Writes, locking reads, DDL and administration are filtered; everything else that is not sent is skipped."""
+def test_only_reads_only_rules_filter_events(tmp_path: Path) -> None:
+    """Writes, locking reads, DDL and administration are filtered. All other unsent events are skipped."""
     planned(tmp_path, [row[0] for row in DECISIONS])
     reads_only = {"write", "ddl", "admin", "locking_read"}
     assert {status for status, reason in excluded(tmp_path).values() if reason in reads_only} == {"filtered"}
@@ -159,8 +161,8 @@ def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
-def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
-    """An administrative statement is sent with its own danger allowed, and with no other."""
+def test_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
+    """An administrative statement needs its own danger allowed. Another allowed danger has no effect."""
     events = [{"statement": "X", "class": "admin", "flags": flag_bits(danger=danger)}, {"statement": "SELECT 1"}]
     other = "flush" if danger != "flush" else "kill"
     for number, (name, sent) in enumerate([(danger, 2), (other, 1)]):
@@ -168,21 +170,20 @@ def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
         assert planned(tmp_path / str(number), events, Rules(allowed=frozenset({name}))).planned == sent
 
 
-def test_unknown_danger_code_is_never_sent(tmp_path: Path) -> None:
-    """A danger that this version has no name for is not sent, whatever is allowed."""
+def test_unknown_danger_is_never_sent(tmp_path: Path) -> None:
+    """A newer version may write a danger code that this version does not know."""
     plan = planned(tmp_path, [{"statement": "X", "flags": 200 << 16}, {"statement": "SELECT 1"}], WRITES)
     assert plan.planned == 1
     assert excluded(tmp_path) == {(1, 1): ("skipped", "danger:unknown")}
 
 
-def test_nothing_left(tmp_path: Path) -> None:
-    """A tape of writes alone says what would allow them."""
+def test_tape_of_only_writes_names_the_missing_option(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no event is left to send: 2 filtered \(write\); use --allow-writes"):
         planned(tmp_path, [{"statement": "INSERT", "class": "write"}] * 2)
 
 
-def test_due_times_and_codes(tmp_path: Path) -> None:
-    """The first planned event is at zero, the others at their exact distance, with numbers for the engine."""
+def test_due_times_and_codes_for_the_engine(tmp_path: Path) -> None:
+    """The first planned event is due at zero. The other events keep their exact distance, scaled by the speed."""
     events = [
         {"statement": "INSERT", "class": "write", "start_ns": T0},
         {"statement": b"SELECT '\xff\x00'", "start_ns": T0 + 500, "db": "shop", "session": 2, "digest": "00" * 8},
@@ -236,8 +237,8 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 
 
-def test_sessions(tmp_path: Path) -> None:
-    """A session is opened ahead unless its connect was seen; one with nothing to send is not opened at all."""
+def test_session_is_opened_ahead_unless_its_connect_is_known(tmp_path: Path) -> None:
+    """A session without any event to send is not opened."""
     events = [
         {"statement": "SELECT 1", "session": 1, "start_ns": T0, "db": "a"},
         {"statement": "SELECT 1", "session": 1, "start_ns": T0 + SECOND, "db": "b"},
@@ -258,14 +259,13 @@ def test_sessions(tmp_path: Path) -> None:
     assert plan.schemas == {"a": 1, "b": 2}
 
 
-def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
-    """At --pace none every session is open at the same time."""
+def test_pace_none_opens_all_sessions_at_once(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
     assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 
 
 def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
-    """Return reads and writes of five sessions in no order, where one session's times may run backwards."""
+    """Return reads and writes of five sessions in random order. If `backwards`, the times of session 2 may decrease."""
     events = []
     clock = dict.fromkeys(range(1, 6), T0)
     seqs = dict.fromkeys(clock, 0)
@@ -289,8 +289,8 @@ def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("backwards", [False, True], ids=["times in order", "times running backwards"])
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: bool) -> None:
-    """Fed window by window from parts that overlap, the plan is what a quadratic sort of everything gives."""
+def test_windows_give_the_same_order_as_one_sort(tmp_path: Path, seed: int, backwards: bool) -> None:
+    """The parts overlap, and the plan is read window by window. The reference is a quadratic sort of all events."""
     events = random_events(random.Random(seed), backwards)
     plan = planned(tmp_path, events, parts=7, max_rows=20)
     reads = [e for e in events if e["class"] == "read"]
@@ -308,8 +308,8 @@ def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: 
     assert plan.events == 200 == plan.planned + len(excluded(tmp_path))
 
 
-def test_a_plan_takes_the_span_of_all(tmp_path: Path) -> None:
-    """Its zero is the first moment of all, its length theirs; its own first event is due later by the difference."""
+def test_plan_uses_the_common_span_of_all_drivers(tmp_path: Path) -> None:
+    """Zero is the first time of all drivers. The first event of this plan is therefore due later."""
     tape = make_tape(tmp_path / "a.tape", [{"start_ns": T0 + 40 * MS, "statement": "SELECT 1"}])
     given: list[tuple[int, int]] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is overridden on the target: clock, ids, schemas, accounts."""
+"""Tests of the overridden values: clock, generated ids, schemas and accounts."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from tests.helpers.tapes import T0, flag_bits
 pytestmark = pytest.mark.slow
 
 
-def test_clock_and_ids(tmp_path: Path) -> None:
-    """Statements that ask for the time get the tape's, writes always; ids where the tape has them."""
+def test_clock_and_ids_of_the_tape_are_used(tmp_path: Path) -> None:
+    """Writes and statements that read the time get the time of the tape. Ids are set if the tape has them."""
     events = [
         {"statement": "SELECT 1"},
         {"statement": "SELECT Now()"},
@@ -36,8 +36,8 @@ def test_clock_and_ids(tmp_path: Path) -> None:
     assert fed(planned(tmp_path / "b", events, Rules()), "clock_us", "insert_id") == [(None, None)] * 3
 
 
-def test_schemas_and_accounts(tmp_path: Path) -> None:
-    """Schemas have their names on the target, users their accounts; who is in no map is the run's own user."""
+def test_schemas_and_accounts_are_mapped(tmp_path: Path) -> None:
+    """A user without a mapping becomes the user of the run."""
     events = [
         {"statement": "SELECT 1", "db": "shop", "user": "app"},
         {"command": "init_db", "db": "logs", "user": "app"},
@@ -53,7 +53,7 @@ def test_schemas_and_accounts(tmp_path: Path) -> None:
     assert [(row[0], row[5]) for row in rows] == [(1, 0), (2, None)]
 
 
-def test_run_json_names_the_accounts_without_passwords() -> None:
+def test_run_json_shows_accounts_without_passwords() -> None:
     overrides = Overrides(clock=True, schemas={"a": "b"}, accounts={"app": Account("x", "secret")})
     assert overrides.as_json() == {
         "now": "original",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pacing table: offsets and speeds to due times, in Python and in SQL."""
+"""Tests of pacing: due times from offsets and speeds, in Python and in SQL."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.tapes import MS, SECOND, T0
 
 TABLE = [
-    # offset_ns, speed, due_ns, why
+    # offset_ns, speed, due_ns, reason
     (0, "1", 0, "the first event is due at the run's zero"),
     (0, "0.001", 0, "and is so at any speed"),
     (1, "1", 1, "at speed 1 nothing changes"),
@@ -35,7 +35,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("offset", "speed", "due", "why"), TABLE, ids=[row[3] for row in TABLE])
-def test_due_times_of_the_table_hold_in_python_and_in_sql(offset: int, speed: str, due: int | None, why: str) -> None:
+def test_due_times_are_equal_in_python_and_sql(offset: int, speed: str, due: int | None, why: str) -> None:
     factor = parse_speed(speed)
     assert factor is not None
     query = f"SELECT {due_sql(str(offset), factor)}"
@@ -50,25 +50,26 @@ def test_due_times_of_the_table_hold_in_python_and_in_sql(offset: int, speed: st
         assert con.execute(query).fetchall() == [(due,)]
 
 
-def test_an_event_due_before_the_first_one_is_an_error() -> None:
+def test_event_before_the_first_one_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected 0 or more"):
         due_ns(-1, Fraction(1))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "", "fast", "1/0", "nan", "inf", "max", "0.00000000001", "10000000000"])
-def test_an_invalid_speed_is_refused_with_what_was_expected(text: str) -> None:
+def test_invalid_speed_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--speed: expected"):
         parse_speed(text)
 
 
 @pytest.mark.parametrize("text", ["1", "0.5", "2", "1.5", "1/3"])
-def test_speed_text_is_what_was_given(text: str) -> None:
-    """A speed is written into the run as it was given."""
+def test_speed_text_stays_as_given(text: str) -> None:
     assert speed_text(parse_speed(text)) == text
 
 
-def test_copies(tmp_path: Path) -> None:
-    """Each session three times, twice over: think times are kept, rounds follow each other, what is excluded is counted."""
+def test_sessions_are_copied_and_looped(tmp_path: Path) -> None:
+    """Each session has three copies in two rounds. Think times stay the same, rounds follow each other, and excluded
+    events are counted.
+    """
     events = [
         {"session": 7, "command": "connect", "start_ns": T0},
         {"session": 7, "statement": "SELECT 1", "start_ns": T0 + 100 * MS},
@@ -92,8 +93,8 @@ def test_copies(tmp_path: Path) -> None:
         assert len(session_stream(con, plan).fetchall()) == 6 == plan.sessions
 
 
-def test_copies_have_no_order() -> None:
-    """Ordered commits of copies make no sense; nor do no copies at all."""
+def test_copies_cannot_keep_the_commit_order() -> None:
+    """At least one copy is required."""
     with pytest.raises(InputError, match="copies of a session"):
         Rules(amplification=Amplification(amplify=2), commit_order=True)
     with pytest.raises(InputError, match="expected at least 1"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that contradict each other, and what a plan says of itself."""
+"""Tests of the rules of a plan: rules that contradict each other, and the plan's entries in run.json."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.helpers.planning import planned
 from tests.helpers.tapes import SECOND, T0
 
 
-def test_an_unknown_allowed_name_is_an_error_that_lists_the_names() -> None:
+def test_unknown_allowed_name_lists_the_known_names() -> None:
     with pytest.raises(InputError, match="--allow-statement nonsense: expected one of shutdown"):
         Rules(allowed=frozenset({"nonsense"}))
 
@@ -28,12 +28,12 @@ def test_an_unknown_allowed_name_is_an_error_that_lists_the_names() -> None:
         {"commit_order": True, "amplification": Amplification(amplify=2)},
     ],
 )
-def test_rules_that_exclude_each_other_are_refused(rules: dict[str, object]) -> None:
+def test_contradicting_rules_are_refused(rules: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Rules(**rules)  # type: ignore[arg-type]
 
 
-def test_run_json_has_events_to_send_sessions_concurrency_and_cut_silence(tmp_path: Path) -> None:
+def test_run_json_has_the_numbers_of_the_plan(tmp_path: Path) -> None:
     events = [{"session": s, "statement": "SELECT 1", "start_ns": T0 + s * 10 * SECOND} for s in (1, 2)]
     plan = planned(tmp_path, events, Rules(pace=Pace(speed=Fraction(2), max_idle_ns=SECOND)))
     assert plan.as_json() == {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The selection of a replay: sessions, stretches of time, events; transactions stay whole."""
+"""Tests of the selection of a replay: sessions, time ranges and events. Transactions stay whole."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,7 @@ READ, TX = {"class": "read"}, {"class": "transaction"}
 
 
 def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, int]]:
-    """Return (session, seq) of what is sent; the rest must be filtered, each event once."""
+    """Return (session, seq) of the sent events. Fails if another event is not filtered exactly once."""
     plan = planned(tmp_path, events, Rules(allow_writes=True, selection=selection))
     sent = [(int(session), int(seq)) for session, seq in fed(plan, "session", "seq")]
     left = excluded(tmp_path)
@@ -28,7 +28,7 @@ def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, i
     return sorted(sent)
 
 
-def test_sessions_are_kept_or_excluded_whole(tmp_path: Path) -> None:
+def test_sessions_are_selected_whole(tmp_path: Path) -> None:
     events = [{"session": n, "statement": "SELECT 1", "user": "app" if n % 2 else "batch"} for n in range(1, 7)]
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -37,7 +37,7 @@ def test_sessions_are_kept_or_excluded_whole(tmp_path: Path) -> None:
 
 
 def test_samples_are_stable(tmp_path: Path) -> None:
-    """A sample is the same each time, and a larger one includes the smaller; so do the first n sessions."""
+    """A larger sample includes a smaller one. A larger number of first sessions includes a smaller number."""
     events = [{"session": n, "statement": "SELECT 1"} for n in range(1, 401)]
     found = []
     for name, choice in (
@@ -55,28 +55,28 @@ def test_samples_are_stable(tmp_path: Path) -> None:
     assert min(found[0]) == min(found[0])
 
 
-def test_transactions_stay_whole(tmp_path: Path) -> None:
-    """A digest's events are sent with all of their transactions, and with what makes their sessions' state."""
+def test_transactions_are_selected_whole(tmp_path: Path) -> None:
+    """Events with the digest are sent with their whole transactions and the session state."""
     d1, d2 = "1" * 16, "2" * 16
     events = [
-        {"statement": "SET NAMES latin1", "class": "session"},  # 1 state: kept
-        {"statement": "SELECT 1", "digest": d1},  # 2
-        {"statement": "SELECT 2", "digest": d2},  # 3 outside: excluded
-        {"statement": "BEGIN", **TX},  # 4
-        {"statement": "INSERT", "class": "write", "digest": d2},  # 5
-        {"statement": "SELECT 1", "digest": d1},  # 6
-        {"statement": "commit ", **TX},  # 7
-        {"statement": "start  transaction", **TX},  # 8 without the digest: excluded whole
-        {"statement": "SELECT 2", "digest": d2},  # 9
-        {"statement": "ROLLBACK", **TX},  # 10
-        {"statement": "set autocommit=0", "class": "session"},  # 11
-        {"statement": "SELECT 2", "digest": d2},  # 12 no BEGIN, and yet a transaction
-        {"statement": "ROLLBACK TO SAVEPOINT x", **TX},  # 13
-        {"statement": "SELECT 1", "digest": d1},  # 14
-        {"statement": "COMMIT", **TX},  # 15
-        {"statement": "SELECT 2", "digest": d2},  # 16 the next one
-        {"statement": "COMMIT", **TX},  # 17
-        {"command": "quit"},  # 18
+        {"statement": "SET NAMES latin1", "class": "session"},  # event 1, session state: kept
+        {"statement": "SELECT 1", "digest": d1},  # event 2
+        {"statement": "SELECT 2", "digest": d2},  # event 3, outside a transaction: excluded
+        {"statement": "BEGIN", **TX},  # event 4
+        {"statement": "INSERT", "class": "write", "digest": d2},  # event 5
+        {"statement": "SELECT 1", "digest": d1},  # event 6
+        {"statement": "commit ", **TX},  # event 7
+        {"statement": "start  transaction", **TX},  # event 8, transaction without the digest: excluded
+        {"statement": "SELECT 2", "digest": d2},  # event 9
+        {"statement": "ROLLBACK", **TX},  # event 10
+        {"statement": "set autocommit=0", "class": "session"},  # event 11
+        {"statement": "SELECT 2", "digest": d2},  # event 12, in a transaction without BEGIN
+        {"statement": "ROLLBACK TO SAVEPOINT x", **TX},  # event 13
+        {"statement": "SELECT 1", "digest": d1},  # event 14
+        {"statement": "COMMIT", **TX},  # event 15
+        {"statement": "SELECT 2", "digest": d2},  # event 16, the next transaction
+        {"statement": "COMMIT", **TX},  # event 17
+        {"command": "quit"},  # event 18
     ]
     assert [seq for _, seq in kept(tmp_path, events, Selection(digests=(d1,)))] == [
         1,
@@ -94,8 +94,8 @@ def test_transactions_stay_whole(tmp_path: Path) -> None:
     ]
 
 
-def test_classes_and_schemas(tmp_path: Path) -> None:
-    """Classes and schemas select events; stray COMMITs stay with schemas, not with classes."""
+def test_events_are_selected_by_class_and_schema(tmp_path: Path) -> None:
+    """A COMMIT outside a transaction stays if schemas are selected, but not if classes are selected."""
     events = [
         {"statement": "SELECT 1", "db": "shop"},
         {"statement": "SELECT 1", "db": "other"},
@@ -108,8 +108,8 @@ def test_classes_and_schemas(tmp_path: Path) -> None:
     assert kept(tmp_path / "b", events, Selection(dbs=("shop",))) == [(1, 1), (1, 3), (1, 4)]
 
 
-def test_a_stretch_of_time(tmp_path: Path) -> None:
-    """From a time on: transactions that began inside; of sessions that go on, what they had prepared and set before."""
+def test_time_range_selects_transactions_that_begin_inside(tmp_path: Path) -> None:
+    """Sessions that continue in the range also send their earlier prepared statements and session state."""
     events = [
         {"session": 1, "command": "prepare", "statement": "SELECT ?", "stmt": 1, "start_ns": T0},
         {"session": 1, "statement": "SET x=1", "class": "session", "start_ns": T0 + SECOND},
@@ -122,12 +122,12 @@ def test_a_stretch_of_time(tmp_path: Path) -> None:
             "params": b"E",
             "start_ns": T0 + 12 * SECOND,
         },
-        {"session": 2, "statement": "SET y=1", "class": "session", "start_ns": T0},  # ends before
+        {"session": 2, "statement": "SET y=1", "class": "session", "start_ns": T0},  # the session ends before the range
         {"session": 3, "statement": "BEGIN", **TX, "start_ns": T0 + 9 * SECOND},
-        {"session": 3, "statement": "SELECT 1", "start_ns": T0 + 11 * SECOND},  # of a transaction from before
+        {"session": 3, "statement": "SELECT 1", "start_ns": T0 + 11 * SECOND},  # its transaction began before the range
         {"session": 3, "statement": "COMMIT", **TX, "start_ns": T0 + 13 * SECOND},
         {"session": 4, "statement": "BEGIN", **TX, "start_ns": T0 + 19 * SECOND},
-        {"session": 4, "statement": "COMMIT", **TX, "start_ns": T0 + 21 * SECOND},  # began inside: whole
+        {"session": 4, "statement": "COMMIT", **TX, "start_ns": T0 + 21 * SECOND},  # its BEGIN is in the range
         {"session": 4, "statement": "SELECT 1", "start_ns": T0 + 22 * SECOND},
     ]
     choice = Selection(from_ns=T0 + 10 * SECOND, to_ns=T0 + 20 * SECOND)
@@ -145,10 +145,10 @@ def test_a_stretch_of_time(tmp_path: Path) -> None:
         (T0 + 8 * MS - 1, T0 + 8 * MS + 1, [(1, 5)]),
     ],
 )
-def test_a_stretch_has_its_first_moment_and_not_its_last(
+def test_time_range_includes_its_start_but_not_its_end(
     tmp_path: Path, from_ns: int | None, to_ns: int | None, wanted: list[tuple[int, int]]
 ) -> None:
-    """What begins with --from is sent and what begins with --to is not; a transaction is where its BEGIN is."""
+    """The time of its BEGIN decides whether a transaction is in the range."""
     events = [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + n * 2 * MS + (n > 2) * -MS} for n in range(4)]
     events += [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + 8 * MS}]
     texts = ("SELECT 2", "BEGIN", "COMMIT")
@@ -159,8 +159,8 @@ def test_a_stretch_has_its_first_moment_and_not_its_last(
     assert kept(tmp_path, events, Selection(from_ns=from_ns, to_ns=to_ns)) == wanted
 
 
-def test_time_begins_where_it_was_cut(tmp_path: Path) -> None:
-    """The first event of the stretch is due at zero, and what comes before it at once."""
+def test_first_event_of_a_time_range_is_due_at_zero(tmp_path: Path) -> None:
+    """Events from before the range are due at once."""
     events = [
         {"statement": "SET x=1", "class": "session", "start_ns": T0},
         {"statement": "SELECT 1", "start_ns": T0 + 10 * SECOND},
@@ -178,6 +178,6 @@ def test_time_begins_where_it_was_cut(tmp_path: Path) -> None:
         ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after"),
     ],
 )
-def test_a_selection_that_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_selection_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Selection(**given)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Again what failed in a run, or got slower in a report: with transactions and session state, and nothing else."""
+"""Tests of sending a part again: events that failed in a run or became slower in a report.
+
+Their transactions and the session state are sent with them.
+"""
 
 import json
 from pathlib import Path
@@ -22,23 +25,23 @@ D1, D2 = "1" * 16, "2" * 16
 TX = {"class": "transaction"}
 SET = {"class": "session"}
 EVENTS: list[dict[str, Any]] = [
-    {"session": 1, "statement": "SET NAMES latin1", **SET},  # 1 state
-    {"session": 1, "statement": "SELECT 1", "digest": D2},  # 2
-    {"session": 1, "statement": "BEGIN", **TX},  # 3
-    {"session": 1, "statement": "UPDATE a", "class": "write", "digest": D1},  # 4 fails
-    {"session": 1, "statement": "SELECT 1", "digest": D2},  # 5
-    {"session": 1, "statement": "COMMIT", **TX},  # 6
-    {"session": 1, "statement": "SET @late = 1", **SET},  # 7 behind all that is picked
-    {"session": 1, "command": "quit"},  # 8
-    {"session": 2, "statement": "SET NAMES utf8", **SET},  # nothing of this session fails
+    {"session": 1, "statement": "SET NAMES latin1", **SET},  # event 1, session state
+    {"session": 1, "statement": "SELECT 1", "digest": D2},  # event 2
+    {"session": 1, "statement": "BEGIN", **TX},  # event 3
+    {"session": 1, "statement": "UPDATE a", "class": "write", "digest": D1},  # event 4, fails
+    {"session": 1, "statement": "SELECT 1", "digest": D2},  # event 5
+    {"session": 1, "statement": "COMMIT", **TX},  # event 6
+    {"session": 1, "statement": "SET @late = 1", **SET},  # event 7, after all selected events
+    {"session": 1, "command": "quit"},  # event 8
+    {"session": 2, "statement": "SET NAMES utf8", **SET},  # no event of session 2 fails
     {"session": 2, "statement": "BEGIN", **TX},
     {"session": 2, "statement": "SELECT 1", "digest": D2},
     {"session": 2, "statement": "COMMIT", **TX},
     {"session": 2, "command": "ping"},
     {"session": 3, "command": "prepare", "stmt": 1, "statement": "SELECT ?", "digest": D2},
-    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0old"},  # of the execution before
+    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0old"},  # belongs to the previous execution
     {"session": 3, "command": "execute", "stmt": 1, "params": b"E\0\0\0\0\0\0", "digest": D2, "class": "read"},
-    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0new"},  # 4
+    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0new"},  # event 4
     {
         "session": 3,
         "command": "execute",
@@ -46,14 +49,14 @@ EVENTS: list[dict[str, Any]] = [
         "params": b"E\0\0\0\0\0\0",
         "digest": D2,
         "class": "read",
-    },  # 5 fails
+    },  # event 5, fails
     {"session": 3, "statement": "SELECT 1", "digest": D2},
 ]
 FAILS = {(1, 4), (3, 5)}
 
 
 def runs_of(tmp_path: Path, fails: set[tuple[int, int]]) -> Path:
-    """Write a run of these events in which some fail."""
+    """Write a run of these events in which the events `fails` failed."""
     tape = make_tape(tmp_path / "first.tape", EVENTS)
     seen: dict[int, int] = {}
     outcomes = []
@@ -68,7 +71,7 @@ def runs_of(tmp_path: Path, fails: set[tuple[int, int]]) -> Path:
 
 
 def kept(tmp_path: Path, selection: Selection) -> list[tuple[int, int]]:
-    """Return (session, seq) of what is sent; each other event is filtered by a reason of its own."""
+    """Return (session, seq) of the sent events. Each other event is filtered with its own reason."""
     plan = planned(tmp_path, EVENTS, Rules(allow_writes=True, selection=selection))
     sent = sorted((int(session), int(seq)) for session, seq in fed(plan, "session", "seq"))
     left = excluded(tmp_path)
@@ -78,20 +81,20 @@ def kept(tmp_path: Path, selection: Selection) -> list[tuple[int, int]]:
     return sent
 
 
-def test_what_failed(tmp_path: Path) -> None:
-    """The failed events, their transactions whole, and before them what made their sessions' state; no other session."""
+def test_failed_events_are_sent_with_their_context(tmp_path: Path) -> None:
+    """Whole transactions and the earlier session state are sent. Other sessions are excluded."""
     run = runs_of(tmp_path, FAILS)
     wanted = [(1, 1), (1, 3), (1, 4), (1, 5), (1, 6), (1, 8), (3, 1), (3, 4), (3, 5)]
     assert kept(tmp_path, Selection(failed_in=run)) == wanted
 
 
-def test_the_transaction_of_a_failed_commit_is_sent_again(tmp_path: Path) -> None:
+def test_transaction_of_a_failed_commit_is_sent_again(tmp_path: Path) -> None:
     run = runs_of(tmp_path, {(2, 4)})
     assert kept(tmp_path, Selection(failed_in=run)) == [(2, 1), (2, 2), (2, 3), (2, 4)]
 
 
-def test_what_got_slower(tmp_path: Path) -> None:
-    """The events of the digests that the report calls slower, in the same way; with a run, either."""
+def test_slower_digests_are_sent_again(tmp_path: Path) -> None:
+    """The report gives the slower digests. If a run is also given, its failed events are selected as well."""
     file = tmp_path / "r.json"
     rows = [{"digest": D1, "verdict": "slower"}, {"digest": D2, "verdict": "same"}]
     file.write_text(json.dumps({"tape": {"path": "t", "events": len(EVENTS)}, "digests": rows}))
@@ -107,8 +110,7 @@ def test_what_got_slower(tmp_path: Path) -> None:
     assert kept(both, Selection(slower_in=file, failed_in=run))[-4:] == [(2, 1), (2, 2), (2, 3), (2, 4)]
 
 
-def test_nothing_to_send_again(tmp_path: Path) -> None:
-    """A run in which nothing failed, a run and a report of another tape, and files that are none."""
+def test_run_without_failures_or_of_another_tape_is_refused(tmp_path: Path) -> None:
     run = runs_of(tmp_path, set())
     with pytest.raises(InputError, match="no statement failed"):
         kept(tmp_path, Selection(failed_in=run))
@@ -128,7 +130,7 @@ def test_nothing_to_send_again(tmp_path: Path) -> None:
         ([], "expected the output of"),
     ],
 )
-def test_a_file_that_is_no_report_on_this_tape_is_refused(tmp_path: Path, report: Any, said: str) -> None:
+def test_invalid_report_is_refused(tmp_path: Path, report: Any, said: str) -> None:
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS))
     file = tmp_path / "r.json"
     file.write_text(json.dumps(report))

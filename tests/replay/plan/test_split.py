@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which target a command may go to (`--reads-to`), as the plan decides it."""
+"""Tests of the server that a command may go to with `--reads-to`, as the plan decides."""
 
 from pathlib import Path
 from typing import Any
@@ -58,15 +58,17 @@ CASES: list[tuple[dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize("split", [True, False])
-def test_where_a_command_may_go(tmp_path: Path, split: bool) -> None:
-    """The reader gets plain reads; what asks about its own connection, locks or writes stays; what sets up goes to both."""
+def test_commands_are_split_between_targets(tmp_path: Path, split: bool) -> None:
+    """The read target gets plain reads. Writes, locks and reads of connection state stay on the main target. Commands
+    that set up a session go to both.
+    """
     plan = planned(tmp_path, [event for event, _ in CASES], Rules(allow_writes=True, split=split))
     found = {int(seq): int(flags) & (READER | BOTH | FAILED) for seq, flags in fed(plan, "seq", "flags")}
     for place, (event, wanted) in enumerate(CASES, 1):
         assert found[place] == (wanted if split else wanted & FAILED), event
 
 
-def test_a_read_that_writes_a_file_stays_on_the_target(tmp_path: Path) -> None:
+def test_read_that_writes_a_file_stays_on_the_main_target(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1 INTO OUTFILE 'x'", "flags": flag_bits(danger="into_file")}]
     rules = Rules(allow_writes=True, allowed=frozenset({"into_file"}), split=True)
     assert [int(flags) >> 40 for (flags,) in fed(planned(tmp_path, events, rules), "flags")] == [0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The transactions of a tape, and where an interrupted run continues."""
+"""Tests of the transactions of a tape, and of the point at which an interrupted run continues."""
 
 import random
 from pathlib import Path
@@ -23,13 +23,17 @@ OPEN_END = 1 << 62
 
 
 def transactions(tmp_path: Path, events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Return (session, first_seq, last_seq, end_seq, is_selected) of each, where reads of schema `a` are selected."""
+    """Return (session, first_seq, last_seq, end_seq, is_selected) of each transaction. Reads of schema `a` are
+    selected.
+    """
     plan = planned(tmp_path, events, Rules(allow_writes=True, selection=Selection(dbs=("a",))))
     return query(f"SELECT session, first_seq, last_seq, end_seq, is_selected FROM '{plan.transactions}' ORDER BY ALL")
 
 
-def test_transactions_of_a_tape(tmp_path: Path) -> None:
-    """COMMIT and ROLLBACK end them, so does the next BEGIN; the last one is open; selected where an event inside is."""
+def test_transactions_of_a_tape_are_found(tmp_path: Path) -> None:
+    """COMMIT, ROLLBACK or the next BEGIN ends a transaction. A transaction is selected if one of its events is
+    selected.
+    """
     events: list[dict[str, Any]] = [
         {"statement": "BEGIN", **TX},
         {"statement": "SELECT 1", "db": "a"},
@@ -67,8 +71,8 @@ ANY = {
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
-def test_each_has_an_event_and_no_event_has_two(seed: int, tmp_path: Path) -> None:
-    """Whatever follows what: also where the next transaction begins behind an end and a BEGIN ends it at once."""
+def test_transactions_never_overlap(seed: int, tmp_path: Path) -> None:
+    """The statements come in random order. For example, a BEGIN may directly end a new transaction."""
     rng = random.Random(seed)
     texts = rng.choices(list(ANY), weights=[3, 3, 1, 1, 1, 1, 1, 1, 1, 3], k=300)
     found = transactions(tmp_path, [{"statement": text, "class": ANY[text]} for text in texts])
@@ -79,7 +83,7 @@ def test_each_has_an_event_and_no_event_has_two(seed: int, tmp_path: Path) -> No
         last = last_seq
 
 
-def test_without_autocommit_the_next_transaction_begins_after_each_end(tmp_path: Path) -> None:
+def test_without_autocommit_each_end_begins_a_transaction(tmp_path: Path) -> None:
     events = [
         {"statement": "SET autocommit = 0", "class": "session"},
         {"statement": "SELECT 1", "db": "a"},
@@ -89,7 +93,7 @@ def test_without_autocommit_the_next_transaction_begins_after_each_end(tmp_path:
     assert transactions(tmp_path, events) == [(1, 2, 3, 3, True), (1, 4, OPEN_END, None, True)]
 
 
-def test_a_run_of_another_tape_or_one_that_sent_everything_is_not_resumed(tmp_path: Path) -> None:
+def test_run_of_another_tape_is_not_resumed(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1"}]
     other = make_run(tmp_path / "other.run", make_tape(tmp_path / "other.tape", [*events, *events], parts=2), [{}, {}])
     with pytest.raises(InputError, match="belongs to another tape"):
@@ -119,8 +123,10 @@ WRITE = {"class": "write"}
         ({"errno": 3101}, {"statement": "SELECT 1"}, True),
     ],
 )
-def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], victim: bool, tmp_path: Path) -> None:
-    """Sent as ROLLBACK: what failed with all of its transaction, or seems to have where the log has no errors."""
+def test_deadlock_victim_is_sent_as_rollback(
+    fault: dict[str, Any], behind: dict[str, Any], victim: bool, tmp_path: Path
+) -> None:
+    """The error of a victim rolls back its transaction. In a log without errors, victims are guessed from later events."""
     events: list[dict[str, Any]] = [
         {"statement": "UPDATE t SET a = 0", **WRITE},
         {"statement": "BEGIN", **TX},
@@ -140,8 +146,10 @@ def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], vic
     ] * guessed
 
 
-def test_victims_in_xa_transactions(tmp_path: Path) -> None:
-    """A ROLLBACK is refused there: XA END lets the client's XA ROLLBACK come, and what would commit rolls back."""
+def test_deadlock_victim_in_an_xa_transaction(tmp_path: Path) -> None:
+    """XA transactions refuse ROLLBACK. XA END permits the XA ROLLBACK of the client, and a commit becomes an XA
+    ROLLBACK.
+    """
     update = {"statement": "UPDATE t SET a = 2", "class": "write"}
     lines: list[tuple[Any, int, str | None]] = [
         ("/* x */ XA START 'one', 'b'", 0, None),
@@ -184,10 +192,8 @@ def test_victims_in_xa_transactions(tmp_path: Path) -> None:
         (("XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"), False),
     ],
 )
-def test_victims_in_xa_transactions_without_error_numbers(
-    behind: tuple[str, ...], victim: bool, tmp_path: Path
-) -> None:
-    """A client sends XA END before XA ROLLBACK; each event is sent once."""
+def test_guessed_victim_in_an_xa_transaction(behind: tuple[str, ...], victim: bool, tmp_path: Path) -> None:
+    """The log has no errors. The client may send XA END before XA ROLLBACK, and each event is sent once."""
     update = {"statement": "UPDATE t SET a = 2", "class": "write"}
     events = [
         {"statement": "XA START 'x'", **TX},
@@ -200,8 +206,8 @@ def test_victims_in_xa_transactions_without_error_numbers(
     assert sent == ["XA START 'x'", "XA END X'78',X'',1" if victim else update["statement"], *behind]
 
 
-def test_victims_that_read(tmp_path: Path) -> None:
-    """A locking read that found no row, and one that found some; a plain read takes no locks."""
+def test_locking_read_without_rows_may_be_a_victim(tmp_path: Path) -> None:
+    """A plain read takes no locks, and a locking read that returned rows was not a victim."""
     for text, rows, victim in (
         ("SELECT a FROM t FOR UPDATE", 0, True),
         ("SELECT a FROM t FOR UPDATE", 1, False),
@@ -237,8 +243,10 @@ def test_victims_that_read(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["slowlog", "general"])
-def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], victim: bool, tmp_path: Path) -> None:
-    """Who was alone, with the writes of his own before and behind, rolled back because he wanted to."""
+def test_deadlock_needs_a_second_session(
+    source: str, other: list[tuple[int, int, str]], victim: bool, tmp_path: Path
+) -> None:
+    """A session whose writes overlap with no other session rolled back deliberately."""
 
     def event(session: int, begin: int, end: int, text: str) -> dict[str, Any]:
         kind = {"UPDATE": "write", "SELECT": "read"}.get(text.split()[0], "transaction")
@@ -256,7 +264,7 @@ def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], vi
         (34, 35, "UPDATE t SET a = 2"),
         (36, 37, "COMMIT"),
     ]
-    # Where only arrivals are known the one before had ended there.
+    # If only arrivals are known, the next arrival shows that the previous statement had ended.
     asked = [(at, at, "SELECT 1") for _, at, text in other if text == "UPDATE u SET a = 1"]
     events = [*(event(1, *one) for one in mine), *(event(2, *one) for one in sorted([*other, *asked]))]
     plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True), source=source)
@@ -269,22 +277,24 @@ def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], vi
     [
         ({}, [3], 0),
         ({"statement": "SELECT n FROM t FOR UPDATE", "class": "read"}, [3], 0),
-        ({"statement": "SELECT n FROM t", "class": "read"}, [], 0),  # it takes no locks
-        ({"errno": 0}, [], 0),  # it has an answer
+        ({"statement": "SELECT n FROM t", "class": "read"}, [], 0),  # takes no locks
+        ({"errno": 0}, [], 0),  # has an answer
         ({"duration_ns": MS}, [], 0),
-        ({"begins": "SET @a = 1"}, [], 1),  # it committed by itself, or not
+        ({"begins": "SET @a = 1"}, [], 1),  # may have committed by itself
         ({"begins": "LOCK TABLES t WRITE"}, [], 1),
-        ({"source": "general"}, [], 0),  # nothing has an answer
-        ({"next": ("UPDATE t SET n = 4",)}, [3, 4], 0),  # a client that does not wait
+        ({"source": "general"}, [], 0),  # no event has an answer
+        ({"next": ("UPDATE t SET n = 4",)}, [3, 4], 0),  # the client does not wait for answers
         ({"next": ("COMMIT",)}, [], 2),
-        ({"next": ("COMMIT",), "answered": True}, [], 0),  # the session went on: its answer is lost
+        ({"next": ("COMMIT",), "answered": True}, [], 0),  # the session continued, so only the answer is lost
         ({"ordered": False}, [], 0),
     ],
 )
-def test_writes_whose_session_ended_are_left_out(
+def test_writes_of_an_ended_session_are_left_out(
     change: dict[str, Any], left_out: list[int], unknown: int, tmp_path: Path
 ) -> None:
-    """Under the order of commits, inside a transaction: their rows were rolled back. Others are sent, and said."""
+    """With `--order commit`, the end of a session rolls back its open transaction. Other unanswered writes are sent and
+    counted in a note.
+    """
     begins, behind = change.pop("begins", "BEGIN"), change.pop("next", ())
     source, ordered, is_answered = (
         change.pop("source", "packets"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --insert-id original and --now original cannot know is counted while the replay is planned."""
+"""Tests of the counts of unknown values for `--insert-id original` and `--now original`."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ INSERT = {"statement": "INSERT INTO shop.orders VALUES (1)", "class": "write"}
 
 
 def server(increment: int = 1, mode: int = 1) -> dict[str, Any]:
-    """Return what a tape knows of its source."""
+    """Return a server description of a tape."""
     settings = {"auto_increment_increment": increment, "auto_increment_offset": 1, "innodb_autoinc_lock_mode": mode}
     return {"variables": {name: str(value) for name, value in settings.items()}}
 
@@ -27,7 +27,7 @@ def server(increment: int = 1, mode: int = 1) -> dict[str, Any]:
 def planned(
     tmp_path: Path, events: list[dict[str, Any]], overrides: Overrides, numbering: set[str], **tape: Any
 ) -> Plan:
-    """Plan a tape whose target has tables that generate ids; `hidden`: what inserts into them unseen."""
+    """Plan a tape. `numbering` lists the tables that generate ids, and `hidden` lists hidden inserts into them."""
     hidden = frozenset(tape.pop("hidden", ()))
     rules = Rules(allow_writes=True, overrides=overrides)
     catalog = Catalog(numbering=frozenset(numbering), hidden=hidden, steps=(1, 1))
@@ -40,13 +40,15 @@ def planned(
     [
         ("slowlog", {"orders"}, 3),
         ("general", {"orders", "b"}, 4),
-        ("slowlog", {"other"}, 1),  # no id is generated but for what a text of several statements did
-        ("packets", {"orders"}, 1),  # a NULL is known to be none
+        ("slowlog", {"other"}, 1),  # only the text of several statements may have generated an id
+        ("packets", {"orders"}, 1),  # NULL means that no id was generated
         ("packets+slowlog", {"orders"}, 3),
     ],
 )
-def test_unknown_ids(tmp_path: Path, source: str, numbering: set[str], unknown: int) -> None:
-    """INSERTs into tables that generate ids, where the source does not know them; failed ones have none."""
+def test_unknown_generated_ids_are_counted(tmp_path: Path, source: str, numbering: set[str], unknown: int) -> None:
+    """The count has INSERTs into tables that generate ids, if the source does not contain the id. Failed INSERTs have
+    no id.
+    """
     events: list[dict[str, Any]] = [
         INSERT,
         {**INSERT, "insert_id": 5},
@@ -66,8 +68,8 @@ def test_unknown_ids(tmp_path: Path, source: str, numbering: set[str], unknown: 
 
 
 @pytest.mark.parametrize(("point", "uncertain"), [("wire", 2), ("proxy", 2), ("server", 0)])
-def test_uncertain_seconds(tmp_path: Path, point: str, uncertain: int) -> None:
-    """Arrived in one second and answered in the next: the server may have taken either."""
+def test_statements_across_a_second_have_an_uncertain_time(tmp_path: Path, point: str, uncertain: int) -> None:
+    """A statement arrived in one second and was answered in the next. The server may have used either second."""
     late = T0 + SECOND - MS // 8
     events = [
         {**INSERT, "start_ns": late, "duration_ns": MS},
@@ -101,8 +103,8 @@ MANY = {"class": "write", "insert_id": 5, "rows_affected": 2}
         ({"statement": "INSERT INTO orders VALUES (?)", "command": "bulk_execute", "stmt": 1}, 1),
     ],
 )
-def test_steps_that_the_tape_does_not_know(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
-    """Ids after the first need them; known, nothing is counted."""
+def test_ids_after_the_first_need_a_known_increment(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
+    """An id after the first depends on the increment. If the tape has the increment, no id is counted as unknown."""
     for name, of, n in (("a", None, unknown), ("b", server(), 0), ("c", server(7), 0)):
         (tmp_path / name).mkdir()
         tape = {"source": "packets", **({"server": of} if of else {})}
@@ -115,15 +117,15 @@ def test_steps_that_the_tape_does_not_know(tmp_path: Path, event: dict[str, Any]
     [
         ("SET auto_increment_increment = 7", 3, 0),
         ("SET auto_increment_increment = DEFAULT", 3, 1),
-        ("SET auto_increment_increment = DEFAULT", 1, 0),  # the target's, which is the same
+        ("SET auto_increment_increment = DEFAULT", 1, 0),  # the target has the same default
         ("SET SESSION auto_increment_offset = @@global.auto_increment_offset", 3, 1),
         ("SET GLOBAL auto_increment_increment = 7", 1, 1),
         ("SET @@persist.auto_increment_increment = 7", 1, 1),
         ("SELECT @@global.auto_increment_increment", 3, 0),
     ],
 )
-def test_steps_that_change_on_the_tape(tmp_path: Path, statement: str, increment: int, unknown: int) -> None:
-    """A session's own SET is replayed; one that means the server's value is not the same on the target."""
+def test_changed_increment_on_the_tape(tmp_path: Path, statement: str, increment: int, unknown: int) -> None:
+    """A SET of the session is replayed. A SET to the server's own value may give another value on the target."""
     insert: dict[str, Any] = MANY | {"statement": "INSERT INTO orders VALUES (1), (2)"}
     events = [{"statement": statement, "class": "session"}, insert]
     given = {"source": "packets", "server": server(increment)}
@@ -142,8 +144,8 @@ def test_steps_that_change_on_the_tape(tmp_path: Path, statement: str, increment
         (0, {"statement": "INSERT INTO orders VALUES (1)"}, 0),
     ],
 )
-def test_ids_in_portions(tmp_path: Path, mode: int, other: dict[str, Any], unknown: int) -> None:
-    """innodb_autoinc_lock_mode = 2: an INSERT ... SELECT shares the ids with who inserts at the same time."""
+def test_interleaved_ids_are_counted(tmp_path: Path, mode: int, other: dict[str, Any], unknown: int) -> None:
+    """With innodb_autoinc_lock_mode = 2, an INSERT ... SELECT shares the id range with simultaneous inserts."""
     copied = MANY | {"statement": "INSERT INTO orders SELECT 1", "duration_ns": 9 * MS, "tables": ["shop.orders"]}
     more = {"class": "write", "session": 2, "insert_id": 7, "duration_ns": MS} | other
     more["tables"] = ["lines" if "lines" in more["statement"] else "orders"]
@@ -151,8 +153,8 @@ def test_ids_in_portions(tmp_path: Path, mode: int, other: dict[str, Any], unkno
     assert planned(tmp_path, [copied, more], Overrides(ids=True), {"orders"}, **given).ids_unknown == unknown
 
 
-def test_ids_of_triggers_and_routines(tmp_path: Path) -> None:
-    """Whatever the class of the statement; each is counted once, and a failed one not at all."""
+def test_unknown_ids_of_triggers_and_routines_are_counted(tmp_path: Path) -> None:
+    """Statements of every class count once. Failed statements do not count."""
     events: list[dict[str, Any]] = [
         {"statement": "INSERT INTO audited VALUES (1)", "class": "write", "tables": ["shop.audited"]},
         {"statement": "UPDATE audited SET a = 1", "class": "write", "tables": ["audited"]},

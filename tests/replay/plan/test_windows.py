@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The windows over a tape's row groups, against a stupid reference."""
+"""Tests of the windows over the row groups of a tape, compared with a simple reference."""
 
 import random
 from itertools import pairwise
@@ -13,17 +13,17 @@ from tests.helpers.tapes import MS, T0, make_tape
 
 
 def reference(ranges: list[Range], window: Window) -> set[str]:
-    """Return the files that can hold an event of the window, found by looking at each nanosecond."""
+    """Return the files that can contain an event of the window. Checks each nanosecond."""
     return {r.file for r in ranges for ns in range(window.begin_ns, window.end_ns) if r.first_ns <= ns <= r.last_ns}
 
 
-def test_a_tape_without_a_part_has_no_window() -> None:
+def test_tape_without_parts_has_no_window() -> None:
     assert list(windows([])) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_windows_cover_everything_once(seed: int) -> None:
-    """Windows follow each other without a hole, touch just the right files, and are cut where they are full."""
+    """Windows are adjacent, list exactly the files with their events, and end when they are full."""
     rng = random.Random(seed)
     ranges = []
     for number in range(rng.randint(1, 12)):
@@ -40,19 +40,21 @@ def test_windows_cover_everything_once(seed: int) -> None:
         starts = {r.first_ns for r in inside}
         rows, size = sum(r.rows for r in inside), sum(r.bytes for r in inside)
         assert (rows <= max_rows and size <= max_bytes) or len(starts) == 1
-        behind = [r for r in ranges if r.first_ns == window.end_ns]  # would have been too much
+        behind = [r for r in ranges if r.first_ns == window.end_ns]  # one more would exceed the limit
         rows, size = rows + sum(r.rows for r in behind), size + sum(r.bytes for r in behind)
         assert not behind or rows > max_rows or size > max_bytes
 
 
-def test_row_groups_with_one_start_are_not_cut_apart() -> None:
+def test_row_groups_with_equal_starts_stay_together() -> None:
     ranges = [Range("a", 10, 1, 5, 5), Range("b", 10, 1, 5, 9)]
     assert list(windows(ranges, max_rows=10)) == [Window(5, 10, ("a", "b"))]
 
 
 @pytest.mark.parametrize("equal", [False, True], ids=["different values", "one value, which the file has once"])
-def test_a_file_of_large_statements_is_cut_by_bytes(tmp_path: Path, equal: bool) -> None:
-    """Pieces cover the file in order of time, none has more bytes than the bound and one event, whatever is repeated."""
+def test_file_of_large_statements_is_cut_by_bytes(tmp_path: Path, equal: bool) -> None:
+    """The pieces of the file are in order of time. Each piece has at most the limit plus one event, even if values
+    repeat.
+    """
     sizes = [1000 * (1 + number % 7) for number in range(200)]
     events = [
         {"statement": bytes([65 if equal else 65 + n % 50]) * size, "start_ns": T0 + n * MS}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the drivers' workloads write to.
+-- The tables that the workloads of the driver tests write to.
 CREATE TABLE items (
     id INT AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200),

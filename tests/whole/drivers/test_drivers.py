@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real drivers: what they send is on the tape as the server's own log has it, and a replay ends with the same tables.
+"""Real drivers: the tape contains the same commands as the server's log, and a replay ends with the same tables.
 
-`make test-long args="tests/whole/drivers -k go"` runs one; a driver that can't be built here is named.
+`make test-long args="tests/whole/drivers -k go"` runs one driver. A driver that cannot be built here is reported.
 """
 
 import os
@@ -27,7 +27,7 @@ from .programs import DRIVERS, HERE
 
 LOGS = {"general_log": "general.log", "slow_query_log": "slow.log"}
 TABLES = ("items", "large", "steps", "loaded")
-# What the general log calls commands, by our names.
+# The tape's command names and their names in the general log.
 COMMANDS = {
     "query": "Query",
     "prepare": "Prepare",
@@ -37,22 +37,22 @@ COMMANDS = {
     "long_data": "Long Data",
     "init_db": "Init DB",
 }
-# An entry of the log file: a time or none, the connection's number, the command.
+# An entry of the general log: an optional time, the connection id and the command.
 ENTRY = re.compile(
     rb"^(?:\d{6} +\d+:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+Z)?\t+ *(\d+) (Connect|Quit|%s|Reset stmt|Change user"
     rb"|Reset Connection|Set option|Ping|Statistics|Fetch|Bulk_execute)(?:\t|\n|$)"
     % "|".join({*COMMANDS.values()}).encode(),
     re.M,
 )
-# Statements as text that the server logs as a command of the protocol, too.
+# SQL statements that the server logs a second time as a protocol command.
 LOGGED_TWICE = {b"PREPARE": "Prepare", b"EXECUTE": "Execute", b"DEALLOCATE": "Close stmt"}
-# The server logs no text with these, or values in place of `?`.
+# Commands that the server logs without text, or with values in place of `?`.
 WITHOUT_TEXT = ("Execute", "Close stmt", "Long Data")
 
 
 @dataclass(frozen=True)
 class Said:
-    """One command of a connection: its name in the general log, its text, and whether it failed (None: unknown)."""
+    """One command of a connection: its name in the general log, its text, and whether it failed (None if unknown)."""
 
     command: str
     text: bytes
@@ -61,7 +61,7 @@ class Said:
 
 @pytest.fixture(params=("mariadb", "mysql80"))
 def pair(request: pytest.FixtureRequest, server_factory: Callable[..., Server]) -> tuple[Server, Server]:
-    """Two equal servers with the workload's empty tables."""
+    """Start two equal servers with the empty tables of the workload."""
     made = []
     for _ in range(2):
         server = server_factory(request.param, {"local-infile": "ON", "max-allowed-packet": "64M"})
@@ -73,7 +73,7 @@ def pair(request: pytest.FixtureRequest, server_factory: Callable[..., Server]) 
 
 
 def fresh(server: Server) -> None:
-    """Make the workload's empty tables."""
+    """Create the empty tables of the workload."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     for statement in re.split(r";\n(?=CREATE)", (HERE / "schema.sql").read_text(encoding="utf-8")):
@@ -88,7 +88,7 @@ def run(name: str, port: int) -> None:
 
 
 def log_entries(server: Server) -> Iterator[tuple[int, str, bytes]]:
-    """Yield (connection, command, text) of the server's general log."""
+    """Yield (connection id, command, text) for each entry of the server's general log."""
     log = (server.datadir / LOGS["general_log"]).read_bytes()
     entries = list(ENTRY.finditer(log))
     for entry, following in zip(entries, [*entries[1:], None], strict=True):
@@ -97,7 +97,7 @@ def log_entries(server: Server) -> Iterator[tuple[int, str, bytes]]:
 
 
 def logged(server: Server) -> dict[int, list[Said]]:
-    """Return what the server's general log says, by connection."""
+    """Return the commands in the server's general log, grouped by connection."""
     said: dict[int, list[Said]] = defaultdict(list)
     for connection, command, text in log_entries(server):
         if command in COMMANDS.values():
@@ -106,14 +106,14 @@ def logged(server: Server) -> dict[int, list[Said]]:
 
 
 def record_logs(server: Server, on: bool) -> None:
-    """Switch both of the server's logs on or off; every statement is slow."""
+    """Enable or disable the server's general log and slow log. Every statement counts as slow."""
     server.execute("SET GLOBAL long_query_time = 0")
     for log in LOGS:
         server.execute(f"SET GLOBAL {log} = {'ON' if on else 'OFF'}")
 
 
 def ran(server: Server, threads: Container[int]) -> dict[int, list[bytes]]:
-    """Return the statements that ran, by connection, as the server's general log has them: values filled in."""
+    """Return the executed statements with their values, grouped by connection, from the server's general log."""
     statements: dict[int, list[bytes]] = defaultdict(list)
     for connection, command, text in log_entries(server):
         if connection in threads and command in ("Query", "Execute"):
@@ -122,7 +122,7 @@ def ran(server: Server, threads: Container[int]) -> dict[int, list[bytes]]:
 
 
 def ran_on_tape(tape: Path, threads: Container[int]) -> dict[int, list[bytes]]:
-    """Return the same of the tape of a log."""
+    """Return the executed statements with their values, grouped by connection, from the tape of a log."""
     statements: dict[int, list[bytes]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, text in con.execute(
@@ -135,12 +135,12 @@ def ran_on_tape(tape: Path, threads: Container[int]) -> dict[int, list[bytes]]:
 
 
 def bare(text: bytes) -> bytes:
-    """Return a statement without what a slow log leaves out of its end."""
+    """Return a statement without surrounding blanks and final semicolons, which the slow log omits."""
     return text.strip().rstrip(b";").rstrip()
 
 
 def taped(tape: Path) -> dict[int, list[Said]]:
-    """Return what a tape says, in the same form."""
+    """Return the commands on a tape, grouped by connection."""
     said: dict[int, list[Said]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, command, text, db, errno in con.execute(
@@ -156,12 +156,13 @@ def taped(tape: Path) -> dict[int, list[Said]]:
 
 
 def differences(on_tape: list[Said], in_log: list[Said]) -> Iterator[str]:
-    """Yield where the two differ.
+    """Yield the differences between the tape and the general log, except these known ones:
 
-    The server splits several statements of one command; it logs no PREPARE that failed (MySQL) and no closing of a
-    statement that a reset of the connection had closed already; MySQL 8 prepares a statement once more by itself where
-    its values have other types, and logs that; PREPARE and EXECUTE as text are logged as both, and by MySQL cut. Else
-    they are equal.
+    - The server logs the parts of a multi-statement separately.
+    - MySQL does not log a PREPARE that failed.
+    - The server does not log the closing of a statement that a connection reset has already closed.
+    - MySQL 8 prepares a statement again if the types of its values change, and logs that.
+    - PREPARE and EXECUTE as text are logged both as text and as a command. MySQL truncates the text.
     """
     rest = list(in_log)
     prepared: set[bytes] = set()
@@ -197,8 +198,10 @@ def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(DRIVERS))
-def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Its packets give the commands that the server logged; replayed in order, the same tables. So do the logs."""
+def test_driver_workload_is_captured_and_replayed(
+    name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The test captures packets, the general log and the slow log. A replay of each ends with the same tables."""
     if why := DRIVERS[name].build():
         skip_loudly(request, f"the driver {name} is not tried: {why}")
     original, target = pair
@@ -220,7 +223,7 @@ def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, reques
     )
     accounting(summary)
     reasons = summary.info["accounting"]["reasons"]
-    reasons["skipped"].pop("nothing_to_close", None)  # a reset had closed it, or its PREPARE had failed
+    reasons["skipped"].pop("nothing_to_close", None)  # already closed by a reset, or its PREPARE failed
     assert reasons == {"skipped": {"connect_by_replayer": summary.info["sessions"]["opened"]}}, reasons
     expected, found = contents(original), contents(target)
     for table in TABLES:
@@ -229,11 +232,11 @@ def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, reques
 
 
 def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Container[int]) -> None:
-    """Tapes of the server's own logs have the statements that ran; their replays end with the same tables.
+    """Check that tapes of the server's own logs contain the executed statements, and that their replays end with the
+    same tables.
 
-    Both logs show an execution with its values, so that what is compared is every statement that ran, by connection.
-    They hold neither the file of a LOAD DATA LOCAL nor, on MariaDB, the values of an execution in bulk: both are counted
-    as skipped.
+    Both logs show executions with their values, so executed statements are compared by connection. The logs lack the
+    file of a LOAD DATA LOCAL. On MariaDB they also lack the values of a bulk execution. Both are counted as skipped.
     """
     want, expected = ran(original, threads), contents(original)
     for source, log in (("general", "general_log"), ("slowlog", "slow_query_log")):
@@ -256,12 +259,14 @@ def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Cont
 
 
 def without_execute(statements: list[bytes]) -> list[bytes]:
-    """Return what a slow log has of them: in place of an EXECUTE that is sent as text, the statement that it ran."""
+    """Return the statements without textual EXECUTEs. The slow log contains only the prepared statement that an EXECUTE
+    runs.
+    """
     return [text for text in statements if not text.upper().startswith(b"EXECUTE ")]
 
 
 def not_equal(want: list[bytes], got: list[bytes]) -> Iterator[str]:
-    """Yield where statements differ; one command of several may stand as each of them."""
+    """Yield the differences between two lists of statements. The parts of a multi-statement may be separate in `got`."""
     rest = list(got)
     for text in want:
         at = 0

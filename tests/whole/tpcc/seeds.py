@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts how often the small TPC-C is replayed to other rows: the table of docs/order.md.
+"""Count the replays of the small TPC-C that end with different rows, for the table in docs/order.md.
 
-`python -m tests.whole.tpcc.seeds --seeds 20` prints a line for each server, source and way of the clients: statements (text and
-prepared, in turn), and CALL. Each second seed has foreign keys. Two servers work at the same time.
+`python -m tests.whole.tpcc.seeds --seeds 20` prints a line for each server, source and client type: statements
+(alternately text and prepared), or CALL. Every second seed has foreign keys. Two servers run in parallel.
 """
 
 import argparse
@@ -25,7 +25,7 @@ WAYS = {"statements": ("text", "prepared"), "CALL": ("procedures",)}
 
 @dataclass
 class Cell:
-    """What the seeds of one server, source and way came to."""
+    """The results of all seeds for one server, source and client type."""
 
     kind: str
     source: str
@@ -36,7 +36,7 @@ class Cell:
     broken: int = 0
 
     def line(self) -> str:
-        """Return it as a row of the table."""
+        """Return the results as a row of the table."""
         seeds = f"{self.different} of {self.seeds}"
         return f"| {self.kind} | {self.source} | {self.way} | {seeds} | {self.broken:,} of {self.waits:,} |"
 
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--servers", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES)
     given = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this with `&` has it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this with `&` ignores SIGINT
     if why := workload.build():
         parser.error(why)
     print(f"{CLIENTS} clients, {ROUNDS} rounds", flush=True)
@@ -58,15 +58,16 @@ def main() -> None:
 
 
 def try_server(kind: str, sources: Sequence[str], seeds: int) -> list[str]:
-    """Return the lines of one server."""
+    """Return the table rows of one server."""
     with started(kind) as server:
         cells = [Cell(kind, source, way) for source in sources for way in WAYS]
         return [try_cell(server, cell, seeds).line() for cell in cells]
 
 
 def try_cell(server: Server, cell: Cell, seeds: int) -> Cell:
-    """Record and replay with each seed; print what is not as it was."""
-    # MariaDB's general log has several statements of one command as one, and not that they were allowed: not in its text.
+    """Record and replay with each seed. Print every difference from the original."""
+    # The text dialect is excluded: MariaDB's general log joins the statements of a multi-statement and does not show
+    # that the session allowed multi-statements.
     no_text = cell.source == "general" and cell.kind.startswith("mariadb")
     dialects = [each for each in WAYS[cell.way] if each != "text" or not no_text]
     for seed in range(1, seeds + 1):

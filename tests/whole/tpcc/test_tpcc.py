@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small TPC-C in three dialects: recorded by packets, slow log and general log, a restored copy ends with the same rows.
+"""A small TPC-C in three dialects, captured from packets, slow log and general log: a replay on a restored copy ends
+with the same rows.
 
-With foreign keys and without, and with procedures that commit by themselves.
+The variants have foreign keys, no foreign keys, or procedures that commit.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ SOURCES = ("packets", "slowlog", "general")
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Each kind of server, for all its workloads."""
+    """Provide each kind of server. All workloads of one kind share the server."""
     if why := workload.build():
         skip_loudly(request, f"{why}: the TPC-C is not replayed")
     if find_program(request.param) is None:
@@ -45,7 +46,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @contextmanager
 def started(kind: str) -> Iterator[Server]:
-    """Start a server that logs every statement where `record` looks."""
+    """Start a server that logs every statement to the file that `record` reads."""
     with start_server(kind) as server:
         server.execute(f"SET GLOBAL slow_query_log_file = '{server.folder / 'data' / 'tpcc.slow'}'")
         server.execute(f"SET GLOBAL general_log_file = '{server.folder / 'data' / 'tpcc.gen'}'")
@@ -55,15 +56,16 @@ def started(kind: str) -> Iterator[Server]:
         yield server
 
 
-# Recordings, and how many may be unable to tell the order: MySQL's answers may leave in another order than its commits.
+# Number of recordings. TOLERATED of them may have an unknown order, because MySQL may send answers in a different order
+# than its commits.
 RECORDINGS, TOLERATED = 3, 1
 
 
-BEGUN_AGAIN = {1020, 1213}  # the programs begin a transaction again after these
+BEGUN_AGAIN = {1020, 1213}  # the programs repeat a transaction after these errors
 
 
 def record(server: Server, source: str, dialect: str, tape: Path, **more: Any) -> None:
-    """Let the clients run, and make a tape of it."""
+    """Run the clients and make a tape of their traffic."""
     if source == "packets":
         with recording(server.port, tape):
             workload.drive(server.port, dialect, CLIENTS, ROUNDS, **more)
@@ -79,7 +81,7 @@ def record(server: Server, source: str, dialect: str, tape: Path, **more: Any) -
 
 
 def replayed(server: Server, tape: Path, output: Path) -> RunSummary:
-    """Replay in the order of commits, as fast as it goes; the accounting balances and all is sent."""
+    """Replay in commit order at full speed. Check that the accounting balances and all events are sent."""
     given = options(server, output, pace=Pace("none"), overrides=Overrides(clock=True), commit_order=True)
     summary = replay(tape, given)
     assert accounting(summary)[3] == 0
@@ -88,12 +90,13 @@ def replayed(server: Server, tape: Path, output: Path) -> RunSummary:
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_rows_are_the_originals(
+def test_tpcc_replay_in_commit_order_ends_with_the_original_rows(
     server: Server, dialect: str, source: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """CHECKSUM TABLE and row by row; no error that the original had not.
+    """CHECKSUM TABLE and all rows are equal, and the replay has no new errors.
 
-    MariaDB's general log has several statements of one command as one, and not that they were allowed: not in its text.
+    The text dialect is not tested with MariaDB's general log, which joins the statements of a multi-statement. The log
+    does not show that the session allowed multi-statements.
     """
     if source == "packets":
         may_capture(request)
@@ -110,7 +113,7 @@ def test_the_rows_are_the_originals(
 
 
 def recorded_and_replayed(server: Server, dialect: str, source: str, folder: Path, keys: bool) -> int:
-    """Record once and replay it; return how many rows differ from the original's."""
+    """Record and replay once. Return the number of rows that differ from the original."""
     workload.create(server, keys=keys)
     record(server, source, dialect, folder / "t.tape")
     checksums, rows = workload.checksums(server), workload.contents(server)
@@ -123,8 +126,12 @@ def recorded_and_replayed(server: Server, dialect: str, source: str, folder: Pat
 
 
 @pytest.mark.parametrize("source", SOURCES[:2])
-def test_procedures_that_commit(server: Server, source: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """A CALL that begins and commits has its end alone for a moment: what two that overlapped did may change places."""
+def test_procedures_that_commit_give_no_new_errors(
+    server: Server, source: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The log shows only the end of a CALL that begins and commits a transaction. Overlapping calls may therefore be
+    replayed in another order, and rows may differ.
+    """
     if source == "packets":
         may_capture(request)
     workload.create(server, inside=True)
@@ -137,6 +144,6 @@ def test_procedures_that_commit(server: Server, source: str, tmp_path: Path, req
 
 
 def errors_of(tape: Path) -> set[int]:
-    """Return the error numbers that the original had; where its log has none, those of transactions that were begun again."""
+    """Return the error numbers on the tape. If the log contains no errors, return the numbers in BEGUN_AGAIN."""
     known = {row[0] for row in query(f"SELECT DISTINCT errno FROM '{tape}/events/*.parquet'")}
     return known - {0} if known != {None} else BEGUN_AGAIN

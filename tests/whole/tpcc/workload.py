@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small TPC-C: builds its program, makes its schema with seeded rows, runs it through a port."""
+"""The small TPC-C: functions to compile its program, create its schema with seeded rows, and run its clients."""
 
 import random
 import shutil
@@ -15,7 +15,7 @@ BUILT = HERE.parents[2] / "build" / "tpcc"
 DIALECTS = ("text", "prepared", "procedures")
 TABLES = ("warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock")
 DISTRICTS, CUSTOMERS, ITEMS, ORDERS, LINES = 10, 30, 100, 20, 5
-# Foreign keys as tpcc-mysql makes them.
+# The foreign keys of tpcc-mysql.
 KEYS = (
     "ALTER TABLE district ADD FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)",
     "ALTER TABLE orders ADD FOREIGN KEY (o_w_id, o_d_id, o_c_id) REFERENCES customer (c_w_id, c_d_id, c_id)",
@@ -25,7 +25,7 @@ KEYS = (
 
 
 def build() -> str | None:
-    """Compile the program; return why that cannot be, or None."""
+    """Compile the program. Return the reason of a failure, or None."""
     if shutil.which("go") is None:
         return "no go on this machine"
     command = ["go", "build", "-o", str(BUILT), "."]
@@ -34,9 +34,9 @@ def build() -> str | None:
 
 
 def create(server: Server, warehouses: int = 1, keys: bool = False, inside: bool = False) -> None:
-    """Make the schema `shop` as it is before the clients run: the same rows each time.
+    """Create the schema `shop` with the same initial rows each time.
 
-    `keys`: with foreign keys. `inside`: procedures begin and commit, not the client.
+    `keys`: with foreign keys. `inside`: the procedures begin and commit the transactions instead of the client.
     """
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
@@ -68,13 +68,13 @@ def _fill_district(server: Server, rng: random.Random, w: int, d: int) -> None:
 
 
 def fill(server: Server, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows, whose words are SQL."""
+    """Insert rows whose values are SQL expressions."""
     values = ", ".join(f"({', '.join(map(str, row))})" for row in rows)
     server.execute(f"INSERT INTO {table} VALUES {values}", db="shop")
 
 
 def drive(port: int, dialect: str, clients: int, rounds: int, **more: object) -> str:
-    """Run the clients through a port of the loopback; return what the program says of them."""
+    """Run the clients through a loopback port. Return the program's summary of them."""
     dsn = f"root@tcp(127.0.0.1:{port})/shop?tls=false&multiStatements=true"
     given = {"dialect": dialect, "clients": clients, "rounds": rounds, **more}
     command = [str(BUILT), "-dsn", dsn, *(f"-{key}={value}" for key, value in given.items())]

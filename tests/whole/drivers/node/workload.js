@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drivers' workload in Node: `node workload.js mysql2|mariadb`.
+// The shared driver workload in Node.js: `node workload.js mysql2|mariadb`.
 'use strict';
 
 const fs = require('fs');

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivers' workload in Python: `workload.py LIBRARY`, one of pymysql, connector_pure, mysqlclient, asyncmy."""
+"""The shared driver workload in Python: `workload.py LIBRARY` with pymysql, connector_pure, mysqlclient or asyncmy."""
 
 import asyncio
 import datetime
@@ -29,7 +29,7 @@ ROW = (
 
 
 def connect(library: str) -> Any:
-    """Return a connection through the library, without TLS."""
+    """Return a connection of the library without TLS."""
     if library == "pymysql":
         import pymysql
 
@@ -74,7 +74,7 @@ def connect(library: str) -> Any:
 
 
 def fails(cursor: Any, statement: str, args: Any = None) -> None:
-    """Run what must fail."""
+    """Run a statement that must fail."""
     try:
         cursor.execute(statement, args)
         cursor.fetchall()
@@ -84,7 +84,7 @@ def fails(cursor: Any, statement: str, args: Any = None) -> None:
 
 
 def text(con: Any, cursor: Any) -> None:
-    """Text protocol, a comment in front and behind."""
+    """Use the text protocol, with comments before and after a statement."""
     cursor.execute("INSERT INTO steps (what) VALUES ('text')")
     cursor.execute("/* app:shop */ SELECT COUNT(*) FROM steps -- behind")
     cursor.fetchall()
@@ -95,7 +95,7 @@ def text(con: Any, cursor: Any) -> None:
 
 
 def prepared(con: Any) -> None:
-    """The binary protocol, where the library has it."""
+    """Use the binary protocol if the library supports it."""
     cursor = con.cursor(prepared=True)
     for n in range(5):
         cursor.execute(INSERT, (f"p{n}", n, *ROW[2:]))
@@ -108,7 +108,7 @@ def prepared(con: Any) -> None:
 
 
 def transactions(con: Any, cursor: Any) -> None:
-    """Committed, rolled back, a savepoint."""
+    """Commit a transaction, roll another one back, and use a savepoint."""
     for n, end in enumerate((con.commit, con.rollback, con.commit)):
         cursor.execute("INSERT INTO steps (what) VALUES (%s)", (f"transaction {n}",))
         cursor.execute("SAVEPOINT here")
@@ -119,7 +119,7 @@ def transactions(con: Any, cursor: Any) -> None:
 
 
 def the_rest(library: str, con: Any, cursor: Any) -> None:
-    """A batch, a large value, several statements, a procedure, another schema, LOAD DATA LOCAL."""
+    """Run a batch, a large value, a multi-statement, a procedure, another schema and LOAD DATA LOCAL."""
     cursor.executemany("INSERT INTO steps (what) VALUES (%s)", [(f"batch {n}",) for n in range(20)])
     cursor.execute("REPLACE INTO large VALUES (1, %s)", ("x'\n" * (LARGE // 3),))
     con.commit()
@@ -144,7 +144,7 @@ def the_rest(library: str, con: Any, cursor: Any) -> None:
 
 
 async def asynchronous() -> None:
-    """The same through asyncmy."""
+    """Run the same workload through asyncmy."""
     import asyncmy
 
     con = await asyncmy.connect(host=HOST, port=PORT, user=USER, password=PASSWORD, db=DB, charset="utf8mb4")
@@ -165,7 +165,7 @@ async def asynchronous() -> None:
 
 
 def main() -> None:
-    """Do all of it through one library."""
+    """Run the whole workload through one library."""
     library = sys.argv[1]
     if library == "asyncmy":
         asyncio.run(asynchronous())
