@@ -136,7 +136,7 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: change(folder, lambda info: info["tape"]["counts"].update(digests=1)), "digests"),
         (lambda folder: change(folder, lambda info: info.update(format_version=99)), "install a newer"),
         (lambda folder: (folder / "set.json").write_text("[1]"), "invalid JSON for a set"),
-        (lambda folder: spoil(folder / "02.tape" / "sessions.parquet"), "damaged inside"),
+        (lambda folder: spoil(folder / "02.tape" / "sessions.parquet"), "damaged or unreadable"),
         (lambda folder: (folder / "01.tape" / "set.json").write_text("{}"), "a set inside a set"),
     ],
 )
