@@ -70,8 +70,8 @@ static void what_opens_a_comment(void)
     }
 }
 
-/* If an unknown mark follows the `!` of an executable comment, some servers may execute the comment. The text is then read with and without the
- * comment. */
+/* If an unknown mark follows the `!` of an executable comment, some servers may execute the comment. The text is then
+ * read with and without the comment. */
 static void marks_that_nobody_knows(void)
 {
     for (const char *mark = "!#%&)+-./:<=>?[\\]^{|}~"; *mark; mark++) {
