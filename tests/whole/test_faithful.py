@@ -392,7 +392,7 @@ def test_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
     found = shop.execute("SELECT session, seq FROM shop.log ORDER BY session, seq")
     assert found == (*((s, n) for s in (1, 2) for n in range(1, 100)), (3, 7), (3, 8))
     assert min(row[0] for row in outcomes(second.path, "due_ns") if row[0] is not None) == 0
-    with pytest.raises(InputError, match="it is complete"):
+    with pytest.raises(InputError, match="the run is complete"):
         replay(tape, options(shop, tmp_path / "c.run", selection=Selection(resume=tmp_path / "b.run")))
     other = make_tape(tmp_path / "o.tape", events[:5])
     with pytest.raises(InputError, match="another tape"):
