@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .build_report import build as build
     from .build_report import join_plans as join_plans
     from .findings.causes import may_be_slower as may_be_slower
-    from .gates import FAILED_GATE as FAILED_GATE
     from .gates import check_gate as check_gate
     from .gates import failed as failed
     from .gates import gate_help as gate_help

@@ -18,7 +18,6 @@ from .model import Report, Severity
 from .rows import ErrorsRow, ResultsRow
 from .verdicts.verdict import FASTER, INCONCLUSIVE, SLOWER, UNSTABLE
 
-FAILED_GATE = 3  # exit code if a gate is true
 HELP_WIDTH = 76
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,

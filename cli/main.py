@@ -6,6 +6,7 @@ import sys
 import click
 
 from ..common.errors import OptionError, QuerytapeError
+from ..common.exit_codes import ExitCode
 from ..common.signals import Ending, one_ending
 from ..common.text import printable_lines, take_every_text
 from ..common.version import __version__
@@ -76,8 +77,6 @@ COMMANDS = {
         "Lab",
     ),
 }
-
-EXIT_USAGE, EXIT_STOPPED = 2, 130
 
 
 def show_version(context: click.Context, param: click.Parameter, given: bool) -> None:
@@ -166,7 +165,7 @@ def exit_code(ending: Ending) -> int:
         return stopped()
     except QuerytapeError as error:
         click.echo(printable_lines(f"querytape: {error}"), err=True)
-        return EXIT_USAGE if isinstance(error, OptionError) else 1
+        return ExitCode.USAGE if isinstance(error, OptionError) else ExitCode.ERROR
     except Exception as error:
         if ending.asked:  # DuckDB raises its own error for an interrupt
             return stopped()
@@ -191,4 +190,4 @@ def exit_code(ending: Ending) -> int:
 def stopped() -> int:
     """Print that a signal ended the program, and return the exit code."""
     click.echo("querytape: stopped", err=True)
-    return EXIT_STOPPED
+    return ExitCode.STOPPED

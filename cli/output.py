@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..common.errors import InputError
+from ..common.exit_codes import ExitCode
 from ..common.files import is_held
 from ..common.text import printable
 from ..common.units import plural, seconds, utc_time
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 COLUMNS = 80
 MAX_PROBLEMS_SHOWN = 10_000
 MAX_OF_A_KIND = 10_000  # limit of problems on a tape; more_problems marks further ones
-EXIT_LOST = 4  # the tape is written, but some input is certainly missing
 # Problem kinds that mean a certain loss: texts for one and for several.
 LOSSES = {
     "foreign_file": ("file contains no event of the expected kind", "files contain no event of the expected kind"),
@@ -109,8 +109,8 @@ def unsure_sentence(info: dict[str, Any]) -> str:
 
 
 def exit_code(info: dict[str, Any]) -> int:
-    """Return the exit code of a capture: EXIT_LOST if input is missing on the tape or times are uncertain, else 0."""
-    return EXIT_LOST if lost_sentence(info) or unsure_sentence(info) else 0
+    """Return the exit code of a capture. INCOMPLETE: input is missing on the tape, or times are uncertain."""
+    return ExitCode.INCOMPLETE if lost_sentence(info) or unsure_sentence(info) else ExitCode.SUCCESS
 
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:

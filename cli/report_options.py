@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from ..analyze import (
-    FAILED_GATE,
     Margin,
     Report,
     Settings,
@@ -24,6 +23,7 @@ from ..analyze import (
     write_tables,
 )
 from ..common.errors import InputError
+from ..common.exit_codes import ExitCode
 from ..common.files import publish, refuse_existing
 from .option_sections import option, untitled
 from .output import console
@@ -151,7 +151,7 @@ def give(report: Report, options: dict[str, Any]) -> int:
         webbrowser.open(options["html"].absolute().as_uri())
     for text in broken:
         click.echo(f"--fail-on: {text}", err=True)
-    return FAILED_GATE if broken else 0
+    return ExitCode.CONDITION if broken else ExitCode.SUCCESS
 
 
 def is_printed(options: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from querytape.cli.main import group
 from querytape.cli.option_sections import ALL
+from querytape.common.exit_codes import table_of_codes
 
 HEAD = """# The command line
 
@@ -29,7 +30,7 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
 
 def page() -> str:
     """Return the whole page."""
-    parts = [HEAD]
+    parts = [HEAD, f"\n## Exit codes\n\n{table_of_codes()}\n"]
     for name, command in commands(group, "querytape"):
         # The settings that all commands inherit from `querytape`.
         given: dict[str, Any] = {"max_content_width": 80, "terminal_width": 80, "help_option_names": ["-h", "--help"]}

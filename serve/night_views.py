@@ -11,10 +11,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..analyze import FAILED_GATE
 from ..analyze.render.chart_library import Channel, Spec
 from ..analyze.render.chart_specs import COLOURS, HEIGHT, WIDTH
 from ..analyze.render.templating import script_json
+from ..common.exit_codes import ExitCode
 from ..common.units import duration, plural, ratio
 from .history import History, PlainChange, PlainNight
 from .orders import order_of
@@ -182,7 +182,7 @@ def _with_it(change: PlainChange) -> str:
 
 
 def _night(night: PlainNight, urls: Mapping[str, str]) -> NightLine:
-    tag = "not complete" if not night["complete"] else "gate" if night["exit_code"] == FAILED_GATE else ""
+    tag = "not complete" if not night["complete"] else "gate" if night["exit_code"] == ExitCode.CONDITION else ""
     slower, broken = ("-", "-") if night["problem"] else (str(night["slower"]), str(night["broken"]))
     what = night["problem"] or night["headline"]
     return NightLine(night["name"], urls[night["name"]], tag, ratio(night["whole"]), slower, broken, what)

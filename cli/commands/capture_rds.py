@@ -9,6 +9,7 @@ import click
 from ...capture.cloud import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
 from ...capture.source import Settings
 from ...common.errors import RefusedError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
 from ..option_sections import taken
@@ -16,8 +17,6 @@ from ..output import exit_code, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
-
-NOT_AS_BEFORE = 1  # exit code if the parameter group is not restored
 
 
 @click.command(
@@ -39,8 +38,12 @@ rds:ResetDBParameterGroup (for a cluster's group: ...DBClusterParameterGroup).
 logs:DescribeLogStreams.
 
 \b
-Exit codes: 0 success, 1 error or parameters were not restored,
-2 wrong usage, 4 the tape lacks a part of the log.
+"""
+    + help_of_codes(ExitCode.INCOMPLETE)
+    + """
+
+\b
+The exit code is 1 if parameters could not be restored.
 """,
 )
 @click.argument("instance", metavar="INSTANCE")
@@ -143,5 +146,5 @@ def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]
         recorded = record_rds(cloud, plan, limits, options["output"], Settings(server=server, watch=progress.update))
     say_tape(options["output"], recorded.info)
     if recorded.left.refused:
-        return NOT_AS_BEFORE
+        return ExitCode.ERROR
     return exit_code(recorded.info)

@@ -26,6 +26,7 @@ from ...capture.server_log import (
 )
 from ...capture.source import Settings
 from ...common.errors import RefusedError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
 from ...common.temporary import temporary_folder
@@ -34,13 +35,12 @@ from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
 from ..option_sections import taken, untitled
-from ..output import EXIT_LOST, exit_code, say_tape
+from ..output import exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
 
 URL = "mysql://USER@HOST:PORT/"
-NOT_AS_BEFORE = 1  # exit code if a setting or session is not restored
 
 
 @click.command(
@@ -57,8 +57,12 @@ if the log is not read as a file, and PROCESS and SELECT on performance_schema
 to see the sessions of other accounts. --dry-run checks these privileges.
 
 \b
-Exit codes: 0 success, 1 error or settings were not restored, 2 wrong usage,
-4 the tape lacks a part of the executed statements.
+"""
+    + help_of_codes(ExitCode.INCOMPLETE)
+    + """
+
+\b
+The exit code is 1 if settings could not be restored.
 """,
 )
 @click.argument("url", metavar=URL)
@@ -138,7 +142,7 @@ def server_command(url: str, **options: Any) -> int:
             back = restore_server(target, options["restore_file"], watch)
         for line in back.lines:
             click.echo(line)
-        return 0 if back.done else NOT_AS_BEFORE
+        return 0 if back.done else ExitCode.ERROR
     limits = RecordOptions(
         **taken(RecordOptions, options),
         duration_s=options["duration"] / 1e9,
@@ -212,9 +216,9 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
             back = settle_recorded(target, plan.restore_file, recorded, watch, seen)
             say_back(back)
     if not back.done:
-        return NOT_AS_BEFORE
+        return ExitCode.ERROR
     partial = any(warning["kind"] == "coverage" for warning in info["warnings"]) and not options["partial_ok"]
-    return EXIT_LOST if partial or recorded.course.broke else exit_code(info)
+    return ExitCode.INCOMPLETE if partial or recorded.course.broke else exit_code(info)
 
 
 def say_back(back: HandedBack) -> None:

@@ -11,6 +11,7 @@ import click
 
 from ...analyze import Settings, build
 from ...common.errors import InputError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
 from ...experiments.compare import complete_rounds, is_comparison, run_comparison, without_query_cache
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
@@ -20,7 +21,7 @@ from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
 from ..metrics_page import METRICS, MetricsPage
 from ..option_sections import SectionedCommand, untitled
-from ..output import EXIT_LOST, complete_tape, console
+from ..output import complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, is_printed, output_options, settings_of
 from ..shown_runs import quick_heading, round_heading, show_round
@@ -59,8 +60,12 @@ The environment of the --reset command contains QUERYTAPE_SIDE (a or b),
 QUERYTAPE_TARGET and QUERYTAPE_RUN.
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --quick
-had no time for all reads.
+"""
+    + help_of_codes(ExitCode.CONDITION, ExitCode.INCOMPLETE)
+    + """
+
+\b
+The result of --quick is incomplete if the time did not suffice for all reads.
 """,
 )
 @click.argument("tape", required=False, type=click.Path(path_type=Path))
@@ -237,7 +242,7 @@ def compare_samples(
     for text in sentences(report.tape.info["quick"]):
         console(err=is_printed(options)).print(text, style="bold", markup=False)
     code = give(report, options)
-    return code or (EXIT_LOST if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else 0)
+    return code or (ExitCode.INCOMPLETE if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else ExitCode.SUCCESS)
 
 
 def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> ComparePlan:

@@ -7,10 +7,9 @@ import click
 
 from ...analyze import lint_json, lint_tape, show_lint
 from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
-from ..output import EXIT_LOST, console, readable_tape
+from ...common.exit_codes import ExitCode, help_of_codes
+from ..output import console, readable_tape
 from ..param_types import Parsed
-
-EXIT_GATE = 3
 
 
 class VersionType(Parsed[Version]):
@@ -28,8 +27,12 @@ class VersionType(Parsed[Version]):
 @click.command(
     "lint",
     epilog="""\b
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --fail-on
-does not hold, but --to is newer than the newest version in the rules.
+"""
+    + help_of_codes(ExitCode.CONDITION, ExitCode.INCOMPLETE)
+    + """
+
+\b
+The result is incomplete if --to is newer than the rules.
 
 \b
 Examples:
@@ -75,5 +78,5 @@ def lint_command(
         show_lint(result, console(), top)
     worst = EFFECTS[: EFFECTS.index(fail_on) + 1] if fail_on else ()
     if any(result.of(effect) for effect in worst):
-        return EXIT_GATE
-    return EXIT_LOST if fail_on and target.known is not None else 0
+        return ExitCode.CONDITION
+    return ExitCode.INCOMPLETE if fail_on and target.known is not None else ExitCode.SUCCESS

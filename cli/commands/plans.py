@@ -10,6 +10,7 @@ import click
 
 from ...analyze import build_plans, plans_json, plans_markdown, plans_page, show_plans
 from ...common.errors import InputError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
 from ...common.temporary import temporary_folder
 from ...experiments.plans import PlanOptions, ask_plans
@@ -35,8 +36,12 @@ The command writes nothing on the servers and causes no load: EXPLAIN runs in
 read-only sessions, one statement at a time.
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 4 some statements
-were not explained.
+"""
+    + help_of_codes(ExitCode.INCOMPLETE)
+    + """
+
+\b
+The result is incomplete if some statements were not explained.
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
@@ -126,7 +131,8 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
             write_or_print(options["json_file"], plans_json(report, options["samples"]))
         if options["markdown"] is not None:
             write_or_print(options["markdown"], plans_markdown(report))
-        return 4 if report.folder.info.get("problems") or report.folder.info.get("not_asked") else 0
+        incomplete = report.folder.info.get("problems") or report.folder.info.get("not_asked")
+        return ExitCode.INCOMPLETE if incomplete else ExitCode.SUCCESS
 
 
 def targets_of(options: dict[str, Any]) -> dict[str, Target]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...common.exit_codes import ExitCode
 from ...common.files import is_held
 from ...common.text import printable
 from ...common.units import plural, short_duration, utc_time
@@ -19,7 +20,7 @@ from ...schemas import EventFilter
 from ..driver_options import DRIVERS, drivers_of
 from ..metrics_page import MetricsPage
 from ..option_sections import SectionedCommand
-from ..output import EXIT_LOST, complete_tape
+from ..output import complete_tape
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..shown_runs import values_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ...capture.tools.following import Following
 
 MAX_SLOWLOG_BYTES = 8 << 30
-EXIT_UNKNOWN = 5
 # The message for each accounting counter that is not zero: the counted noun, and the line.
 NOTED = {
     "not_permitted": (
@@ -121,9 +121,9 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     `querytape speed RUN 2` changes the speed during the run. --drivers replays a set of tapes with several processes,
     on this host or on others.
 
-    The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4 if the
-    final data may differ, because ids of --insert-id original were unknown or waits of --order commit were broken. The
-    exit code is 5 if a driver was lost and it is unknown whether its last events were sent.
+    The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4
+    (incomplete result) if the final data may differ. Reasons are unknown ids of --insert-id original, and waits that
+    --order-bound ended. The exit code is 5 if a driver was lost. It is then unknown whether its last events were sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:
@@ -156,20 +156,19 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 def exit_code(summary: RunSummary) -> int:
     """Return the exit code of a replay: 0 for success, and 1 for an incomplete run.
 
-    EXIT_LOST means that rows may differ because of ids, order or XA. EXIT_UNKNOWN means that a driver was lost and it
-    is unknown whether some of its events were sent.
+    INCOMPLETE means that rows may differ because of ids, order or XA. UNKNOWN means that a driver was lost.
     """
     counts = summary.info["accounting"]
     if counts.get("sent_unknown"):
-        return EXIT_UNKNOWN
+        return ExitCode.UNKNOWN
     if not summary.complete:
-        return 1
+        return ExitCode.ERROR
     lost = (
         summary.info["plan"].get("ids_unknown", 0) + counts.get("overrides_failed", 0) + counts.get("order_broken", 0)
     )
     failed = any(text.startswith("prepared: ") for text in summary.info.get("problems_afterwards", ()))
     prepared = summary.info.get("prepared") or {}
-    return EXIT_LOST if lost or failed or prepared.get("rolled_back") or prepared.get("left") else 0
+    return ExitCode.INCOMPLETE if lost or failed or prepared.get("rolled_back") or prepared.get("left") else 0
 
 
 def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> "Following | None":

@@ -10,6 +10,7 @@ import click
 from ...analyze import gate_help, join_plans
 from ...analyze.library import report
 from ...common.errors import InputError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.text import printable, printable_lines
 from ...common.units import count, plural, utc_time
 from ...experiments.compare import PLANS, complete_rounds, is_comparison
@@ -33,7 +34,11 @@ Examples:
   querytape report week.tape old.run new.run --memory 4GB --processes 2
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
+"""
+    + help_of_codes(ExitCode.CONDITION)
+    + """
+
+\b
 Names for --fail-on:
 """
     + gate_help(),

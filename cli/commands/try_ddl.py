@@ -9,6 +9,7 @@ import click
 
 from ...analyze import build
 from ...common.errors import InputError, OptionError
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
 from ...experiments.compare import complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
@@ -37,7 +38,9 @@ run has a private server with a copy of the data folder. The original folder
 is not changed.
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
+"""
+    + help_of_codes(ExitCode.CONDITION)
+    + """
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))

@@ -25,7 +25,7 @@ def test_every_command_has_help_and_an_example(name: str, command: click.Command
 
 
 def test_help_lines_fit_80_columns() -> None:
-    assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line]
+    assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line and line[:1] != "|"]
 
 
 @pytest.mark.slow

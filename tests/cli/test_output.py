@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from querytape.cli.output import (
     COLUMNS,
-    EXIT_LOST,
     LOSSES,
     UNSURE,
     complete_tape,
@@ -19,6 +18,7 @@ from querytape.cli.output import (
     unsure_sentence,
 )
 from querytape.common.errors import FolderError
+from querytape.common.exit_codes import ExitCode
 from querytape.schemas import open_folder
 
 from tests.helpers.tapes import make_tape
@@ -72,11 +72,11 @@ def test_problem_texts_distinguish_singular_and_plural(kind: str) -> None:
 
 
 def test_ambiguous_local_time_is_unsure_but_not_lost_input() -> None:
-    """Ambiguous times have their own heading and exit with EXIT_LOST."""
+    """Ambiguous times have their own heading and exit with INCOMPLETE."""
     info = {"problems": {"ambiguous_time": 1}, "not_understood_bytes": 0}
     assert lost_sentence(info) == ""
     assert unsure_sentence(info).startswith("1 clock change in local times is ambiguous: ")
-    assert exit_code(info) == EXIT_LOST
+    assert exit_code(info) == ExitCode.INCOMPLETE
     assert exit_code({"problems": {"bad_time": 1}}) == 0
     both = {"problems": {"ambiguous_time": 2, "damaged_archive": 1}, "not_understood_bytes": 1}
     assert lost_sentence(both) == "1 compressed file is damaged or truncated; 1 byte was skipped"

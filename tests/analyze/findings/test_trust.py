@@ -23,7 +23,7 @@ from querytape.analyze.findings.trust import (
 )
 from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
 from querytape.cli.commands.replay import exit_code
-from querytape.cli.output import EXIT_LOST
+from querytape.common.exit_codes import ExitCode
 from querytape.schemas import PROPERTIES
 from querytape.schemas.json_shapes import RunInfo
 
@@ -214,7 +214,7 @@ def test_each_reason_for_exit_code_4_has_its_text(info: Any, said: str) -> None:
     info = {"plan": {}, "accounting": {}, **info}
     assert other_data("B", info) == f"The data of run B may differ from the original data: {said}."
     summary: Any = SimpleNamespace(info=info, complete=True)
-    assert exit_code(summary) == EXIT_LOST
+    assert exit_code(summary) == ExitCode.INCOMPLETE
 
 
 def test_run_with_unchanged_data_has_no_data_warning() -> None:

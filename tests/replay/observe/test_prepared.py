@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from querytape.capture.library import capture
 from querytape.cli.commands.replay import exit_code, summary_lines
-from querytape.cli.output import EXIT_LOST
 from querytape.common.errors import RefusedError
+from querytape.common.exit_codes import ExitCode
 from querytape.replay import ReplayOptions, replay
 from querytape.replay.watcher import Watcher
 from querytape.servers.prepared import Xid, end_prepared, prepared_transactions
@@ -63,7 +63,7 @@ def test_unfinished_xa_transaction_is_rolled_back(any_shop: Server, tmp_path: Pa
     assert prepared(any_shop) == ()
     assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
     assert summary.info["prepared"] == {"rolled_back": ["'g2','b'"], "left": [], "unseen": 0}
-    assert exit_code(summary) == EXIT_LOST
+    assert exit_code(summary) == ExitCode.INCOMPLETE
     lines = summary_lines(summary)
     said = "  WARNING: XA: querytape rolled back 1 transaction that the replay had prepared and not ended ('g2','b')"
     assert [line.startswith(said) for line in lines[:3]].count(True) == 1
@@ -82,7 +82,7 @@ def test_xa_prepare_in_a_multi_statement_text(any_shop: Server, tmp_path: Path) 
     summary = replay(tape, options(any_shop, tmp_path / "t.run"))
     assert prepared(any_shop) == ()
     assert summary.info["prepared"] == {"rolled_back": ["'g1'", "'g2','b'"], "left": [], "unseen": 0}
-    assert exit_code(summary) == EXIT_LOST
+    assert exit_code(summary) == ExitCode.INCOMPLETE
     assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((0,), (0,), (1,))
 
 
@@ -149,7 +149,7 @@ def test_missing_xa_privilege_is_named(any_shop: Server, tmp_path: Path) -> None
     given = replace(given, target=replace(given.target, user="blind"))
     try:
         for name, of, rolled_back, code in (
-            ("t", tape, ["'g2','b'"], EXIT_LOST),
+            ("t", tape, ["'g2','b'"], ExitCode.INCOMPLETE),
             ("e", ends, [], 0),
             ("p", plain, None, 0),
         ):
