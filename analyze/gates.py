@@ -56,7 +56,7 @@ def _stalls(report: Report) -> float:
 def _ratio(
     column: Literal["service_p50_ns", "service_p95_ns", "service_p99_ns", "per_second"],
 ) -> Callable[[Report], float]:
-    """Return a function that divides B's total by A's. Its result is 1 if there is nothing to compare."""
+    """Return a function that divides B's total by A's total. The function returns 1 if there is nothing to compare."""
 
     def value(report: Report) -> float:
         totals = {row["run"]: row.get(column) for row in report.answers["totals"]}

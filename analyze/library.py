@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports for Python programs: how two runs differ, as DuckDB relations, HTML, JSON and Markdown."""
+"""Reports for Python programs on the differences of two runs, as DuckDB relations, HTML, JSON and Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -95,7 +95,8 @@ class PlanSide(TypedDict, total=False):
 
 
 # The query plans of a digest on both sides, their differences, and the worst class. The class is None if a side has no
-# plan. `samples`: number of statements that were asked. `differing`: number of statements with different plans.
+# plan. `samples`: number of sample statements whose plans were requested. `differing`: number of samples with different
+# plans.
 PlanEntry = TypedDict(
     "PlanEntry",
     {
@@ -128,7 +129,7 @@ def sides_of(entry: DigestEntry) -> tuple[DigestsRow | DigestsPart, DigestsRow |
 
 
 def ratio_of(entry: DigestEntry) -> float | None:
-    """Return a digest's ratio of B over A from its shift, or else from its pairs, or None."""
+    """Return a digest's ratio of B over A, from its shift or else from its pairs. Returns None if it has neither."""
     shift, pair = entry["shift"], entry["pair"]
     return (shift["ratio"] if shift else None) or (pair["ratio"] if pair else None)
 
@@ -143,12 +144,12 @@ class ServerDifference:
     """One difference between the two servers, in a schema or in a setting.
 
     `kind`: table, column, index, ..., setting. `name`: the object or setting, for example `orders.k_user`. If only one
-    field of an object differs, its name follows: `orders.k_user columns`. `folded`: the difference is caused only by
-    the version or family.
+    field of an object differs, the field's name follows the object: `orders.k_user columns`. `folded`: the difference
+    is caused only by the version or family.
 
-    `digests` and `tape_ns`: the number of statements that name the table, and their time on the tape. `changed`:
-    digests among them with a changed verdict or results. `inconclusive`: digests that may be slower, without proof by
-    their times.
+    `digests` and `tape_ns`: the number of statements that name the table, and their time on the tape. `changed`: the
+    digests of these statements with a changed verdict or changed results. `inconclusive`: the digests that may be
+    slower, but whose times do not prove it.
 
     `doing`: how these statements use the object, as `singular|plural`. `writes`: bare names of other tables that a
     trigger, routine or event writes. `old_name`: the setting's name on B, if it has an older name there.
@@ -188,7 +189,7 @@ class ServerDifference:
 
 @dataclass(frozen=True)
 class Servers:
-    """The differences of the two servers. `problem`: why they are unknown or incomplete.
+    """The differences of the two servers. `problem`: why the differences are unknown or incomplete.
 
     `quiet`: differences that are shown only if they explain a statement.
     """

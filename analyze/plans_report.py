@@ -41,7 +41,7 @@ class PlansReport:
     tape: Folder
     servers: Servers
     digests: list[DigestPlans] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)  # statements that were not asked, with the reason
+    limits: list[str] = field(default_factory=list)  # statements whose plans were not requested, with the reason
 
     @property
     def counts(self) -> dict[str, int]:
@@ -135,7 +135,7 @@ def _unknown(digests: list[DigestPlans]) -> list[str]:
 
 
 def _limits(folder: Folder) -> list[str]:
-    """Return sentences on the statements that were not asked."""
+    """Return sentences on the statements whose plans were not requested."""
     info = folder.plans_info
     found = list(info.get("problems") or ())
     if without := info.get("without_samples"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse the statements of a tape into a table of the rows that they read or write, identified by values."""
+"""Parse the statements of a tape into a table of the rows that they read or write. Values identify the rows."""
 
 from collections.abc import Iterable
 
@@ -33,8 +33,8 @@ def parse_events(
 ) -> None:
     """Parse the events of some digests into a table. Column `id` is session * 2^31 + seq.
 
-    `wanted`: the kind of parts to store. `keys` uses only events that did not fail on the tape, because failed events
-    wrote nothing.
+    `wanted`: the kind of parts to store. The kind `keys` uses only events that did not fail on the tape, because failed
+    events wrote nothing.
     """
     sound = "coalesce(errno, 0) = 0" if wanted == "keys" else "true"
     named = ", ".join(sql_text(digest) for digest in digests)

@@ -14,7 +14,7 @@ from .rows import SweepRow
 class SweepLevel:
     """One level of a sweep: its number of concurrent sessions and its results.
 
-    Times are in ns, None without answers.
+    Times are in ns. They are None if there are no answers.
     """
 
     sessions: int

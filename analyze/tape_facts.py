@@ -27,7 +27,7 @@ def tape_facts(path: Path, memory: str = "1500MB") -> dict[str, Any]:
     """Return counts, sizes, times and kinds of a tape as JSON values. Raises FolderError if the path is not a tape.
 
     The result contains no statement, name, account, address, path or value from the tape. Texts are kept only if they
-    have the form of querytape's own words. Of a server's version only the numbers and the family are kept.
+    have the form of querytape's own words. Only the numbers and the family of a server's version are kept.
     """
     tape = open_folder("tape", path)
     database = open_analysis(memory)

@@ -14,7 +14,7 @@ from .workload.workload import know_workload
 NS_PER_HOUR = 3.6e12
 NS_PER_SECOND = 1_000_000_000
 MAX_BINS = 120  # maximum number of bins of a chart over time
-ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # round bin lengths, in steps of 1000 from 1 ns to below 1 s
+ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # round numbers for bin lengths, used with ns, us and ms
 ROUND_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)
 
 
@@ -22,8 +22,8 @@ ROUND_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
 class TapeSummary:
     """A tape and the rows of each analysis of INSPECT and WORKLOAD, by name.
 
-    `indexes`: the report of workload.indexes.index_report, if a server was asked. `pictures`: rows of PICTURES, if
-    charts were requested, with bins of `bin_ns`.
+    `indexes`: the report of workload.indexes.index_report, if a server's indexes were requested. `pictures`: rows of
+    PICTURES, if charts were requested, with bins of `bin_ns`.
     """
 
     tape: Folder
@@ -83,7 +83,7 @@ def bin_length(totals: TapeTotalsRow) -> int:
 
 
 def compare_tapes(path: Path, later: Path, memory: str = "1500MB") -> TapeDifference:
-    """Return the changes from one tape to a later one. Raises FolderError if a path is not a tape."""
+    """Return the changes from one tape to a later tape. Raises FolderError if a path is not a tape."""
     tapes = [open_folder("tape", path), open_folder("tape", later)]
     totals: list[TapeTotalsRow] = []
     database = open_analysis(memory)

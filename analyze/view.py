@@ -65,7 +65,7 @@ class Said:
 
 @dataclass(frozen=True)
 class RunLine:
-    """One run with the letter of its side. `more`: a note if it is the first of several rounds, or ""."""
+    """One run with the letter of its side. `more`: a note if the run is the first of several rounds, or ""."""
 
     letter: str
     path: str
@@ -80,7 +80,7 @@ class RunLine:
 class Differences:
     """The differences of the servers. `more`: number of unlisted differences.
 
-    `of_version`: those caused only by the version.
+    `of_version`: the differences that only the version causes.
     """
 
     shown: tuple[Said, ...]
@@ -90,7 +90,7 @@ class Differences:
 
     @property
     def title(self) -> str:
-        """The words before the first difference, which complete it to a sentence."""
+        """The words before the first difference. Together they form a sentence."""
         return "The servers differ:" if self.shown else "The servers differ"
 
     @property
@@ -134,7 +134,7 @@ class TaskLine:
     said: str
     part: str
     digests: tuple[tuple[str, int], ...]
-    shown: tuple[str, ...]  # its digests, or else the digests that follow from it
+    shown: tuple[str, ...]  # digests of the task, or else digests whose results follow from it
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class ResultLine:
 
 @dataclass(frozen=True)
 class EventsLine:
-    """An outcome of some events of a run. `share`: of all events of the run."""
+    """An outcome of some events of a run. `share`: their share of all events of the run."""
 
     letter: str
     status: str
@@ -221,7 +221,7 @@ class View:
     works: tuple[ExplainedLine, ...]  # digests with equal plans but different counters
     write_work: str
     plans_answer: str  # text if no plan differs
-    counters_said: str  # text on the counters after the first MAX_COUNTERS
+    counters_said: str  # text on the counters beyond the first MAX_COUNTERS
     variables: tuple[Variable, ...]  # variables in the table of causes
     other_variables: tuple[Variable, ...]
     others_said: str

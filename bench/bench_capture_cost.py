@@ -19,12 +19,12 @@ from .recording import sysbench
 
 SECONDS = 4  # seconds of each run: full speed, then steady rate
 THREADS = 8
-START_S, SETTLE_S = 15, 2.5  # maximum and minimum wait for the capture to start
-STEADY = 0.4  # share of the throughput without a capture
+START_S, SETTLE_S = 15, 2.5  # START_S: longest wait for the capture to start; SETTLE_S: shortest wait
+STEADY = 0.4  # steady rate as a fraction of the full throughput without a capture
 SERVERS = ("mariadb", "mysql-8.0")
 WORKLOADS = {"oltp_point_select": "point selects", "oltp_read_write": "read-write transactions"}
 CONFIG = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "performance-schema": "ON"}
-AUDIT = "server_audit.so"  # in Debian's mariadb-server; QT_PLUGIN_DIR is another folder of it
+AUDIT = "server_audit.so"  # from Debian's mariadb-server; QT_PLUGIN_DIR names another folder of the plugin
 PLUGIN_DIRS = ("/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin")
 NOTE = (
     "Ours is the server while it is captured, the peer the same server without. CPU: server and capture together. "
@@ -55,7 +55,7 @@ class Load:
         return (*sysbench(self.server, self.script, THREADS, f"--time={SECONDS}", ignored, *options), "run")
 
     def run(self, way: Way) -> Figures:
-        """Run the load at full speed, then at the steady rate, while the capture is active."""
+        """Run the load at full speed, then at the steady rate, while the capture is active. Return the figures."""
         with way.on as capture:
             processes = [self.server.pid, *([capture.pid] if capture else [])]
             before = sum(map(cpu_s, processes))
@@ -71,7 +71,10 @@ class Load:
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield one pair for each server, workload and capture method: with the capture, and without."""
+    """Yield one pair for each server, workload and capture method.
+
+    A pair compares the load with and without the capture.
+    """
     work.chmod(0o755)
     for kind in SERVERS:
         plugins = audit_folder() if kind == "mariadb" else None
@@ -92,7 +95,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def steady_load(server: Server, script: str) -> Load:
-    """Measure the full speed of a script once, and return a load at the steady share of this speed."""
+    """Measure the full speed of a script once. Return a load at the fraction STEADY of this speed."""
     load = Load(server, script)
     run_program(*load.command())  # this run fills the buffer pool
     events = number(r"^ *total number of events: +(\d+)$", run_program(*load.command()).output)
@@ -103,7 +106,7 @@ NOTHING = Way("nothing", "", nullcontext())
 
 
 def ways(server: Server, work: Path, audit: bool) -> Iterator[Way]:
-    """Yield the capture methods that work on this machine and server. Print the missing ones."""
+    """Yield the capture methods that work on this machine and server. Print the methods that do not work."""
     for switch in ("slow_query_log", "general_log"):
         settings = [f"SET GLOBAL {switch} = ON"] + (
             ["SET GLOBAL long_query_time = 0"] if switch == "slow_query_log" else []

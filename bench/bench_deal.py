@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `querytape tape deal` with rewriting the tape (`tape merge` of one tape).
+"""Compares the speed of `querytape tape deal` with `tape merge` of one tape, which rewrites the tape.
 
 The target for deal is at least 0.8 of the speed of merge.
 """
@@ -20,7 +20,7 @@ TAPES = 16
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only pair."""
+    """Yield the only pair of this bench."""
     write_mixed_log(work / "slow.log", EVENTS)
     capture([work / "slow.log"], work / "m.tape")
 

@@ -15,7 +15,7 @@ PART_ROWS, PART_BYTES = 200_000, 48 << 20
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only measurement."""
+    """Yield the only measurement of this bench."""
     log = record_log(work, MEGABYTES, "general_log")
     size = log.stat().st_size / 1e6
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how the CPU time per event grows with the number of events: 20,000, 200,000 and 2,000,000, per command."""
+"""Measures how the CPU time per event of each command grows with the number of events.
+
+The tapes have 20,000, 200,000 and 2,000,000 events.
+"""
 
 import shutil
 import sys
@@ -39,7 +42,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 def way(name: str, command: str, run: Callable[[int], float]) -> Pair:
     """Return the measurement of one command: the CPU time per event at each size.
 
-    The last figure is the ratio of the largest size to the middle size.
+    The last figure is the ratio of two of these times: the time at the largest size and the time at the middle size.
     """
 
     def figures() -> Figures:

@@ -41,7 +41,7 @@ STEPS = (
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the two sizes. We know of no comparable program, so there is no peer."""
+    """Yield one measurement for each of the two tapes. We know of no comparable program, so there is no peer."""
     for events in SIZES:
         tape = apart(make_workload_tape, work / f"{events}.tape", events)
         command = (sys.executable, "-m", "querytape", "inspect", str(tape), "--json")

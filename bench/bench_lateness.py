@@ -17,7 +17,7 @@ TIMER_PROBES = 32
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only measurement."""
+    """Yield the only measurement of this bench."""
     server = stack.enter_context(start_server("mariadb", config={"max-connections": "400"}))
     log, tape = work / "steady.log", work / "steady.tape"
     write_steady_log(log, SESSIONS, EVENTS_PER_S, SECONDS)

@@ -15,7 +15,7 @@ DIGESTS = 5_000
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only measurement. We know of no other program that checks a log for an upgrade, so there is no peer."""
+    """Yield the only measurement of this bench. We know of no other program that checks a log for an upgrade."""
     write_log(work / "slow.log", DIGESTS)
     capture([work / "slow.log"], work / "lint.tape")
     options = ("--from", "mysql-5.7", "--to", "mysql-8.4")

@@ -25,7 +25,7 @@ PART_ROWS, PART_BYTES = 200_000, 48 << 20
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only pair."""
+    """Yield the only pair of this bench."""
     if shutil.which("tcpdump") is None:
         raise MissingError("tcpdump (package tcpdump)")
     work.chmod(0o755)
@@ -84,5 +84,5 @@ def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
 
 
 def figures(sent: int, seen: int, cpu_s: float) -> Figures:
-    """Return the figures that are compared for both sides."""
+    """Return the figures of one side: queries per second, lost queries, and CPU time per query."""
     return {"queries/s": sent / SECONDS, "lost": max(sent - seen, 0), "CPU us/query": cpu_s / sent * 1e6}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the memory per session: the peak with 2,000 sessions minus the peak with 200."""
+"""Measures the memory per session: peak memory with 2,000 sessions minus peak memory with 200 sessions."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ SECONDS = 6
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only measurement."""
+    """Yield the only measurement of this bench."""
     config = {"max-connections": str(MANY + 100), "open-files-limit": "10000"}
     server = stack.enter_context(start_server("mariadb", config=config))
     for sessions in (FEW, MANY):

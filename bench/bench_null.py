@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the replayer without a real server: the null server on the same machine answers at once.
+"""Measures the replayer against the null server, which runs on the same machine and answers at once.
 
-Measures the throughput at --pace none. Also measures lateness, memory and start time of 100 to 10,000 sessions, next to
-threads that only sleep.
+The bench measures the throughput at --pace none. It also measures lateness, memory and start time of 100 to 10,000
+sessions, next to threads that only sleep.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SESSIONS = (100, 1_000, 10_000)
 PER_SECOND = 10_000
 SECONDS = 10
 TIMER_PROBES = 32
-FEW = 100  # sessions of the run that is the baseline for memory
+FEW = 100  # number of sessions in the baseline run for memory
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
@@ -38,7 +38,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def throughput(work: Path, url: str, connections: int) -> Pair:
-    """Return the throughput of a replay with this number of connections, as fast as possible."""
+    """Measure the throughput of a replay at full speed with this number of connections."""
     tape = work / f"even{connections}"
     make_even_tape(tape, connections, EVENTS if connections > 1 else EVENTS // 4, 100_000)
 
@@ -56,7 +56,7 @@ def throughput(work: Path, url: str, connections: int) -> Pair:
 
 
 def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
-    """Return lateness, memory and start time of a replay with this number of sessions.
+    """Measure lateness, memory and start time of a replay with this number of sessions.
 
     `few_bytes`: the memory of the process with FEW sessions.
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures --order commit: its cost without conflicts, and a TPC-C recording replayed by this and the previous version.
+"""Measures --order commit: its cost without conflicts, and its result on a TPC-C recording.
 
 Without conflicts, eight sessions use one table each, and --order time is the peer. The TPC-C recording is tpcc8 of the
-samples. The previous version is a checkout with its .venv. QT_BEFORE is the path of this checkout.
+samples. This version and the previous version of querytape replay the recording. The previous version is a checkout
+with its .venv. QT_BEFORE is the path of this checkout.
 """
 
 import json
@@ -78,7 +79,7 @@ def make_tape(tape: Path) -> None:
 
 
 def side(order: str, tape: Path, server: Server, work: Path) -> Side:
-    """Return the side that replays the tape in this order."""
+    """Return the side that replays the tape with this --order."""
     options = ("--order", order, "--pace", "none", "--allow-writes", "--target-is-disposable", "--sample", "0s")
 
     def run() -> Figures:
@@ -138,7 +139,7 @@ class TpccSide:
     def run(self) -> Figures:
         """Restore the data, replay, and compare the tables.
 
-        The exit code is ignored: a replay with broken waits exits with 4.
+        The exit code is ignored, because a replay with waits that were ended (timeout) exits with 4.
         """
         with (self.work / "before.sql").open("rb") as dump:
             subprocess.run(["mariadb", "-uroot", f"-S{self.server.socket}"], stdin=dump, check=True)

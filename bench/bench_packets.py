@@ -54,7 +54,7 @@ def record(load: tuple[str, ...], port: int, path: Path) -> None:
 
 
 def of_file(test: str, path: Path, port: int, tape: Path) -> Iterator[Pair]:
-    """Yield the pairs for one capture file."""
+    """Yield the pairs of one file of captured packets."""
     size = path.stat().st_size / 1e6
     counted = 0
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a real slow log: the parser without a tape, capture next to pt-query-digest, and memory on 2 GB."""
+"""Measures the parser of slow logs on a real log.
+
+The parser runs without a tape. A capture runs next to pt-query-digest. Memory is measured on a log of 2 GB.
+"""
 
 import shutil
 import sys

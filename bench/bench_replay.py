@@ -14,8 +14,8 @@ from .pairs import Figures, MissingError, Pair, Ran, Side, run_program
 from .recording import sysbench
 from .replaying import capture, replay_url
 
-QUERIES = 200_000  # queries; a quarter of them with one connection
-TRANSACTIONS = 6_000  # transactions of oltp_read_write, 20 queries each; a quarter of them with one connection
+QUERIES = 200_000  # queries with many connections; one connection sends a quarter of them
+TRANSACTIONS = 6_000  # transactions of oltp_read_write, 20 queries each; one connection runs a quarter of them
 SLAP_QUERIES = 5_000  # queries per client
 POINT, WRITE = "oltp_point_select", "oltp_read_write"
 CPU_NOTE = "CPU us a query: the peer's whole process; ours the engine's threads. The whole process is below it."
@@ -41,7 +41,7 @@ class Case:
         return f"{what} on {self.connections} connections {'through the unix socket' if self.by_socket else 'over TCP'}"
 
     def peer(self, server: Server) -> tuple[str, ...]:
-        """Return sysbench's command line without the last word."""
+        """Return sysbench's command line without its last word (the sysbench command)."""
         events = (QUERIES if self.script == POINT else TRANSACTIONS) // (4 if self.connections == 1 else 1)
         base = sysbench(server, self.script, self.connections, f"--events={events}", "--time=0")
         if self.script == WRITE:

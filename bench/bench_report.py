@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a report on two runs of 1 and 10 million events, and pt-query-digest on a log of 1 million."""
+"""Measures a report on two runs of 1 and 10 million events.
+
+The peer is pt-query-digest on a log of 1 million events.
+"""
 
 import shutil
 import sys
@@ -24,7 +27,7 @@ SESSIONS = 100
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the two sizes. The smaller size has pt-query-digest as its peer."""
+    """Yield one pair for each of the two sizes. Only the smaller size has a peer: pt-query-digest."""
     for events in (SMALL, LARGE):
         tape = apart(make_tape, work / f"{events}.tape", events)
         runs = [apart(make_run, work / f"{events}-{number}.run", events) for number in (1, 2)]
@@ -59,7 +62,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def in_partitions(command: tuple[str, ...], shown: str, cut: tuple[int, int], other: tuple[int, int]) -> Pair:
-    """Return a pair of the same report, each side with its own number of partitions and processes."""
+    """Return a pair whose sides build the same report with different numbers of partitions and processes."""
     sides = []
     for partitions, processes in (cut, other):
         options = ("--partitions", str(partitions), "--processes", str(processes))
@@ -74,7 +77,10 @@ def in_partitions(command: tuple[str, ...], shown: str, cut: tuple[int, int], ot
 
 
 def apart(make: Callable[[Path, int], Path], path: Path, events: int) -> Path:
-    """Make a file in a separate process. The peak memory of a later child starts from the memory of its parent."""
+    """Make a file in a separate process.
+
+    The peak memory of a child process starts from its parent's memory. A separate process keeps the parent small.
+    """
     child = get_context("spawn").Process(target=make, args=(path, events))
     child.start()
     child.join()
@@ -123,7 +129,7 @@ def make_tape(path: Path, events: int) -> Path:
 
 
 def make_run(path: Path, events: int) -> Path:
-    """Write a run of the tape with log-normal times."""
+    """Write a run of the tape whose execution times have a log-normal distribution."""
     make_private(path)
     make_private(path / "outcomes")
     rows = (

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures stalls of 1,000 sessions at 10,000 events per second, and of a bare loop with the same threads and load."""
+"""Measures stalls in a replay of 1,000 sessions at 10,000 events per second.
+
+The peer is a bare loop with the same threads and the same load.
+"""
 
 import json
 import shutil
@@ -27,7 +30,7 @@ FROM (SELECT sent_ns - greatest(due_ns, queued_ns, free_ns) AS late FROM '{{}}' 
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the only measurement."""
+    """Yield the only measurement of this bench."""
     loop, port = build(work), stack.enter_context(null_server())
     tape, url = work / "even.tape", f"mysql://null@127.0.0.1:{port}"
     make_even_tape(tape, SESSIONS, PER_SECOND * SECONDS, PER_SECOND)
@@ -64,7 +67,7 @@ def build(work: Path) -> Path:
 
 
 def late(work: Path) -> Figures:
-    """Return the lateness of the run's events, under the names that the bare loop prints."""
+    """Return the lateness of the run's events. The names are the names that the bare loop prints."""
     with duckdb.connect() as con:
         shares, most, stalls = con.execute(LATE.format(work / "x.run" / "outcomes" / "*.parquet")).fetchall()[0]
     figures = {f"late {name} us": ns / 1e3 for name, ns in zip(NAMES, shares, strict=True)}

@@ -2,7 +2,8 @@
 """Counts false verdicts on two equal, real servers while other programs on the machine start and stop.
 
 `make neighbours comparisons=20 rounds=3` prints a line per comparison with the digests called slower or faster. Each of
-these verdicts is false. The other programs are 0 to twice as many busy loops as processors, for 0.3 to 2 s each.
+these verdicts is false. The other programs are busy loops that run for 0.3 to 2 s each. Their number is between 0 and
+twice the number of processors.
 """
 
 import argparse
@@ -36,7 +37,7 @@ FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD
 
 
 def prepare(server: Server) -> None:
-    """Create the data. It is the same on every server."""
+    """Create the data, which is equal on every server."""
     server.execute("CREATE DATABASE shop")
     columns = "id INT PRIMARY KEY, customer INT, kind INT, hash VARCHAR(128), note VARCHAR(200), KEY (customer)"
     server.execute(f"CREATE TABLE shop.t ({columns})")
@@ -57,7 +58,7 @@ def equal_servers() -> Iterator[list[Server]]:
 
 
 def write_tape(folder: Path, seconds: float) -> Path:
-    """Write a slow log of this duration and capture it."""
+    """Write a slow log of this duration and capture the log into a tape."""
     log = folder / "slow.log"
     with log.open("w", encoding="ascii") as out:
         out.write("/usr/sbin/mysqld, Version: 8.0.31 (Community). started with:\n")
@@ -76,7 +77,7 @@ def write_tape(folder: Path, seconds: float) -> Path:
 
 @contextmanager
 def busy_loops(number: int) -> Iterator[None]:
-    """Keep this number of processors busy during the block, one process for each."""
+    """Run this number of busy processes during the block."""
     loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(number)]
     try:
         yield
@@ -88,7 +89,7 @@ def busy_loops(number: int) -> Iterator[None]:
 
 @contextmanager
 def changing_load(seed: int) -> Iterator[None]:
-    """Run busy loops during the block. Their number changes every 0.3 to 2 s, determined by the seed."""
+    """Run busy loops during the block. The number of loops changes every 0.3 to 2 s and depends on the seed."""
     over = threading.Event()
     chance = random.Random(seed)
 
@@ -117,7 +118,7 @@ def run_once(tape: Path, server: Server, path: Path) -> Path:
 
 
 def called(report: Report) -> dict[str, str]:
-    """Return {digest: verdict} of the digests that are called slower or faster."""
+    """Return {digest: verdict} of the digests that the report calls slower or faster."""
     return {e["digest"]: e["verdict"] for e in report.digests if e["verdict"] in ("slower", "faster")}
 
 
@@ -127,7 +128,7 @@ def undecided(report: Report) -> int:
 
 
 def compare(tape: Path, servers: list[Server], folder: Path, rounds: int) -> Report:
-    """Replay on both servers in alternating rounds, A then B, and compare."""
+    """Replay on both servers in alternating rounds (A, then B), and return the report that compares the runs."""
     runs: tuple[list[Path], list[Path]] = ([], [])
     for number in range(rounds):
         for side in (0, 1):

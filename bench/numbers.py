@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the figures of bench/out/*.json into docs/numbers.md, and draws the cost per event: `make numbers`."""
+"""Writes the figures of bench/out/*.json into docs/numbers.md, and draws the chart of the cost per event.
+
+`make numbers` runs this module.
+"""
 
 import json
 import re
@@ -61,7 +64,10 @@ def between(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
 
 
 def cost_table(bench: dict[str, Any]) -> str:
-    """Return one table of the cost of each capture method: medians, and for ratios also the minimum and maximum."""
+    """Return one table with the cost of each capture method.
+
+    A cell has the median. Cells of ratios also have the minimum and the maximum.
+    """
     rows = ["| captured by | load | server | throughput | p99, ms | CPU |", "|---|---|---|--:|--:|--:|"]
     for pair in bench["pairs"]:
         title = COST_TITLE.fullmatch(pair["title"])
@@ -97,7 +103,7 @@ def machine_line(bench: dict[str, Any]) -> str:
 
 
 def pair_lines(pair: dict[str, Any]) -> list[str]:
-    """Return a pair's title, commands and table. A cell has the median, and the minimum to the maximum in brackets."""
+    """Return a pair's title, commands and table. A cell has the median, then the minimum and maximum in brackets."""
     ours, peer = pair["ours"], pair["peer"]
     lines = [f"**{pair['title']}**\n", f"- {ours['name']}: `{plain(ours['command'])}`"]
     lines += [f"- {peer['name']}: `{plain(peer['command'])}`"] if peer else []
@@ -122,7 +128,7 @@ def plain(command: str) -> str:
 
 
 def spread(values: list[float]) -> str:
-    """Return the median with the minimum and the maximum."""
+    """Return the median of the values with their minimum and maximum."""
     if not values:
         return ""
     middle, low, high = (short(value) for value in (median(values), min(values), max(values)))
@@ -130,7 +136,7 @@ def spread(values: list[float]) -> str:
 
 
 def short(value: float) -> str:
-    """Return a number with three significant digits, or more if its integer part is longer."""
+    """Return a number with three significant digits. A longer integer part keeps all its digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -155,7 +161,7 @@ def not_linear(points: list[dict[str, Any]]) -> list[str]:
 
 
 def growth_chart(points: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the Vega-Lite chart of CPU time per event by number of events.
+    """Return the Vega-Lite chart of CPU time per event against the number of events.
 
     Both axes are logarithmic. Each command has a line.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the two sides of a pair in turn (ours, peer, ours, peer, ...), so that other load affects both equally."""
+"""Runs the two sides of a pair in turn (ours, peer, ours, peer, ...), so that other load affects both sides equally."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ Figures = dict[str, float]
 
 
 class MissingError(Exception):
-    """The machine lacks a requirement of the bench. The message names the requirement."""
+    """Raised if the machine lacks a requirement of the bench. The message names the requirement."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Our side and a peer, or our side without a peer. Lists the common figures in the order of the table."""
+    """Our side, with or without a peer. The class also lists the common figures in the order of the table."""
 
     title: str
     ours: Side
@@ -61,7 +61,7 @@ class Result:
 
 
 def measure(pair: Pair, rounds: int) -> Result:
-    """Warm up both sides once, then run them in turn."""
+    """Warm up both sides once, then run the sides in turn."""
     result = Result(pair)
     pair.ours.run()
     if pair.peer:
@@ -74,7 +74,7 @@ def measure(pair: Pair, rounds: int) -> Result:
 
 
 def medians(rounds: list[Figures]) -> Figures:
-    """Return the median of each figure."""
+    """Return the median of each figure over the rounds."""
     return {key: median(figures[key] for figures in rounds) for key in rounds[0]} if rounds else {}
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a report in 1, 7 and 64 partitions and checks that the JSON is byte-identical. `make pieces`."""
+"""Builds a report in 1, 7 and 64 partitions and checks that the JSON is byte-identical.
+
+`make pieces` runs this check.
+"""
 
 import argparse
 import hashlib

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the query plans of 5,000 digests on two servers: `python -m querytape.bench.plans [--digests 5000]`.
+"""Measures how long the query plans of 5,000 digests on two servers take.
 
-Two private servers have fifty tables each. One of the servers lacks half of the indexes. A slow log has one statement
-shape per digest, with six values each. The target is three minutes.
+Run `python -m querytape.bench.plans [--digests 5000]`. Two private servers have fifty tables each. One of the servers
+lacks half of the indexes. A slow log has one statement shape per digest, with six values each. The target is three
+minutes.
 """
 
 import argparse

@@ -24,7 +24,10 @@ def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[st
 
 
 def record_log(work: Path, megabytes: int, switch: str = "slow_query_log") -> Path:
-    """Run oltp_read_write until the slow log or the general log has this size. Return a copy of the log."""
+    """Run oltp_read_write until the slow log or the general log has this size in megabytes.
+
+    Return a copy of the log.
+    """
     config = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "skip-log-bin": ""}
     kept = work / f"{switch}.log"
     with start_server("mariadb", config={**config, "general-log-file": "general.log"}) as server:

@@ -23,7 +23,7 @@ def replay(tape: Path, server: Server, db: str, run: Path, *options: str) -> dic
 
 
 def replay_url(tape: Path, url: str, run: Path, *options: str) -> dict[str, Any]:
-    """Replay a tape against any target URL. The rest is as in `replay`."""
+    """Replay a tape against any target URL. The other arguments and the result are those of `replay`."""
     shutil.rmtree(run, ignore_errors=True)
     run_program(
         *(sys.executable, "-m", "querytape", "replay", str(tape), "--target", url, "-o", str(run)),

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> int:
-    """Run the requested benches. Return 1 if one of them failed."""
+    """Run the requested benches. Return 1 if a bench failed."""
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--rounds", type=int, default=7, help="pairs after the warm-up (default 7)")
     parser.add_argument("--only", default="", help="names with commas: parser,replay")
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def run_bench(name: str, rounds: int) -> bool:
-    """Run the pairs of one file. Return False if a pair failed. A missing program is reported but is not a failure."""
+    """Run the pairs of one file. Return False if a pair failed. A missing program is not a failure, but is reported."""
     module = importlib.import_module(f".bench_{name.replace('-', '_')}", __package__)
     results: list[Result] = []
     with ExitStack() as stack:
@@ -63,7 +63,7 @@ def run_bench(name: str, rounds: int) -> bool:
 
 
 def keep(name: str, rounds: int, results: list[Result]) -> None:
-    """Store the results, including those before a failure."""
+    """Store the results, including the results from before a failure."""
     if results:
         (HERE / "out").mkdir(exist_ok=True)
         kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds, "version": version()}
@@ -78,7 +78,7 @@ def version() -> str:
 
 
 def machine() -> dict[str, object]:
-    """Return the properties of the machine."""
+    """Return the properties of the machine that runs the bench."""
     match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
     return {
         "cpu": match[1] if match else platform.machine(),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated pairs of runs with a known effect: log-normal times, a common speed drift, other programs.
+"""Simulates pairs of runs with a known effect, log-normal times, a common speed drift, and CPU use by other programs.
 
-CPU use of other programs slows each statement by a share that depends on its digest. It is sampled as in a replay.
+CPU use of other programs slows each statement by a factor that depends on its digest. The simulation samples the CPU
+use as a replay does.
 """
 
 import math
@@ -22,7 +23,7 @@ DIGESTS = 20
 CHANGED = 3
 BLOCKS = 40
 CPUS = 2
-PER_CORE = 0.4  # mean slowdown per core that others use, as a natural logarithm
+PER_CORE = 0.4  # mean slowdown (natural logarithm) per core that other programs use
 SAMPLING = 0.03  # standard error of a sample, in cores
 Floats = NDArray[np.float64]
 Effect = Callable[[np.random.Generator, Floats], Floats]
@@ -49,9 +50,9 @@ LOADS = {
 
 @dataclass(frozen=True)
 class Simulation:
-    """One row of the table.
+    """One row of the table of simulations.
 
-    `events`: the events of each digest per round. `seen`: the CPU use of others is sampled.
+    `events`: the events of each digest per round. `seen`: whether the CPU use of other programs is sampled.
     """
 
     effect: str
@@ -66,7 +67,7 @@ class Simulation:
 
     @property
     def on(self) -> str:
-        """The effect and the digests that have it."""
+        """The effect and the digests that have it, as text."""
         name = "tail: 10 % of the events take 5 times as long" if self.effect == "tail" else self.effect
         return name if name == "none" else f"{name}, {self.places}"
 
@@ -97,7 +98,10 @@ class Simulation:
 
 
 def taken(simulation: Simulation, chance: np.random.Generator) -> dict[str, Floats]:
-    """Return the cores that others use in each block, by side. `steal`: cores that the hypervisor takes from B."""
+    """Return the cores that other programs use in each block, by side.
+
+    `steal`: cores that the hypervisor takes from B.
+    """
     load: dict[str, Floats] = {side: np.zeros(BLOCKS) for side in ("a", "b", "steal")}
     quarter = {side: chance.permutation(BLOCKS) < BLOCKS // 4 for side in ("a", "b")}
     if simulation.load in ("beside B", "beside both"):
@@ -141,7 +145,7 @@ def sampled(chance: np.random.Generator, load: dict[str, Floats], number: int) -
 def one_round(
     simulation: Simulation, chance: np.random.Generator, load: dict[str, Floats]
 ) -> Iterator[tuple[int, Floats, Floats, NDArray[np.int64]]]:
-    """Yield each digest with its times of A, its times of B, and the block of each event."""
+    """Yield each digest with its times on A, its times on B, and the block of each event."""
     n = simulation.n
     places = np.arange(n) * BLOCKS // n if n >= BLOCKS else np.sort(chance.choice(BLOCKS, n, replace=False))
     speed = _wander(chance, simulation.wander, n)
@@ -159,7 +163,7 @@ def one_round(
 def level_of(simulation: Simulation, digest: int) -> float:
     """Return a digest's usual time in ns.
 
-    If digests run rarely, one of them is heavy, such as a report or a nightly job.
+    If digests run rarely, one of the digests is heavy, such as a report or a nightly job.
     """
     heavy = simulation.n * simulation.rounds < MIN_EVENTS and digest == CHANGED
     return 3e8 if heavy else 1e6 * 1.3 ** (digest % 10)
@@ -181,7 +185,7 @@ class Columns:
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, *row: Any) -> None:
-        """Add a row: digest, round, block, then the other columns."""
+        """Add a row with its digest, its round, its block, and the values of the other columns."""
         self._rows.append(row)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays for an hour against the null server. Checks that memory and lateness stay constant.
 
-`make soak minutes=60`.
+Run `make soak minutes=60`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ MAX_GROWTH = 0.10
 
 
 def resident_mb(pid: int) -> float | None:
-    """Return a process's resident memory in MB, or None after its end."""
+    """Return a process's resident memory in MB. Return None if the process has ended."""
     try:
         text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:
@@ -33,7 +33,10 @@ def resident_mb(pid: int) -> float | None:
 
 
 def lateness(run: Path) -> tuple[float, float]:
-    """Return the median of the per-second lateness (p99, ns) in the second quarter and in the last quarter."""
+    """Return the lateness in the second quarter and in the last quarter of the run.
+
+    Each value is the median of the p99 lateness of each second, in ns.
+    """
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT late_p99_ns FROM '{run}/ticks.parquet' WHERE late_p99_ns IS NOT NULL ORDER BY at_ns"

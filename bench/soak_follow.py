@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a capture with --follow loses no event: 5,000 statements per second for an hour, all kinds of rotation.
+"""Checks that a capture with --follow loses no event.
 
-`make soak-follow minutes=60`. This process generates the log and uses a whole core.
+Run `make soak-follow minutes=60`. The script writes 5,000 statements per second into a log for an hour, and rotates the
+log in all usual ways. It uses a whole core.
 """
 
 import argparse
@@ -31,7 +32,7 @@ KEPT_FILES = 2
 
 
 class Log:
-    """A slow log that is written as a server writes it, and rotated in the usual ways."""
+    """A slow log that is written as a server writes it. The log is rotated in the usual ways."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.written, self._turn = path, 0, 0
@@ -40,7 +41,7 @@ class Log:
         self._ways: Iterator[Callable[[Path], None]] = cycle(ways)
 
     def write(self, events: int) -> None:
-        """Write this number of events. They end at the current time."""
+        """Write this number of events, which end at the current time."""
         ns = time.time_ns()
         stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(ns // 10**9))}.{ns // 1000 % 10**6:06d}Z"
         second = ns // 10**9
@@ -56,7 +57,7 @@ class Log:
         self.written += events
 
     def turn_over(self) -> str:
-        """Rotate the log in the next way and return the name of the way. Removes old files."""
+        """Rotate the log in the next way and return the name of that way. Remove old files."""
         way, self._turn = next(self._ways), self._turn + 1
         way(self.path.with_name(f"{self.path.name}.{self._turn}"))
         for old in self.path.parent.glob(f"{self.path.name}.*"):
@@ -107,9 +108,9 @@ def cpu_s(pid: int) -> float:
 
 
 def drive(log: Log, pid: int, minutes: float) -> tuple[list[float], float, float]:
-    """Write events for this time.
+    """Write events for `minutes`.
 
-    Return the resident sizes, the CPU seconds, and the elapsed seconds of their measurement.
+    Return the resident sizes, the CPU seconds of the process, and the seconds in which they were measured.
     """
     began = time.monotonic()
     sizes: list[float] = []

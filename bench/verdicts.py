@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts correct and false verdicts on simulated pairs of runs. `make verdicts`."""
+"""Counts correct and false verdicts on simulated pairs of runs. `make verdicts` runs this module."""
 
 import argparse
 import sys

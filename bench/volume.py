@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape of 50 million events and checks that memory stays below a limit. `make volume events=50000000`."""
+"""Replays a tape of 50 million events and checks that memory stays below a limit. Run `make volume events=50000000`."""
 
 import argparse
 import json
@@ -18,7 +18,10 @@ EVERY_S = 2
 
 
 def main() -> int:
-    """Run the test. Return 1 if the replay used more memory than the limit, or its accounting does not balance."""
+    """Run the test.
+
+    Return 1 if the replay used more memory than the limit, or if the event counts of the replay do not add up.
+    """
     parser = argparse.ArgumentParser(prog="make volume")
     parser.add_argument("--events", type=int, default=50_000_000)
     events = parser.parse_args().events

@@ -10,7 +10,7 @@ from .source import TapeWarning
 # A shorter minimum duration can also come from a slow machine.
 MIN_THRESHOLD_NS = 5_000_000
 MIN_EVENTS = 20
-# Key lookups examine one or two rows, so a complete log has smaller values.
+# In a complete log, the number of examined rows is smaller. For example, a key lookup examines one or two rows.
 MIN_EXAMINED = 10
 
 
@@ -43,7 +43,7 @@ def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
 
 
 def threshold(shortest_s: float) -> str:
-    """Return the round number of seconds at or just below the shortest duration.
+    """Return a round number of seconds that is at most the shortest duration and close to it.
 
     A person who sets a threshold is likely to choose a round number.
     """

@@ -12,11 +12,12 @@ MAX_SHOWN = 40  # bytes of an unknown file to show in the message
 
 
 def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
-    """Return the kind whose marks come first in the file. For marks at the same place, the first kind in `kinds` wins.
+    """Return the kind whose marks come first in the file.
 
-    A Pipe (native/bindings/inputs.py) keeps the bytes that were inspected, so the reader receives them again.
+    If marks are at the same position, the first kind in `kinds` wins. A Pipe (native/bindings/inputs.py) keeps the
+    bytes that were inspected, so the reader receives them again.
 
-    Raises InputError if the file is empty, unreadable or of an unknown kind.
+    Raises InputError if the file is empty, unreadable, or of an unknown kind.
     """
     try:
         begin = head(name)

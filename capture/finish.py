@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finish a tape after its events: write sessions, digests, problems and tape.json. Also used after a killed capture."""
+"""Finish a tape after its events: write sessions, digests, problems and tape.json.
+
+The functions also finish the tape of a killed capture.
+"""
 
 import shutil
 from datetime import UTC, datetime
@@ -67,7 +70,7 @@ def finish(
 
 
 def write_sessions(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Write sessions.parquet from view `events` and folder `facts`, and return the number of sessions."""
+    """Write sessions.parquet and return the number of sessions. Reads view `events` and folder `facts`."""
     load_facts(con, sorted((path / "facts").glob("part-*.parquet")))
     query = f"({load_sql(__package__, 'sessions.sql')})"
     return _write(con, f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM {query}", path, "sessions")
@@ -119,7 +122,7 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> i
 def gather_problems(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Merge the parts in folder `problems` into problems.parquet and return the number of problems.
 
-    Deletes the folder.
+    Delete the folder.
     """
     folder = path / "problems"
     parts = sorted(folder.glob("part-*.parquet"))
@@ -137,7 +140,7 @@ def problem_kinds(con: duckdb.DuckDBPyConnection, path: Path) -> dict[str, int]:
 
 
 def time_range(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return the first start and last end of the events and their coarsest precision, in nanoseconds."""
+    """Return the first start, the last end, and the coarsest precision of the events, in nanoseconds."""
     first, last, precision = con.execute(
         "SELECT min(start_ns), max(start_ns + coalesce(duration_ns, 0)), max(precision_ns) FROM events"
     ).fetchall()[0]
@@ -188,9 +191,9 @@ def recover(path: Path) -> dict[str, Any]:
 
 
 def without_late_position(server: dict[str, Any] | None, first_ns: int) -> dict[str, Any] | None:
-    """Return `server` with its binary log position marked as unusable if it was read after the first event of the tape.
+    """Return `server` with its binary log position marked as unusable if the position was read after the first event.
 
-    A copy that is rolled forward to such a position already contains the changes that the tape replays.
+    A copy of the data that is rolled forward to such a position already contains changes that the tape replays.
     """
     if not server or not (server.get("binlog") or server.get("gtid")):
         return server

@@ -27,8 +27,8 @@ def capture(
     """Record files into a new tape at `output` and return the tape.
 
     `kind` is a source name of `querytape capture`, such as "slowlog". None detects the kind from the first file. If no
-    files are given, `options` must name a live source. Raises InputError if a file cannot be read or has no events, or
-    if `output` exists.
+    files are given, `options` must name a live source. Raises InputError if a file cannot be read, the input has no
+    events, or `output` exists.
     """
     paths = [files] if isinstance(files, str | PathLike) else files
     names = [as_input(fspath(path)) for path in paths]
@@ -38,5 +38,5 @@ def capture(
         raise InputError(f"unknown kind of source {kind!r}: expected one of {', '.join(SOURCES)}")
     source = SOURCES[kind] if kind is not None else detect_source(names[0], SOURCES.values())
     path = Path(output)
-    # A tape that was just written needs no check. The check would open each of its files.
+    # A new tape needs no check. The check would open each of its files.
     return Tape(Folder("tape", path, capture_source(source, names, path, options or Settings())))

@@ -15,12 +15,12 @@ from ..native.bindings.statements import placeholders
 from ..schemas import FLAGS, ddl
 
 NO_BACKSLASH = 1
-READINGS = (0, 2, 1, 3)  # ways to read quotes, most usual first: see `placeholders`
+READINGS = (0, 2, 1, 3)  # ways to read quotes, most common way first: see `placeholders`
 INTEGERS = {0x01: "b", 0x02: "h", 0x0D: "h", 0x03: "i", 0x09: "i", 0x08: "q"}
 REALS = {0x04: "<f", 0x05: "<d"}
 NULL_TYPE, TIME, DECIMALS = 0x06, 0x0B, (0x00, 0xF6)
 TIMES = (0x07, 0x0A, TIME, 0x0C)
-BYTES = (0x10, 0xF9, 0xFA, 0xFB, 0xFC, 0xFF)  # BIT, BLOBs, GEOMETRY: shown as text if they are valid text
+BYTES = (0x10, 0xF9, 0xFA, 0xFB, 0xFC, 0xFF)  # types BIT, BLOB and GEOMETRY: shown as text if they are valid text
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", "\n": "\\n", "\r": "\\r", "\0": "\\0", "\x1a": "\\Z"})
 LIMITS = (
     ("redacted", "redacted during the capture: the literals of this statement are not on the tape"),
@@ -109,7 +109,7 @@ def _is_set(bits: bytes, number: int) -> bool:
 
 
 def _execution(at: _Reading, letter: str, long_data: dict[int, bytes], reading: int) -> list[str]:
-    """Return the values of one EXECUTE in order. Handles parameters with the letters E, D and N."""
+    """Return the values of one EXECUTE in order. Handles `params` that start with the letter E, D or N."""
     n = at.lenenc()
     absent = at.take((n + 7) // 8) if letter != "E" else bytes((n + 7) // 8)
     at.take(5)
@@ -156,9 +156,9 @@ def _long_data(parts: Sequence[bytes]) -> dict[int, bytes]:
 
 
 def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 0) -> tuple[list[str], str]:
-    """Return the values that an execution binds as literals, and a note about them ("" if there is none).
+    """Return the bound values of an execution as literals, and a note about the values.
 
-    Raises ValueError if the values cannot be read.
+    The note is "" if there is nothing to report. Raises ValueError if the values cannot be read.
     """
     letter, at = chr(params[0]), _Reading(params[1:])
     if letter == "S":
@@ -177,7 +177,7 @@ def bound_values(params: bytes, long_data: Sequence[bytes] = (), reading: int = 
 def statement_text(
     statement: bytes | None, params: bytes | None = None, long_data: Sequence[bytes] | None = None, flags: int = 0
 ) -> str | None:
-    """Return a statement as text with its values, or None if the event has no statement.
+    """Return a statement as text with its values. Return None if the event has no statement.
 
     Comments before the statement report a redacted or truncated text and unknown values.
     """

@@ -24,7 +24,7 @@ class CaptureMoment:
 
 
 class LiveCapture:
-    """A capture whose state any thread can read, also after `end`."""
+    """A capture whose state any thread can read, also after the call of `end`."""
 
     def __init__(self, reader: Reader, total: int | None) -> None:
         self._reader: Reader | None = reader

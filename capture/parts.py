@@ -24,7 +24,7 @@ PACKED = "COMPRESSION zstd, COMPRESSION_LEVEL 1, PARQUET_VERSION V2"
 
 @dataclass
 class Totals:
-    """Totals over all parts that the writer has seen."""
+    """Totals of the events in all parts that the writer has seen."""
 
     events: int = 0
     first_ns: int = 1 << 63
@@ -41,7 +41,7 @@ class Totals:
         self.known |= part.known
 
     def time_range(self) -> dict[str, Any]:
-        """Return the first start and last end of the events and their coarsest precision, in nanoseconds."""
+        """Return the first start, the last end, and the coarsest precision of the events, in nanoseconds."""
         return {"first_ns": self.first_ns, "last_ns": self.last_ns, "precision_ns": self.precision_ns}
 
     def known_columns(self) -> list[str]:
@@ -62,11 +62,14 @@ class Parts:
 
     @property
     def totals(self) -> Totals | None:
-        """Totals over all parts, or None if the writer filters events and therefore did not count them."""
+        """The totals of the events in all parts. It is None if the writer filters events.
+
+        A writer that filters events does not count them.
+        """
         return None if self._not_threads else self._totals
 
     def write_events(self, stream: Stream, final: Path) -> dict[str, Any] | None:
-        """Write one part of sorted events and return its entry for tape.json, or None if the part has no events."""
+        """Write one part of sorted events and return its entry for tape.json. Return None if the part has no events."""
         if self._not_threads:
             left_out = ", ".join(map(str, self._not_threads))
             query = f"FROM incoming WHERE thread_id IS NULL OR thread_id NOT IN ({left_out})"
@@ -78,7 +81,10 @@ class Parts:
         return {**file_entry(self._tape, final, rows), "first_ns": facts.first_ns, "last_ns": facts.last_ns}
 
     def write_rows(self, stream: Stream, final: Path) -> int:
-        """Write a stream of problems or session facts as one file, unless it is empty. Return the number of rows."""
+        """Write a stream of problems or session facts as one file and return the number of rows.
+
+        Skip an empty stream.
+        """
         return self._write(stream, final)[0]
 
     def _write(self, stream: Stream, final: Path, query: str = "FROM incoming") -> tuple[int, PartFacts]:
@@ -97,7 +103,7 @@ class Parts:
 
 
 def part_entry(con: duckdb.DuckDBPyConnection, tape: Path, part: Path) -> dict[str, Any]:
-    """Return the tape.json entry of a part: file, rows, bytes, SHA-256, and first start and last end in nanoseconds."""
+    """Return the tape.json entry of a part: file, rows, bytes, SHA-256, first start and last end in nanoseconds."""
     rows, first, last = con.execute(
         f"SELECT count(*), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM read_parquet({sql_text(part)})"
     ).fetchall()[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publish a tape while it is being recorded: list new parts in tape.json, record the progress, drop old parts.
+"""Publish a tape during its capture: list new parts in tape.json, record the progress, drop old parts.
 
 events/part-N.parquet, problems/part-N.parquet, facts/part-N.parquet -> tape.json (replaced) -> old parts deleted
 
@@ -21,15 +21,15 @@ from ..schemas.json_shapes import MAX_TIMES
 from .session_facts import FactsRing
 from .source import Endless, TapeWarning
 
-NEWEST = 3  # parts that are never dropped, because their times define which parts are old
+NEWEST = 3  # number of newest parts that are always kept, because their times define which parts are old
 
 
 @dataclass(frozen=True)
 class Published:
     """A part of a tape, ready to publish.
 
-    `name`: its file name. `entry`: its entry in tape.json, or None without events. `problems` and `facts`: numbers of
-    rows.
+    `name`: its file name. `entry`: its entry in tape.json, or None if the part has no events. `problems` and `facts`:
+    numbers of rows.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Published:
 
 
 class Publisher:
-    """Updates tape.json after each part and counts dropped parts. `followed`: the log file that grows, or None."""
+    """Updates tape.json after each part and counts dropped parts. `followed`: the growing log file, or None."""
 
     def __init__(
         self,
@@ -87,18 +87,21 @@ class Publisher:
             self._facts.drop_before(self._first_name())
 
     def _text(self) -> str:
-        """Return the text of tape.json. Part entries are serialized only once, because a day has 17,280 of them."""
+        """Return the text of tape.json.
+
+        Each part entry is serialized only once, because the tape of a day has 17,280 entries.
+        """
         parts = self._info["parts"]
         texts = self._texts
         self._texts = {part["file"]: texts.get(part["file"]) or json.dumps(part) for part in parts}
-        # JSON strings contain no newlines, so the search finds only the key itself.
+        # JSON strings contain no newlines. The search therefore finds only the key "parts" itself.
         listed = ",\n  ".join(self._texts.values())
         return json_text({**self._info, "parts": []}).replace('\n "parts": []', f'\n "parts": [\n  {listed}\n ]', 1)
 
     def files(self, reader: Reader) -> list[dict[str, Any]]:
         """Return the entries of the source files.
 
-        `times` in an entry is the number of files that had the name of the followed file.
+        `times` in the entry of a followed file is the number of files that had its name.
         """
         if self._followed is None:
             return self._files
@@ -109,7 +112,7 @@ class Publisher:
     def _how_far(self, reader: Reader) -> dict[str, Any]:
         """Return the progress of an unfinished tape for tape.json.
 
-        It contains the time of the last event and the number of bytes read from the source.
+        The progress is the time of the last event and the number of bytes read from the source.
         """
         parts, stats = self._info["parts"], reader.stats()
         dropped = self._info.get("dropped") or {}

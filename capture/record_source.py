@@ -37,8 +37,8 @@ FEW = 50_000  # number of events that one thread parses before more threads star
 def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
     """Record files or a live source into a new tape at `path`, and return the JSON of the tape.
 
-    `settings` name the live source. Raises InputError if a file cannot be read, `path` exists, or there are no events.
-    A tape without events is removed.
+    `settings` name the live source. Raises InputError if a file cannot be read, `path` exists, or the input has no
+    events. A tape without events is removed.
     """
     check_files(names, follow=settings.follow is not None)
     if kind.name in WRAPPED:
@@ -90,7 +90,7 @@ def hand_over_sessions(
 def judged(
     con: duckdb.DuckDBPyConnection, source: Source, path: Path, info: dict[str, Any], given: "HandedOver | None"
 ) -> list[TapeWarning]:
-    """Let the settings and the source kind check the events, and describe sessions from before the capture.
+    """Let the settings and the source kind check the events, and describe sessions that began before the capture.
 
     Adds fields to the JSON of the tape and returns the warnings.
     """
@@ -146,8 +146,8 @@ def refuse_wrapped(kind: SourceKind, names: Sequence[str]) -> None:
 def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None) -> list[str]:
     """Return the files in the order of their first events. Files without a time stay in their order at the end.
 
-    A shell pattern lists rotated logs by name or newest first. A pipe can be opened only once. If one of the files is a
-    pipe, the order stays as it is.
+    A shell pattern lists rotated logs by name or newest first. If one of the files is a pipe, the order stays
+    unchanged, because a pipe can be opened only once.
     """
     if first_time is None or len(names) < 2 or any(isinstance(as_input(name), Pipe) for name in names):
         return list(names)
@@ -162,7 +162,7 @@ def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None)
 
 
 def open_reader(kind: SourceKind, names: Sequence[str], settings: Settings) -> Reader:
-    """Open the source. Raises InputError if it cannot be read."""
+    """Open the source. Raises InputError if the source cannot be read."""
     try:
         return kind.open(names, settings)
     except NativeFault as error:
@@ -170,7 +170,7 @@ def open_reader(kind: SourceKind, names: Sequence[str], settings: Settings) -> R
 
 
 def total_bytes(names: Sequence[str]) -> int | None:
-    """Return the number of bytes to read, or None if it is unknown (a pipe or a live source)."""
+    """Return the number of bytes to read. Return None if the number is unknown (a pipe or a live source)."""
     if not names or any(name == STDIN or not Path(name).is_file() for name in names):
         return None
     return sum(Path(name).stat().st_size for name in names)
@@ -181,7 +181,7 @@ def watcher(
 ) -> Callable[[ReaderStats], None]:
     """Return a function that shows the progress and stops the reader at a time or disk limit.
 
-    The caller runs it several times per second.
+    The caller runs this function several times per second.
     """
     time_is_up = kind.time_is_up(settings)
     max_disk = settings.extra.get("max_disk") if kind.live(settings) else None
@@ -202,7 +202,7 @@ def events_bytes(path: Path) -> int:
 def check_events(
     con: duckdb.DuckDBPyConnection, source: Source, stats: ReaderStats, info: dict[str, Any], path: Path
 ) -> None:
-    """Remove a tape without events and raise InputError with possible reasons."""
+    """Remove the tape and raise InputError with possible reasons if the tape has no events."""
     if info["parts"]:
         return
     gather_problems(con, path)

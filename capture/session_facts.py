@@ -11,7 +11,7 @@ import duckdb
 
 from ..common.duck import load_sql, sql_text, write_parquet
 
-DROPPED = "part--dropped.parquet"  # sorts before all parts, so later files complete its rows
+DROPPED = "part--dropped.parquet"  # sorts before all parts, so later files complete the rows of this file
 GATHERED_AT_ONCE = 200
 MAX_SESSIONS = 100_000
 
@@ -31,7 +31,7 @@ def load_facts(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
 class FactsRing:
     """The session property files of a tape with --keep. Files of dropped parts are merged into one file.
 
-    The merged file omits sessions that have quit. It keeps at most `most` of the other sessions, the latest ones.
+    The merged file omits sessions that have disconnected. Of the other sessions, it keeps at most the latest `most`.
     """
 
     def __init__(
@@ -52,8 +52,11 @@ class FactsRing:
         self._names.append(name)
 
     def drop_before(self, first: str) -> None:
-        """Merge the files of parts before `first`, the oldest kept part, if there are enough files."""
-        # Keep one more file. A source may report the quit of a session one part before the quit event.
+        """Merge the files of parts that are older than part `first`. Do nothing if there are too few files.
+
+        `first` is the oldest kept part.
+        """
+        # Keep one more file. A source may report the end of a session one part before the quit event.
         old = [name for name in self._names if name < first][:-1]
         if len(old) < self._at_once:
             return

@@ -34,7 +34,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class HandedOver:
-    """The sessions that were passed to a reader, by thread id. `refused`: reason why none were passed, or ""."""
+    """The sessions that were passed to a reader, by thread id. `refused`: reason why no session was passed, or ""."""
 
     sessions: Sequence[int]
     not_restored: Mapping[str, int]
@@ -51,7 +51,7 @@ def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Hand
     try:
         for one, state in zip(known.sessions, states, strict=True):
             charset = None if one.collation is None else str(one.collation)
-            known_mode = not files and "sql_mode" in (one.variables or {})  # too late after the files
+            known_mode = not files and "sql_mode" in (one.variables or {})  # after the files, it is too late
             reading = state.reading | (KNOWN if known_mode else 0)
             native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, reading)
             for id_, text in state.statements:
@@ -64,13 +64,13 @@ def hand_over(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Hand
 
 
 def all_not_restored(states: Sequence[State], known: OpenSessions) -> dict[str, int]:
-    """Return the numbers of items that cannot be restored, by reason."""
+    """Return how many statements and values cannot be restored, by reason."""
     counts = count_not_restored(states)
     return counts | ({"no_room": known.lost} if known.lost else {})
 
 
 def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
-    """Return a message if the server was started after the files were written, else "".
+    """Return a message if the server was started after the files were written. Return "" otherwise.
 
     The open sessions of such a server do not belong to the files.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build statements that give a new connection the state of a session that was open before the capture.
 
-Session values equal to the global values of the source server are omitted. The target then uses its own global values,
-as for sessions that connect during the tape.
+Session values that equal the global values of the source server are omitted. The target then uses its own global
+values, as for sessions that connect while the tape is recorded.
 """
 
 import re
@@ -14,7 +14,7 @@ from ..servers.client_sessions import RESTORED, OpenSession, PreparedText
 NO_BACKSLASH, ANSI = 1, 2
 WORD = re.compile(r"[A-Za-z0-9_]{1,64}")
 NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-PLAIN = re.compile(rb"[ !#-&(-\[\]-~]*")  # ASCII without quotes or backslashes, read alike in every sql_mode
+PLAIN = re.compile(rb"[ !#-&(-\[\]-~]*")  # ASCII without quotes or backslashes, which every sql_mode reads alike
 LEVELS = frozenset({"READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"})
 MAX_VALUES = 16 << 20  # bytes of the user variables of a session
 
@@ -79,7 +79,7 @@ def settings(variables: Mapping[str, str], global_variables: Mapping[str, str]) 
 def character_sets(variables: Mapping[str, str]) -> Iterator[str]:
     """Yield a SET statement if the character sets of client, connection and results differ.
 
-    Otherwise the login already sets the collation.
+    If the character sets are equal, the login already sets the collation.
     """
     names = [variables.get(f"character_set_{way}") for way in ("client", "connection", "results")]
     client, connection, results = names
@@ -94,7 +94,7 @@ def character_sets(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def assignments(values: Mapping[str, bytes | None], missing: dict[str, int]) -> Iterator[bytes]:
-    """Yield one SET statement with all user variables. Counts variables beyond the total size limit in `missing`."""
+    """Yield one SET statement with all user variables. Count the variables beyond the total size limit in `missing`."""
     parts, size = [], 0
     for name, value in values.items():
         size += len(value or b"")
@@ -109,7 +109,7 @@ def assignments(values: Mapping[str, bytes | None], missing: dict[str, int]) -> 
 def literal(value: bytes | None) -> bytes:
     """Return a value as a literal that every session reads alike.
 
-    The server shows all values as text, so a text that looks like an integer is treated as an integer.
+    The server shows all values as text. A text that looks like an integer is treated as an integer.
     """
     if value is None:
         return b"NULL"

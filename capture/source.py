@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ..servers.client_sessions import OpenSessions
     from ..servers.target import Target
 
-TapeWarning = dict[str, str]  # `kind` (short, stable) and `text`, as in tape.json
+TapeWarning = dict[str, str]  # has `kind` (short, stable) and `text`, as in tape.json
 
 
 @dataclass(frozen=True)
 class Option:
     """A command line option `--name` that belongs to one source kind.
 
-    `type`: text, int, duration (in nanoseconds), bytes or flag.
+    `type`: text, int, duration (in nanoseconds), bytes, or flag.
     """
 
     name: str
@@ -40,10 +40,11 @@ PART_EVERY_NS = 5_000_000_000
 
 @dataclass(frozen=True)
 class Endless:
-    """How an endless capture publishes its parts. A new part is published at least every `part_every_ns`.
+    """How an endless capture publishes its parts. A new part is published at least every `part_every_ns` nanoseconds.
 
-    `keep_ns`: drop parts whose events are older than this; None means never. `follow`: follow the last file by its name
-    as it grows. False means a live source. `from_end`: skip the current content of the followed file.
+    `keep_ns`: drop parts whose events are older than this many nanoseconds. None means never. `follow`: follow the last
+    file by its name as the file grows. False means a live source. `from_end`: skip the current content of the followed
+    file.
     """
 
     part_every_ns: int = PART_EVERY_NS
@@ -95,7 +96,7 @@ def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:
 
 
 def no_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return no warnings. Used for inputs that do not report omitted events."""
+    """Return no warnings. Used for source kinds that do not report omitted events."""
     return []
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class SourcePlace:
     """The module of a source in `sources/`, and the short help of the source.
 
-    The short help equals the first line of the full help. A test checks this.
+    The short help equals the first line of the full help. A test compares the two texts.
     """
 
     module: str

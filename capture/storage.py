@@ -13,7 +13,7 @@ from ..common.duck import open_database
 MIN_MEMORY = 244 << 20
 LARGE_EVENT = 64 << 10
 MIN_MEMORY_LARGE = 768 << 20  # memory for several row groups of up to 96 MiB (large events)
-MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes to group, sort and write it
+MEMORY_PER_EVENT = 24  # number of copies of the largest event that DuckDB makes to group, sort and write the event
 
 
 def memory_for(largest: int) -> str:
@@ -24,9 +24,9 @@ def memory_for(largest: int) -> str:
 
 @contextmanager
 def open_storage(folder: Path, threads: int | None = None, largest: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a DuckDB connection with bounded memory that spills into `folder`.
+    """Yield a DuckDB connection with bounded memory. DuckDB moves data that does not fit into `folder`.
 
-    `threads`: None means all cores. `largest`: text bytes of the largest event; 0 means that all events are small.
+    `threads`: None means all cores. `largest`: text bytes of the largest event. 0 means that all events are small.
     """
     spill = folder / "spill"
     try:

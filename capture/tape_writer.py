@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the parts of a tape as a reader produces them. Independent of the source kind.
+"""Write the parts of a tape as a reader produces them. The module is independent of the source kind.
 
-main thread: starts a part, shows progress, handles Ctrl-C -> problems, session facts, tape.json part thread:
-reader.part() -> DuckDB -> events/part-00000.parquet hashes thread: source files -> hashes
+- main thread: starts a part, shows progress, handles Ctrl-C -> problems, session facts, tape.json
+- part thread: reader.part() -> DuckDB -> events/part-00000.parquet
+- hashes thread: source files -> hashes
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from .parts import Parts, Totals
 from .publishing import Published, Publisher
 from .source import Settings, SourceKind
 
-# A part is one file. A kill loses at most the unfinished part.
+# Number of events in a part. A part is one file. If the capture is killed, at most the unfinished part is lost.
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 HASHED_AT_ONCE = 1 << 20
@@ -35,7 +36,7 @@ WATCH_INTERVAL_S = 0.1
 
 @dataclass(frozen=True)
 class Source:
-    """The input of a recording: source kind, ordered files and settings."""
+    """The input of a recording: its source kind, its ordered files and its settings."""
 
     kind: SourceKind
     files: Sequence[str]
@@ -58,7 +59,7 @@ def record(
 
     Returns the unfinished JSON of the tape and the totals. `watch` is called in this thread with the counters of the
     reader, several times per second. The reader stops when `stop` is called or `watch` raises KeyboardInterrupt. The
-    events read so far are written, and the JSON has `stopped` set to true.
+    events that were read are then still written, and the JSON has `stopped` set to true.
     """
     reader = stop.reader
     info = start_info(source)
@@ -89,12 +90,12 @@ def record(
 
 
 def endless_name(number: int) -> str:
-    """Return the file name of a part. The numbers have leading zeros, so that the names sort in order."""
+    """Return the file name of a part. The numbers have leading zeros, so the names sort in numeric order."""
     return f"part-{number:010d}.parquet"
 
 
 class Stop:
-    """Stops the reader at the first signal. Later signals do not prevent the read events from being written."""
+    """Stops the reader at the first signal. Later signals do not prevent the writing of events that were read."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader

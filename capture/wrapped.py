@@ -15,8 +15,8 @@ from pathlib import Path
 from .sources.duck_rows import objects
 
 TIME = rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # encoded in UTF-8
-# A row of server_audit after its time: serverhost,user,host,connection,query,OPERATION
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # the byte order mark encoded in UTF-8
+# A row of server_audit after the time of the row: serverhost,user,host,connection,query,OPERATION
 AUDIT_ROW = (
     rb"[^ ,\n]*,[^,\n]*,[^,\n]*,\d+,\d+,(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|PROXY_CONNECT|READ|WRITE"
     rb"|CREATE|ALTER|RENAME|DROP),"
@@ -54,7 +54,7 @@ MARKS = (
     ),
 )
 MOST_MATCHES = 64
-# Literals and comments of SQL. One without an end extends to the end of the text.
+# Literals and comments of SQL. A literal or comment without an end extends to the end of the text.
 LITERAL = re.compile(
     rb"'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|`[^`]*(?:`|\Z)|/\*.*?(?:\*/|\Z)|(?:--[ \t]|#)[^\n]*",
     re.DOTALL,
@@ -113,10 +113,11 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
 
 
 def _find_prefix(head: bytes) -> tuple[int, bytes] | None:
-    """Return the offset and the prefix of the first wrapped record, or None if some records have no prefix.
+    """Return the offset and the prefix of the first wrapped record. Return None if some records have no prefix.
 
-    A literal may contain log records with another prefix or without a prefix. The true prefix is on each line. If the
-    log starts with a record, the first line has the prefix, and records inside literals are ignored.
+    A literal may contain log records with another prefix or without a prefix. Each line of a wrapped log has the true
+    prefix. If the log starts with a record, its first line has the true prefix. Records inside literals are then
+    ignored.
     """
     matches = sorted((match for mark in MARKS for match in mark.finditer(head)), key=lambda match: match.start())
     if not matches:
@@ -143,13 +144,13 @@ def _find_prefix(head: bytes) -> tuple[int, bytes] | None:
 
 
 def _bare(match: re.Match[bytes], head: bytes) -> list[int]:
-    """Return the offsets of lines that start with this mark without a prefix."""
+    """Return the offsets of the lines that start with the mark of this match and have no prefix."""
     mark = match["mark"] or TIME + rb"\t"
     return [found.start() for found in re.finditer(rb"^" + mark, head, re.MULTILINE)]
 
 
 def _is_on_each_line(prefix: bytes, head: bytes) -> bool:
-    """Return whether all lines start with such a prefix. Ignores the first and last line, which may be incomplete."""
+    """Return whether all lines start with such a prefix. The first and last line may be incomplete and are ignored."""
     shape = re.compile(_shape(prefix).encode())
     lines = head.split(b"\n")[1:-1]
     # Other programs may strip the last blank of a prefix from an empty line.
@@ -218,7 +219,7 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
 
 
 def _shape(prefix: bytes) -> str:
-    """Return an extended regular expression for the prefix that allows other numbers and more blanks."""
+    """Return an extended regular expression that matches the prefix with any numbers and with additional blanks."""
     text = re.sub(r"([].[^$*+?(){}|\\/])", r"\\\1", prefix.decode("utf-8", "replace")).replace("'", ".")
     text = re.sub(r" +", " +", re.sub(r"\d+", "[0-9]+", text))
     return re.sub(r"[\x01-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)  # GNU sed reads \xNN as a byte

@@ -56,9 +56,10 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Fetch query plans of digests that are slower, unstable, maybe slower, or have other results, from both servers.
+    """Fetch the query plans of changed digests from both servers.
 
-    A digest in question because of its times is also executed if its plans agree, because its counters may differ.
+    These digests are slower, unstable, maybe slower, or have other results. If a digest is in question because of its
+    times and its plans agree, it is also executed, because its counters may differ.
     """
     different = {digest for row in report.answers["results"] if (digest := row["digest"])}
     by_time = {

@@ -70,7 +70,7 @@ class LiveLines(Watcher):
             self.say(f"planning: {events:,} events")
 
     def finding(self, finding: Finding) -> None:
-        """Print a pre-flight finding. A refusal is raised as the error instead."""
+        """Print a pre-flight finding. A refusal is raised as an error instead."""
         if finding.severity == "warning":
             self.say(f"warning: {finding.text}", "yellow")
         elif finding.severity == "info":

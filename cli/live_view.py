@@ -25,7 +25,7 @@ from .live_lines import LiveLines, progress
 from .view_frame import MOST_DIGESTS, Digest, Seen, frame
 
 MIN_COLUMNS, MIN_ROWS = 40, 10
-MOST = 200  # characters of a digest's text; the view shows at most this
+MOST = 200  # maximum number of characters of a digest's text in the view
 EMPTY_LINE = ""  # keeps the cursor on its own line, so that ^C does not mix with the next line
 # Error counters of the engine, and their texts.
 TROUBLES = {
@@ -154,7 +154,7 @@ class LiveView(LiveLines):
         if run.counters is not None:
             self._take_counters(run.counters, tick, interval_ns, plan)
         due = None if seen.state else run.due()
-        seen.due = None if due is None else max(due, seen.sent)  # read slightly later than `sent`, and approximate
+        seen.due = None if due is None else max(due, seen.sent)  # approximate, because it is read after `sent`
         seen.slowest = self._slowest(run)
         self._draw()
 
@@ -270,9 +270,10 @@ def troubles(counters: EngineStats) -> list[str]:
 
 
 class DigestTexts:
-    """Normalised statements of a tape by digest, without literal values. They are read when first shown.
+    """Normalised statements of a tape by digest, without literal values.
 
-    A digest that is not yet on a growing tape has no text.
+    A statement is read when the view shows it for the first time. A digest that is not yet on a growing tape has no
+    text.
     """
 
     def __init__(self, tape: Folder) -> None:

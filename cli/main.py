@@ -134,14 +134,14 @@ def is_duckdb_error(error: Exception) -> bool:
 
 
 def is_server_error(error: Exception) -> bool:
-    """Return whether a server error or a lost connection raised the error, without importing the client library."""
+    """Return whether the error is a server error or a lost connection, without importing the client library."""
     return "pymysql" in sys.modules and isinstance(error, sys.modules["pymysql"].MySQLError)
 
 
 def main() -> None:
     """Run the command line. An error that the user can correct becomes one line on stderr and exit code 1.
 
-    The first Ctrl-C, SIGTERM or SIGHUP ends the command in order, with exit code 130.
+    The first Ctrl-C, SIGTERM or SIGHUP ends the command in an orderly way, with exit code 130.
     """
     status: int | None = None
     take_every_text(sys.stdout, sys.stderr)

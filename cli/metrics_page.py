@@ -44,7 +44,7 @@ class MetricsPage:
         return self._sources is not None
 
     def put(self, source: "Source", labels: "Labels | None" = None, slot: str = "") -> None:
-        """Show a source from now on. It replaces the previous source of the same slot."""
+        """Show a source from now on. The source replaces the previous source of the same slot."""
         if self._sources is not None:
             self._sources.put(source, labels, slot)
 
@@ -58,7 +58,7 @@ def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
 
 
 def show_coverage(page: MetricsPage, share: float | None) -> None:
-    """Show the coverage, the share of the server's executed statements that is in its log, if known."""
+    """Show the coverage, if known: the share of the server's executed statements that is in the server's log."""
     if page.is_served and share is not None:
         from ..metrics.names import coverage_value
 

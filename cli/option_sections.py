@@ -14,7 +14,7 @@ from ..common.units import NS_PER_SECOND
 from ..schemas.names import CHOICES, SETTINGS, EngineSettings
 from .param_types import Duration, Size
 
-ALL = "querytape.help_all"  # key in a context's meta: help shows every option
+ALL = "querytape.help_all"  # key in a context's meta; if set, the help shows every option
 
 
 class Sectioned(click.Option):
@@ -26,8 +26,8 @@ class Sectioned(click.Option):
 class SectionedCommand(click.Command):
     """A command whose help has a title above each section of its options.
 
-    `common`: the names of the most common options, in this order. With them, `--help` shows only these options and the
-    first part of the epilog. `--help-all` shows everything.
+    `common`: the names of the most common options, in this order. If `common` is not empty, `--help` shows only these
+    options and the first part of the epilog. `--help-all` shows everything.
     """
 
     def __init__(self, *arguments: Any, common: Sequence[str] = (), **settings: Any) -> None:
@@ -65,7 +65,7 @@ class SectionedCommand(click.Command):
         if not self._is_short(ctx):
             return params
         named = {param.name: param for param in params}
-        return [*(named[name] for name in (*self.common, "help_all")), params[-1]]  # the last is --help
+        return [*(named[name] for name in (*self.common, "help_all")), params[-1]]  # the last parameter is --help
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the whole epilog, or only its first part."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 MAX_PROBLEMS_SHOWN = 10_000
-MAX_OF_A_KIND = 10_000  # limit of problems on a tape; more_problems marks further ones
+MAX_OF_A_KIND = 10_000  # maximum number of problems on a tape; more_problems marks further problems
 # Problem kinds that mean a certain loss: texts for one and for several.
 LOSSES = {
     "foreign_file": ("file contains no event of the expected kind", "files contain no event of the expected kind"),

@@ -38,7 +38,10 @@ class CaptureProgress:
             self._bar.stop()
 
     def update(self, stats: Any, total: int | None) -> None:
-        """Take the counters of a parser. `total`: the number of bytes to read, or None if unknown."""
+        """Update the display with the counters of a parser.
+
+        `total`: the number of bytes to read, or None if unknown.
+        """
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("capture", total=total, events="0")

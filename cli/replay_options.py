@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape replay`, in sections. replay_settings.py makes ReplayOptions of the values."""
+"""Declares the options of `querytape replay`, in sections. replay_settings.py makes ReplayOptions from the values."""
 
 from collections.abc import Callable
 from functools import update_wrapper
@@ -275,7 +275,7 @@ def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def sweep_sections(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the sections that make sense without a pace to a command. All other options keep their defaults."""
+    """Add to a command the sections that make sense without a pace. All other options keep their defaults."""
     shown = (TARGET, FIDELITY, SAFETY, FAILURES, OBSERVATION)
     hidden: dict[str, Any] = {}
     for section in (PACE, SELECTION):

@@ -155,7 +155,7 @@ def give(report: Report, options: dict[str, Any]) -> int:
 
 
 def is_printed(options: dict[str, Any]) -> bool:
-    """Return whether JSON or Markdown is written to standard output, which then gets no other output."""
+    """Return whether JSON or Markdown is written to standard output. Nothing else may then be written there."""
     return any(str(options[name]) == "-" for name in ("json_file", "markdown"))
 
 
@@ -168,9 +168,10 @@ def write_or_print(path: Path, text: str) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a report atomically. Only the owner can read the file from its first byte. Raises InputError.
+    """Write a report atomically. Raises InputError if the file cannot be written.
 
-    A symbolic link of this name is replaced, and its target is not touched. A pipe or device is written directly.
+    From its first byte on, only the owner can read the file. A symbolic link at `path` is replaced, and the target of
+    the link is not touched. A pipe or device is written directly.
     """
     try:
         if path.exists() and not path.is_symlink() and not path.is_file():

@@ -68,7 +68,7 @@ LOGIN = (ASK_PASSWORD, *OPTION_FILE)
 
 
 def take_login(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the login options from a command's options and return them, for server_of."""
+    """Remove the login options from a command's options, and return them. server_of takes the returned dict."""
     names = [words[0].removeprefix("--").replace("-", "_") for words, _ in (*LOGIN, *TLS)]
     return {name: options.pop(name) for name in names}
 

@@ -40,9 +40,9 @@ class Digest:
 class Seen:
     """The known state of a run. Rates are per second, times in nanoseconds. The histories have one value per second.
 
-    `heading` names the run and the target. `state` is the current state, empty while the run simply replays. `share` is
-    the finished share of the run. `due` is the number of events whose time has come, None without a schedule. `order`,
-    with commit order, has the waits per second and the broken waits so far.
+    `heading` names the run and the target. `state` is the current state. It is empty during normal replay. `share` is
+    the finished share of the run. `due` is the number of events whose time has come, None without a schedule. `order`
+    is used with --order commit: the waits per second, and the number of waits that --order-bound has ended.
     """
 
     heading: str

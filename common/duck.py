@@ -13,10 +13,9 @@ import duckdb
 from .errors import InputError
 from .files import is_utf8, publish
 
-# DuckDB treats these characters in a file name as a glob pattern. It treats a backslash as the path separator of
-# another system.
+# DuckDB treats these characters in a file name as a glob pattern. DuckDB also treats a backslash as a path separator.
 _PATTERN = re.compile(r"[*?\[\\]")
-_handles: dict[str, int] = {}  # open until the process ends: folders and files whose names look like patterns
+_handles: dict[str, int] = {}  # folders and files whose names look like patterns; open until the process ends
 
 
 def sql_text(value: str | Path) -> str:
@@ -39,8 +38,8 @@ def sql_files(files: Iterable[Path]) -> str:
 def duck_path(path: Path) -> str:
     """Return a name under which DuckDB opens exactly this file.
 
-    This is the path itself, unless DuckDB would treat it as a pattern. In that case `/proc/self/fd/N` replaces the path
-    up to the last pattern-like name. The descriptor stays open until the process ends.
+    The name is the path itself, unless DuckDB would treat the path as a pattern. In that case `/proc/self/fd/N`
+    replaces the path up to the last name that looks like a pattern. The descriptor stays open until the process ends.
     """
     text = str(path)
     if not _PATTERN.search(text):
@@ -90,8 +89,9 @@ def open_database(
     keep_order: bool = True,
     large_arrow: bool = False,
 ) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection that uses at most `memory`. It spills into the folder `spill`; None disables spilling.
+    """Return a DuckDB connection that uses at most `memory`. DuckDB spills data into the folder `spill`.
 
+    - `spill`: None disables spilling.
     - `memory`: None means DuckDB's default limit, 80 % of the machine's memory.
     - `file`: the database file; None means in memory.
     - `threads`: None means one thread per core.
@@ -115,8 +115,8 @@ def open_database(
 def small_database() -> duckdb.DuckDBPyConnection:
     """Return a connection to the process's shared small database, which reads footers and a few rows.
 
-    Callers must not create tables or change settings in it. It never spills to disk. Opening a database takes about 15
-    ms of CPU time; a connection to an open database costs almost nothing.
+    Callers must not create tables or change settings in this database. The database never spills to disk. Opening a new
+    database takes about 15 ms of CPU time. A connection to an open database costs almost nothing.
     """
     return _small().cursor()
 
@@ -160,7 +160,7 @@ def write_parquet(
 def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
     """Insert rows of strings and numbers into a table.
 
-    Each column is passed as one list. This takes 2 us of CPU time per row; executemany takes 0.2 ms.
+    Each column is passed as one list. This method takes 2 us of CPU time per row. executemany takes 0.2 ms per row.
     """
     if rows:
         types = [type_ for _, type_, *_ in con.execute(f"DESCRIBE {table}").fetchall()]

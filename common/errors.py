@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions for errors that a caller can handle.
 
-The command line prints each of them as one line on stderr. The exit code is 1, or 2 for an invalid option. Any other
-exception is a bug and prints its traceback.
+The command line prints such an error as one line on stderr. The exit code is 1, or 2 for an invalid option. Any other
+exception is a bug, and the command line prints its traceback.
 """
 
 

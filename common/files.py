@@ -33,7 +33,7 @@ def make_private(path: Path) -> None:
 
 
 def refuse_existing(path: Path, option: str = "-o") -> None:
-    """Raise InputError if the path exists. The message names the option `option`."""
+    """Raise InputError if the path exists. The message names the command line option `option`."""
     if path.exists() or path.is_symlink():
         raise InputError(f"{path} already exists: choose another name with {option}, or remove it first")
 
@@ -47,9 +47,10 @@ def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) 
 
 @contextmanager
 def open_regular(path: Path, kind: type[QuerytapeError] = InputError) -> Iterator[BinaryIO]:
-    """Yield a regular file opened for reading. Raises `kind` if it is missing, unreadable, a link, a pipe or a folder.
+    """Yield a regular file opened for reading.
 
-    The call never blocks: it opens a pipe without waiting for a writer.
+    Raises `kind` if the file is missing, unreadable, a link, a pipe or a folder. The call never blocks, because it
+    opens a pipe without waiting for a writer.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -70,8 +71,9 @@ def sha256_of(path: Path) -> str:
 
 
 def size_now(path: Path) -> int:
-    """Return the size of a file in bytes, or 0 if it does not exist. Another process may rename the file at any moment.
-    Raises OSError.
+    """Return the size of a file in bytes. Return 0 if the file does not exist.
+
+    Another process may rename the file at any moment. Raises OSError for other errors.
     """
     try:
         return path.stat().st_size
@@ -165,8 +167,9 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Lock a folder with flock while the block runs. The lock shows that the folder is being written, and ends with the
-    process.
+    """Lock a folder with flock while the block runs.
+
+    The lock shows that a process is writing the folder. The lock ends with the process.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -194,5 +197,5 @@ def is_held(folder: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """Return querytape's cache folder of this user (XDG Base Directory Specification). The folder may not exist."""
+    """Return querytape's cache folder of this user (XDG Base Directory Specification). The folder may be missing."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "querytape"

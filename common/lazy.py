@@ -9,15 +9,15 @@ from importlib.abc import InspectLoader
 from types import ModuleType
 from typing import Any
 
-_OWN = frozenset({"TYPE_CHECKING", "lazy_names", "make_callable"})  # names that packages import to set up lazy loading
+_OWN = frozenset({"TYPE_CHECKING", "lazy_names", "make_callable"})  # names that packages import only for lazy loading
 
 
 def lazy_names(package: str, modules: Collection[str] = ()) -> tuple[Callable[[str], Any], list[str]]:
     """Return `__getattr__` and `__all__` for a package. Its imports under `if TYPE_CHECKING:` define the lazy names.
 
     Each name is loaded once and then stored in the package. An unknown name raises AttributeError. A name in `modules`
-    refers to the package's module of that name, not to the imported attribute. `__all__` also contains the package's
-    existing public names, except modules.
+    refers to the package's module of that name, instead of the imported attribute. `__all__` also contains the
+    package's existing public names, except modules.
     """
     places = _places_of(package)
     own = sys.modules[package]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start and end a short program quickly: fewer garbage collections, and no cleanup that the system does anyway.
+"""Start and end a short program quickly: with fewer garbage collections, and without cleanup by Python.
 
-Loading and unloading DuckDB and its Python modules costs more than recording a small log.
+The operating system frees the memory of an ended process anyway. Loading and unloading DuckDB and its Python modules
+costs more than recording a small log.
 """
 
 import atexit
@@ -10,8 +11,8 @@ import os
 import sys
 from collections.abc import Callable
 
-# Number of allocated objects before Python first collects cyclic garbage. Loading our libraries allocates fewer objects
-# in one generation.
+# Number of allocated objects before Python first collects cyclic garbage. The libraries of querytape allocate fewer
+# objects while they load.
 OBJECTS_BEFORE_SEARCH = 50_000
 
 
@@ -38,7 +39,7 @@ def leave_at_once(program: Callable[[], None]) -> None:
             return
         os._exit(status[0])
 
-    atexit.register(leave)  # atexit calls the first registered handler last
+    atexit.register(leave)  # atexit calls the handler that was registered first last of all
     try:
         program()
     except SystemExit as end:

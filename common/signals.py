@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handle Ctrl-C, SIGTERM and SIGHUP as requests to end, so that open output is completed.
+"""Handle Ctrl-C, SIGTERM and SIGHUP as requests to end the program, so that open output is completed.
 
 A signal that was ignored when the program began (nohup, `&` in a script) stays ignored.
 """
@@ -22,8 +22,9 @@ IMPORTING = "<frozen importlib."
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on each SIGINT, SIGTERM and SIGHUP. Only the main thread installs the handlers; other threads change
-    nothing.
+    """Call `stop` on each SIGINT, SIGTERM and SIGHUP.
+
+    Only the main thread installs the handlers. In other threads, the block runs without handlers.
     """
     with _handled(stop, ENDING):
         yield
@@ -41,8 +42,9 @@ def unwind_on_signals() -> Iterator[None]:
 
 
 def hear(number: signal.Signals) -> None:
-    """Let a signal raise KeyboardInterrupt even if it was ignored at program start. The program sends itself this
-    signal.
+    """Let a signal raise KeyboardInterrupt even if it was ignored at program start.
+
+    The program sends this signal to itself.
     """
     if threading.current_thread() is threading.main_thread() and signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler)
@@ -89,13 +91,13 @@ class Ending:
         self.asked = False
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt once. A second signal must not interrupt the cleanup that the first one began."""
+        """Raise KeyboardInterrupt at the first signal only. A second signal must not interrupt the cleanup."""
         if not self.asked:
             self.asked = True
             raise KeyboardInterrupt
 
     def lost(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Send the signal again if its interrupt came in a callback. Python drops exceptions of such callbacks."""
+        """Send a signal again if Python dropped its KeyboardInterrupt, because the interrupt came in a callback."""
         if not isinstance(unraisable.exc_value, KeyboardInterrupt):
             sys.__unraisablehook__(unraisable)
         else:
@@ -123,9 +125,9 @@ def _again(number: int) -> None:
 
 
 def _loading(frame: FrameType | None) -> int:
-    """Return how many frames on the stack import modules.
+    """Return the number of frames on the stack that import modules.
 
-    Interrupting the import of a C++ library aborts the process.
+    A signal that interrupts the import of a C++ library aborts the process.
     """
     found = 0
     while frame is not None:
@@ -135,9 +137,7 @@ def _loading(frame: FrameType | None) -> int:
 
 
 def let_go_of_terminal() -> None:
-    """Redirect stdout and stderr to /dev/null if they are a terminal. The terminal is closed, so writing to it would
-    fail.
-    """
+    """Redirect stdout and stderr to /dev/null if they are a terminal. Writing to a closed terminal would fail."""
     for descriptor in (1, 2):
         try:
             if stat.S_ISCHR(os.fstat(descriptor).st_mode):
@@ -157,7 +157,7 @@ def _handled(
         yield
         return
 
-    loading = _loading(sys._getframe())  # a program may itself run inside an import
+    loading = _loading(sys._getframe())  # the program itself may run inside an import
 
     def handle(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:

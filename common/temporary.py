@@ -11,7 +11,7 @@ PREFIX = "querytape-"
 
 
 class TemporaryFolder:
-    """A temporary folder. No signal interrupts its creation or removal. `name` is its path."""
+    """A temporary folder. No signal interrupts its creation or its removal. `name` is the path of the folder."""
 
     def __init__(self) -> None:
         with held():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make text of unknown origin safe to display: mask values in error messages and replace control characters.
 
-Standard output and standard error accept any text. Characters that their encoding lacks are replaced.
+Standard output and standard error accept any text. Characters that are missing from their encoding are replaced.
 """
 
 import codecs
@@ -12,7 +12,7 @@ from typing import TextIO
 from .units import MICRO
 
 NAME = "querytape"
-STANDS_FOR = {MICRO[0]: "u"}  # shows 85us if a terminal cannot show the micro sign
+STANDS_FOR = {MICRO[0]: "u"}  # replaces the micro sign if a stream cannot encode it: 85us
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.)*\"?")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 
@@ -36,7 +36,10 @@ def printable_lines(text: str) -> str:
 
 
 def take_every_text(*streams: TextIO) -> None:
-    """Let streams write characters that their encoding lacks: `us` for microseconds, escapes for all others."""
+    """Let streams write characters that are missing from their encoding.
+
+    Microseconds are written as `us`. All other such characters become escapes.
+    """
     codecs.register_error(NAME, _stand_in)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format and parse durations, counts, sizes, shares and times. Durations and times are integer nanoseconds.
+"""Format and parse durations, counts, sizes, fractions and times. Durations and times are integer nanoseconds.
 
 Parsers raise ValueError with a message for the user.
 """
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fractions import Fraction  # imported only to parse a duration or share
+    from fractions import Fraction  # imported only for parsing a duration or a fraction
 
 NS_PER_SECOND = 1_000_000_000
-MICRO = "µs"  # unit of microseconds; text.py replaces the sign if a stream lacks it
+MICRO = "µs"  # unit of microseconds; text.py replaces the sign if a stream cannot encode it
 _DURATIONS = {
     MICRO: 1_000,
     "us": 1_000,
@@ -79,8 +79,9 @@ def clock(ns: int) -> str:
 
 
 def utc_time(ns: int) -> str:
-    """Return a UTC time since the epoch as `2024-06-10 06:13:20.123`. A time outside the calendar gives its plain
-    number.
+    """Return a UTC time as `2024-06-10 06:13:20.123`. The argument is nanoseconds since the epoch.
+
+    A time outside the calendar is returned as a plain number.
     """
     try:
         when = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC)
@@ -141,9 +142,9 @@ def whole_percents(parts: Sequence[int]) -> list[str]:
 
 
 def average(value: float | None, digits: int) -> str:
-    """Return a mean or a ratio: `1.25`.
+    """Return a mean or a ratio as text: `1.25`.
 
-    Returns `less than 0.01` if the value would be rounded to 0, and `unknown` for None.
+    Returns `less than 0.01` if the value would be rounded to 0. Returns `unknown` for None.
     """
     if value is None:
         return "unknown"
@@ -162,7 +163,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of `256M` or `1G` (powers of 1024). Raises ValueError, also for 0."""
+    """Return the bytes of `256M` or `1G` (powers of 1024). Raises ValueError for 0 and for other texts."""
     match = _SIZE.fullmatch(text.strip().lower())
     if match is None or int(match[1]) == 0:
         raise ValueError(f"{text!r}: expected a size such as 256M or 1G")
@@ -170,7 +171,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_share(text: str) -> "Fraction":
-    """Return the exact fraction of `10%` or `0.1`. Raises ValueError if the text is not a share, or is negative."""
+    """Return the exact fraction of `10%` or `0.1`. Raises ValueError if the text is not a fraction or is negative."""
     from fractions import Fraction
 
     bare = text.strip()
@@ -184,7 +185,7 @@ def parse_share(text: str) -> "Fraction":
 
 
 def parse_rate(text: str) -> float:
-    """Return the number per second of `5/s`, `30/m`, `100/h` or `5`. Raises ValueError, also for 0."""
+    """Return the number per second of `5/s`, `30/m`, `100/h` or `5`. Raises ValueError for 0 and for other texts."""
     match = _RATE.fullmatch(text.strip())
     if match is None or float(match[1]) == 0:
         raise ValueError(f"{text!r}: expected a rate such as 5/s or 30/m")

@@ -37,7 +37,7 @@ def offsets(zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
 
 
 def _change(zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
-    """Return the first second with the offset of `after`. The offset at `before` is different."""
+    """Return the first second that has the same offset as `after`. The offset at `before` is different."""
     while after - before > timedelta(seconds=1):
         middle = (before + (after - before) / 2).replace(microsecond=0)
         if _offset(zone, middle) == _offset(zone, before):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the demo: records the traffic of a shop, replays it on a copy and on a worse server, compares the runs.
+"""Runs the demo: records the traffic of a shop, replays the tape on a copy and on a worse server, compares the runs.
 
-The demo runs querytape commands and prints each command, so that a user can repeat them on other servers.
+The demo runs querytape commands and prints each command, so that a user can repeat the commands on other servers.
 """
 
 import os
@@ -70,9 +70,10 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
 
 
 def record_demo(show: Show, seconds: float, folder: Path) -> None:
-    """Run only the first step of the demo. Keeps the slow log, and the data folder before the traffic as `data`.
+    """Run only the first step of the demo.
 
-    Raises QuerytapeError if `data` already exists, because it may belong to a user. Raises TargetError like run_demo.
+    Keeps the slow log. Also keeps a copy of the data folder from before the traffic as `data`. Raises QuerytapeError if
+    `data` already exists, because this folder may belong to a user. Raises TargetError if this machine has no MariaDB.
     """
     needs_mariadb()
     if (folder / "data").exists():
@@ -92,7 +93,7 @@ def needs_mariadb() -> None:
 
 @contextmanager
 def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
-    """Make the folders of a demo. The folder of its servers is removed afterwards."""
+    """Make the folders of a demo. Remove the folder of its servers afterwards."""
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with unwind_on_signals(), ExitStack() as stack:
@@ -103,7 +104,7 @@ def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
 
 @dataclass(frozen=True)
 class _Demo:
-    """The steps of the demo. `servers` is the folder of its private servers, and `folder` that of its results."""
+    """The steps of the demo. `servers` is the folder of its private servers. `folder` is the folder of its results."""
 
     show: Show
     servers: Path
@@ -150,7 +151,7 @@ class _Demo:
         self.querytape("capture slowlog slow.log", "-o shop.tape")
 
     def replay(self, data: Path, name: str, config: dict[str, str]) -> None:
-        """Restore the production data on a new server with this configuration, and replay the tape there."""
+        """Restore the production data on a new server with this configuration, and replay the tape on this server."""
         self.title(3 if name == "copy" else 4, f"Replay the tape on the {name}")
         with start_server("mariadb", self.servers / name, config, template=data) as server:
             if name == "candidate":
@@ -173,13 +174,13 @@ class _Demo:
     def report(self) -> None:
         """Compare the two runs."""
         self.title(5, "Compare the two runs")
-        # Exit code 3 means that the second run is worse, which the demo expects.
+        # Exit code 3 means that the second run is worse than the first. The demo expects this result.
         self.querytape("report shop.tape copy.run candidate.run", "--html report.html", accepted=(0, 3))
 
     def querytape(self, *parts: str, accepted: tuple[int, ...] = (0,)) -> None:
-        """Print a querytape command, wrapped to the terminal's width, and run it in the folder as a user would.
+        """Print a querytape command, wrapped to the terminal's width. Run the command in the folder as a user would.
 
-        Raises QuerytapeError if its exit code is not in `accepted`.
+        Raises QuerytapeError if the exit code of the command is not in `accepted`.
         """
         lines = ["$ querytape"]
         for part in parts:
@@ -205,8 +206,7 @@ class _Demo:
 def run_to_its_end(words: list[str], folder: Path) -> int:
     """Run a program in a folder and return its exit code. An interrupt terminates the program and waits for its end.
 
-    Password variables of the caller's own servers are removed from the environment. The demo's servers have no
-    passwords.
+    Password variables for servers of the caller are removed from the environment. The demo's servers have no passwords.
     """
     environ = {name: value for name, value in os.environ.items() if name not in PASSWORD_VARIABLES}
     with subprocess.Popen(words, cwd=folder, env=environ) as child:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the workload of the demo: several dozen connections that wait, read, buy, cause errors and reconnect.
 
-The seed determines the statements and planned times of each session. The server only determines their duration.
+The seed determines the statements and planned times of each session. The server determines only how long the statements
+take.
 """
 
 import random
@@ -22,7 +23,7 @@ Connect = Callable[[], "pymysql.connections.Connection[pymysql.cursors.Cursor]"]
 
 @dataclass(frozen=True)
 class Step:
-    """The statements that a session sends one after another from one point in time, after an optional reconnect."""
+    """Statements that a session sends one after another from a planned time on. The session may reconnect first."""
 
     at_s: float
     statements: tuple[str, ...]
@@ -39,7 +40,7 @@ class Tally:
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def add(self, statements: int, errors: int, connects: int) -> None:
-        """Add one session's figures."""
+        """Add the totals of one session."""
         with self.lock:
             self.statements += statements
             self.errors += errors
@@ -161,7 +162,7 @@ class Customer:
 
 
 def drive(connect: Connect, seconds: float, sessions: int, seed: int = 1) -> Tally:
-    """Run all sessions, each in its own thread with its own connection, and wait for their end."""
+    """Run all sessions and wait for their end. Each session has its own thread and its own connection."""
     tally = Tally()
     start = time.monotonic()
     stop = threading.Event()
@@ -195,7 +196,7 @@ def _session(connect: Connect, steps: list[Step], start: float, stop: threading.
 
 
 def _steps(connect: Connect, steps: list[Step], start: float, stop: threading.Event, tally: Tally) -> None:
-    """Run the steps, each at its time or later. Late steps are not dropped."""
+    """Run each step at its planned time or later. Late steps are not dropped."""
     statements = errors = 0
     connects = 1
     connection = connect()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of Sphinx for the website of docs/ (make site). GitHub shows the same files, and links work on both."""
+"""Settings of Sphinx for the website of docs/ (make site).
+
+GitHub shows the same files, and links work on both sites.
+"""
 
 import os
 import re
@@ -17,8 +20,8 @@ version = release = re.findall(r'__version__ = "(.+)"', (CHECKOUT / "common" / "
 
 extensions = ["myst_parser"]
 root_doc = "index"
-# GitHub shows README.md as the index, and index.md includes it. Pages about the other files of the checkout are in
-# project/.
+# GitHub shows README.md as the index, and index.md includes README.md. Pages about the other files of the checkout are
+# in project/.
 exclude_patterns = ["README.md"]
 myst_heading_anchors = 6  # make links to headings work as on GitHub: (capture.md#which-source)
 highlight_language = "none"  # blocks mix commands with their output
@@ -32,11 +35,11 @@ html_css_files = ["site.css"]
 html_use_index = html_copy_source = html_show_sourcelink = False
 html_theme_options = {"light_logo": "tape.svg", "dark_logo": "tape.svg"}
 
-# `sphinx-build -b linkcheck` connects to external servers. It is not a test, because tests use no network except
-# package registries. Example addresses do not exist.
+# `sphinx-build -b linkcheck` connects to external servers. This check is not a test, because tests use no network
+# except package registries. Example addresses do not exist.
 linkcheck_ignore = [r"https?://(localhost|127\.0\.0\.1|.*\.example\.(com|org))"]
 
-# Files of the checkout outside docs/, and their pages on the site.
+# Files of the checkout outside docs/, and their pages on the website.
 ELSEWHERE = {
     "CHANGELOG.md": "project/changes.md",
     "CODE_OF_CONDUCT.md": "project/conduct.md",
@@ -49,15 +52,18 @@ ELSEWHERE = {
 
 
 def lead_inside(text: str, folder: Path) -> str:
-    """Return a page whose links to files of the checkout point to the site's pages. Links are relative to `folder`."""
+    """Return a page whose links to files of the checkout point to the website's pages.
+
+    Links are relative to `folder`.
+    """
 
     def led(link: re.Match[str]) -> str:
         place = (folder / link[1]).resolve()
         found = [page for name, page in ELSEWHERE.items() if place == CHECKOUT / name]
         return f"]({os.path.relpath(DOCS / found[0], folder)}" if found else link[0]
 
-    # File names as link texts help readers of the files. On the site, an empty text gives the title of the linked page
-    # or section.
+    # File names as link texts help readers of the files. On the website, an empty text gives the title of the linked
+    # page or section.
     return re.sub(r"\[[\w-]+\.md\](?=\([\w./-]+\.md)", "[]", re.sub(r"\]\(([\w./-]+)", led, text))
 
 

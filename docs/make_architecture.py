@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the import table and the layers of docs/architecture.md from tests/test_architecture.py: `make docs`."""
+"""Writes the import table and the layers of docs/architecture.md. `make docs` runs this module.
+
+The data comes from tests/test_architecture.py.
+"""
 
 import re
 import sys
@@ -18,7 +21,7 @@ def import_table(may_import: Mapping[str, Iterable[str]]) -> str:
 
 
 def layer_table(layers: Mapping[str, Iterable[Iterable[str]]]) -> str:
-    """Return the table of the layers inside parts, from the lowest upwards. "" is the package itself."""
+    """Return the table of the layers inside parts, from the lowest layer upwards. "" is the package itself."""
     rows = [
         f"| `{part}/` | {' < '.join(_listed(name or '__init__' for name in floor) for floor in floors)} |"
         for part, floors in sorted(layers.items())

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/cli.md from the help of the commands: `make docs`. A test checks that the two agree."""
+"""Writes docs/cli.md from the help of the commands. `make docs` runs this module.
+
+A test checks that the page agrees with the help.
+"""
 
 import sys
 from collections.abc import Iterator

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/man/*.1 from the help of the commands: `make docs`.
+"""Writes docs/man/*.1 from the help of the commands. `make docs` runs this module.
 
-A test checks that they agree. The wheel installs them.
+A test checks that the man pages agree with the help. The wheel installs the man pages.
 
-There is one page for `querytape` and one for each command, including its subcommands (`capture slowlog`). Click writes
-its help through a formatter. The formatter of this file writes man macros. Texts and order are those of --help-all.
+There is one page for `querytape` and one page for each command, including its subcommands (`capture slowlog`). Click
+writes its help through a formatter. The formatter of this file writes man macros. Texts and order are those of
+--help-all.
 """
 
 import sys
@@ -23,7 +24,7 @@ GIVEN: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def plain(text: str) -> str:
-    """Return a text escaped for roff, so that each line is literal."""
+    """Return a text escaped for roff, so that roff prints each line literally."""
     text = (
         text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
     )
@@ -46,7 +47,7 @@ class ManFormatter(click.HelpFormatter):
             self.write(".SH DESCRIPTION\n")
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs. A part that click must not wrap (marked by backspace) keeps its line breaks."""
+        """Write paragraphs. Text that click must not wrap (marked by backspace) keeps its line breaks."""
         for part in text.replace("\b\n", "\n\b").split("\n\n"):
             lines = part.strip("\n")
             if "\b" in lines:
@@ -59,7 +60,7 @@ class ManFormatter(click.HelpFormatter):
         """Write nothing, because each paragraph begins with its own macro."""
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write options or commands, each with its text."""
+        """Write the options or commands with their descriptions."""
         for term, text in rows:
             self.write(f".TP\n.B {plain(term)}\n{plain(' '.join(text.split())) or chr(92) + '&'}\n")
 

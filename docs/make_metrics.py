@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/metrics.md from the declared names of metrics: `make docs`."""
+"""Writes the tables of docs/metrics.md from the declared names of metrics. `make docs` runs this module."""
 
 import re
 import sys

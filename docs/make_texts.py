@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes every text for users into one page, with its location: `make texts` writes build/texts.md.
+"""Writes all texts for users into one page with their locations. `make texts` writes build/texts.md.
 
-The page is for reviewers and for the prose linter. Edit a text at its location, not in the page.
+The page is for reviewers and for the prose linter. Edit a text at its location in the source. Do not edit the page.
 """
 
 import ast
@@ -28,7 +28,7 @@ HELP, MESSAGES, REPORT, NAMES, RULES = "Help", "Messages", "Reports and pages", 
 # Folders whose texts appear in reports and pages. Texts of the other folders are messages.
 OF_REPORTS = ("analyze", "serve", "metrics")
 
-# Files that are generated, or that only list a server's words.
+# Files that are generated, or that only list words of a server.
 NOT_READ = [
     "analyze/lint/reserved_words.tsv",
     "analyze/make_rows.py",
@@ -39,7 +39,7 @@ NOT_READ = [
     "schemas/result_names.py",
 ]
 
-# Patterns of code, as opposed to prose.
+# Patterns of code. A text that matches is not prose.
 CODE = re.compile(
     r"^\s*(SELECT|WITH|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|SET|SHOW|FROM|AND|ON|JOIN|LEFT JOIN|WHERE|COPY|PRAGMA"
     r"|ATTACH|EXPLAIN|GRANT|CALL|LOCK|FLUSH|ORDER BY|GROUP BY|UNION|PREPARE|START TRANSACTION|PURGE|BEGIN)\b"
@@ -56,7 +56,7 @@ def is_prose(text: str) -> bool:
 
 
 def of_help() -> Iterator[tuple[str, str]]:
-    """Yield (place, text) for each paragraph of a command's help and for each option's help."""
+    """Yield (location, text) for each paragraph of a command's help and for each option's help."""
     for name, command in commands(group, "querytape"):
         context = click.Context(command, info_name=name)
         context.meta[ALL] = True

@@ -5,9 +5,9 @@
     python docs/run_tutorial.py --pictures [FOLDER]   also make the page's pictures again (Chromium)
 
 Numbers, times and addresses change daily and are not compared. Words, statements and verdicts are compared. A line
-`...` of the page matches any number of lines. A verdict by times needs an idle machine, which a test cannot guarantee.
-The page therefore lists the lines that may be missing below `<!-- if quiet:`. The exit code is 1 if another shown line
-was not printed, or a command failed. Pictures are made only if no line was missing.
+`...` of the page matches any number of lines. Verdicts about execution times need an idle machine, which a test cannot
+guarantee. Such lines may be missing. The page lists them below `<!-- if quiet:`. The exit code is 1 if another line of
+the page was not printed, or if a command failed. Pictures are made only if no line was missing.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "tutorial.md"
 PICTURES = DOCS / "pictures"
-AT_MOST_S = 600  # limit per command, on a busy machine
+AT_MOST_S = 600  # time limit per command in seconds, long enough for a busy machine
 NUMBER = re.compile(r"-?[\d.,:+]*\d ?%?(?:ns|µs|us|ms|s|h|MB|kB|GB|min)?\b|(?<=[\s(])-(?=\s)")
 
 

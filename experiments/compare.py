@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two targets: replays one tape against each in turn, A B A B ..., with a reset and a pause before each run.
+"""Compares two targets: replays one tape against both in turn (A B A B ...).
 
-The folder of a comparison contains its plan (`plan.toml`) and the runs `a1.run`, `b1.run`, `a2.run`, ... Rounds can be
-added later. An interrupted comparison continues at the first missing run.
+A reset and a pause come before each run. The folder of a comparison contains its plan (`plan.toml`) and the runs
+`a1.run`, `b1.run`, `a2.run`, ... Rounds can be added later. An interrupted comparison continues at the first missing
+run.
 """
 
 import os
@@ -27,7 +28,8 @@ from .plans import PlanOptions, ask_plans
 
 PLANS = "plans"  # subfolder: query plans fetched after the last round
 
-# Arguments: side, folder of the run. The block gets the options of the replay. A private server stops with the block.
+# Arguments: side, folder of the run. The `with` block gets the options of the replay. A private server stops at the end
+# of the block.
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
 
 
@@ -62,7 +64,7 @@ def run_comparison(
     say: Callable[[str], None],
     make_watcher: Callable[[], Watcher],
 ) -> None:
-    """Run the steps of the plan that are missing in its folder.
+    """Run the steps of the plan that are missing in the comparison's folder.
 
     `say` gets a line before each run. `make_watcher` makes the watcher of each run. Raises QuerytapeError if a reset
     fails, or a run is refused or partial. Also raises before the first run if a server refuses the login.
@@ -90,7 +92,7 @@ def run_comparison(
 
 
 def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) -> None:
-    """Connect to each server that has a run to come, because an unavailable B would waste a whole run of A.
+    """Connect to each server that a missing run needs, because an unavailable B would waste a whole run of A.
 
     Raises TargetError.
     """
@@ -101,7 +103,7 @@ def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) ->
 
 
 def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
-    """Run the plan's `reset` command, which restores the targets' data. Raises QuerytapeError if it fails."""
+    """Run the plan's `reset` command, which restores the targets' data. Raises QuerytapeError if the command fails."""
     if not plan.reset:
         return
     variables = {"QUERYTAPE_SIDE": side, "QUERYTAPE_TARGET": plan.targets[side], "QUERYTAPE_RUN": name}

@@ -24,10 +24,8 @@ class ComparePlan:
     """The contents of a plan file. Side a is the reference, side b is judged.
 
     `warmup`: number of first rounds that are not compared. `pause_ns`: pause before each run. `reset`: a shell command
-    that
-    is run before each run. `replay`: options of `querytape replay` as words, the same for both sides. `query_cache`:
-    False
-    = replay without the servers' query caches.
+    that is run before each run. `replay`: options of `querytape replay` as words, the same for both sides.
+    `query_cache`: whether the servers' query caches stay enabled during the replay.
 
     `kind`: the command that made the plan: compare, quick (compare --quick), or try. In a plan of try, side b is the
     data after the statements of `ddl`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons for Python programs: replay against two targets in turn, and report on them."""
+"""Comparisons for Python programs: replay a tape against two targets in turn, and report the differences."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps nightly comparisons in one folder, each named by its date. Removes old comparisons only after a good night.
 
-A night is good when its last file `night.json` exists: all its rounds ran and its report was written. The verdicts do
-not matter. A failed night keeps its folder and removes nothing.
+A night is good if its last file `night.json` exists. The file is written when all rounds ran and the report exists. The
+verdicts do not matter. A failed night keeps its folder and removes nothing.
 """
 
 import fcntl

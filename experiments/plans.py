@@ -36,9 +36,10 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """The extent of the questions.
+    """The extent of the requests to the servers.
 
-    `per_digest` samples of each digest are explained. An answer may take `each_s`, all answers `all_s`.
+    `per_digest` samples of each digest are explained. `each_s`: time limit of one answer. `all_s`: time limit of all
+    answers.
 
     `analyze_s`: reads are also executed (ANALYZE), each for at most this time. None = nothing is executed. `digests`:
     only these digests. `schemas`: for each side, the server's schema for a schema of the tape.
@@ -54,7 +55,7 @@ class PlanOptions:
     digests: Collection[str] | None = None
     schemas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     count: Collection[str] | None = ()
-    count_s: float = 10.0  # analyze_s replaces it
+    count_s: float = 10.0  # not used if analyze_s is set
     count_all_s: float = 120.0
 
 

@@ -32,12 +32,12 @@ from .quick_selection import WITHOUT_TIME, Questions, choose
 from .quick_tape import write_quick_tape
 
 QUICK_TAPE = "quick.tape"
-FEW_ROUNDS, ROUNDS, MAX_ROUNDS = 2, 6, 96  # rounds for failing digests; before the first verdict; maximum
-LOOKS = (2, 6, 12, 24, 48, 96)  # rounds with a check of verdicts; few, to limit false positives
+FEW_ROUNDS, ROUNDS, MAX_ROUNDS = 2, 6, 96  # numbers of rounds: for failing digests, before the first verdict, at most
+LOOKS = (2, 6, 12, 24, 48, 96)  # rounds after which verdicts are checked; few checks limit false positives
 PROBE_SHARE, ROUNDS_SHARE, MIN_SHARE = 0.25, 0.6, 0.1  # shares of the total time
 MAX_LAPS = 40
 CHEAP_NS = 100_000_000  # time per round in which a cheap digest is repeated
-LONG_NS, MAX_LOOPS = 1_000_000_000, 20  # wanted length of a run; limit of loops of the tape to reach it
+LONG_NS, MAX_LOOPS = 1_000_000_000, 20  # wanted length of a run in ns; maximum loops of the tape for this length
 SAMPLE_NS = 200_000_000  # sampling interval; the runs are short
 UNDECIDED = ("unstable", "inconclusive")
 
@@ -123,7 +123,7 @@ def _rounds(sender: "_Sender", questions: Questions) -> int:
                 folder / QUICK_TAPE, f"{side}{number}.run", side, Watcher(), digests=only, loops=loops
             )
             sent_ns = max(sent_ns, int(summary.info["elapsed_ns"]))
-        if number >= ROUNDS:  # a run takes about 1 s in any case: repeat few digests more often
+        if number >= ROUNDS:  # a run takes at least about 1 s, so the few open digests are repeated more often
             loops = min(max(int(LONG_NS * loops / max(sent_ns, 1)), 1), MAX_LOOPS)
         look = time.monotonic()
         no_time = look + (look - began) + look_s > sender.until
@@ -133,14 +133,17 @@ def _rounds(sender: "_Sender", questions: Questions) -> int:
             words = {entry["digest"]: entry["verdict"] for entry in report.digests if entry["pair"]}
             failing = {entry["digest"] for entry in report.digests if entry["new_errors"]}
             asked = [digest for digest in asked if digest not in failing and still_open(words.get(digest), number)]
-            look_s = 2 * (time.monotonic() - look)  # twice: the final report takes the same time
+            look_s = 2 * (time.monotonic() - look)  # doubled: the final report takes as long as this check
         if no_time:
             break
     return len(asked)
 
 
 def still_open(word: str | None, rounds: int) -> bool:
-    """Return whether a digest without new errors is sent again. `word`: its verdict, None if it fails on both sides."""
+    """Return whether a digest without new errors is sent again.
+
+    `word`: its verdict, or None if its statements fail on both sides.
+    """
     return word is not None if rounds < ROUNDS else word in UNDECIDED
 
 
@@ -163,7 +166,7 @@ class _Sender:
         digests: Sequence[str] | None = None,
         loops: int = 1,
     ) -> RunSummary:
-        """Replay into the folder. `digests`: None = all. Raises QuerytapeError if the run was stopped."""
+        """Replay the samples into the folder. `digests`: None = all. Raises QuerytapeError if the run was stopped."""
         given = self.sides[side]
         options = ReplayOptions(
             target=given.target,
@@ -228,7 +231,7 @@ def allocate(
         if more > 0:
             laps.update(dict.fromkeys(sent, 1 + more))
             spent += more * lap
-    if not laps:  # always one statement of the costliest digest of the tape
+    if not laps:  # sends at least one statement of the tape's costliest digest
         laps[questions.places[0]] = 1
     questions.leave(by_digest.keys() - {place.digest for place in laps}, WITHOUT_TIME)
     return laps

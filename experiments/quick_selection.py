@@ -49,7 +49,7 @@ class Share:
 
 @dataclass
 class Questions:
-    """The selected samples: `places` on the tape, ordered by the time of their digests.
+    """The selected samples. `places`: their places on the tape, ordered by the time of their digests.
 
     `sizes`: events and ns of every digest. `left`: the digests that are not sent, by reason.
     """

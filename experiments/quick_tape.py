@@ -23,7 +23,7 @@ from .quick_selection import Questions, sentences
 
 MEMORY = "1GB"
 STEP_NS = 1_000_000
-# Kinds of SET statements that are incomplete, or whose effect is produced differently.
+# Kinds of SET statements that are incomplete, or whose effect quick mode produces in another way.
 NO_SETTING = ("use", "truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
 
 
@@ -35,8 +35,8 @@ def write_quick_tape(
     `costs`: the ns per statement of each digest. Digests with costs of one order of magnitude are sent together, cheap
     ones first.
 
-    The events are those of the samples with their original properties. Their times only give the order. The tape is
-    marked as partial and lists the excluded statements.
+    The new tape has the events of the samples with their original properties. Its times only give the order. The tape
+    is marked as partial and lists the excluded statements.
     """
     new_tape(out)
     info = {**start_info([tape]), "quick": {**questions.as_json(), "of_events": tape.tape_info["counts"]["events"]}}
@@ -56,7 +56,7 @@ def write_quick_tape(
 def _write_events(
     con: duckdb.DuckDBPyConnection, tape: Folder, laps: Mapping[Place, int], out: Path, costs: Mapping[str, float]
 ) -> None:
-    """Write the only part of events, and create the table quick_sessions."""
+    """Write the events as a single part, and create the table quick_sessions."""
     define_macros(con)
     for table in ("events", "sessions"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
@@ -78,7 +78,7 @@ def _write_events(
 
 
 def _events_sql(first_ns: int) -> str:
-    """Return the query for the tape's events: those of quick_placed, in this order, with times from `first_ns` on."""
+    """Return the query for the tape's events: the rows of quick_placed in order, with times from `first_ns` on."""
     changed = {
         "session": "p.new_session",
         "seq": "p.new_seq",

@@ -28,7 +28,7 @@ def run_sweep(
     """Replay `tape` once per level into `options.output`. Return the results of the levels in order.
 
     `levels`: numbers of concurrent sessions, each for `options.stop_after_ns`. `tell` gets each finished level.
-    `watcher` watches each run. The runs are `{sessions}.run`. Raises the errors of `replay`.
+    `watcher` watches each run. The runs are named `{sessions}.run`. Raises the errors of `replay`.
     """
     folder, each_ns = options.output, options.stop_after_ns
     assert each_ns is not None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures the target's slow log during a replay as `RUN/target.tape`, to compare server times.
 
-Joins two stages: the capture stage enables the log, restores the settings, and captures the log at the end.
+Joins two stages, capture and replay. The capture stage enables the log, restores the settings, and captures the log at
+the end.
 """
 
 import threading
@@ -29,7 +30,8 @@ from ..servers.target import Target
 MAX_S = 7 * 86_400.0
 MAX_RATE = 1 << 40
 BEGINS_WITHIN_S = 30.0
-# A replay ends its own sessions. Sessions that remain belong to other clients of the target, whose own log was enabled.
+# A replay ends its own sessions. The remaining sessions belong to other clients of the target server. Its log was
+# enabled during the replay.
 AFTERWARDS = WatchOptions(watch_s=10.0, log_again=True)
 
 Result = tuple[Recorded, HandedBack] | BaseException

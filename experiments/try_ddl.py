@@ -88,7 +88,7 @@ def copies(
 
 
 def _run(server: Server, statement: str, schema: str | None, say: Callable[[str], None]) -> int:
-    """Run a statement and return its duration in ns. Raises InputError if it fails."""
+    """Run a statement and return its duration in ns. Raises InputError if the statement fails."""
     say(statement)
     began = time.monotonic_ns()
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus metrics of running replays and captures: their names, their current values, and the page that serves them.
+"""Prometheus metrics of running replays and captures.
 
-Imports go one way: names <- collector. The module `page` knows only a registry.
+The package defines the names of the metrics, collects their current values, and serves them on a page. Module
+`collector` imports `names`. Module `page` knows only a registry.
 """

@@ -34,7 +34,7 @@ class Sources(Collector):
         self._sources: dict[str, tuple[Labels, Source]] = {}
 
     def put(self, source: Source, labels: Labels | None = None, slot: str = "") -> None:
-        """Add a source. It replaces the source in the same slot."""
+        """Add a source. It replaces an earlier source in the same slot."""
         with self._lock:
             self._sources[slot] = labels or {}, source
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COUNTER, GAUGE, HISTOGRAM, INFO = "counter", "gauge", "histogram", "info"
 Found = float | Meter | Mapping[str, float] | Mapping[str, Meter] | None
 
-# Counters and gauges of SHOW GLOBAL STATUS. Variables that a server lacks are omitted.
+# Counters and gauges of SHOW GLOBAL STATUS. Variables that are missing on a server are omitted.
 TARGET_COUNTERS = (
     "Aborted_clients", "Aborted_connects", "Bytes_received", "Bytes_sent", "Com_commit", "Com_delete", "Com_insert",
     "Com_rollback", "Com_select", "Com_update", "Connections", "Created_tmp_disk_tables", "Created_tmp_tables",
@@ -40,7 +40,7 @@ DROPPED_BY = ("kernel", "interface", "ring")
 
 @dataclass(frozen=True)
 class Name:
-    """A metric. `name` has no suffix _total, _bucket or _info, because the output format adds them.
+    """A metric. `name` has no suffix _total, _bucket or _info, because the output format adds the suffix.
 
     `read` returns the current value, one value per label value, or None if there is no value.
     """
@@ -264,5 +264,5 @@ def _values(names: Iterable[Name], moment: "Moment | CaptureMoment") -> Iterator
 
 
 def coverage_value(share: float) -> Value:
-    """Return the coverage metric: the share of the executed statements that the log contains."""
+    """Return the coverage metric: the fraction of the executed statements that the log contains."""
     return Value(COVERAGE.name, share)

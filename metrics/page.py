@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serve the metrics over HTTP in daemon threads. No client can slow down a replay.
 
-Requests have a time limit of seconds and only a few run at once. Failed connections are dropped silently.
+Each request has a time limit of a few seconds. Only a few requests run at once. Failed connections are dropped
+silently.
 """
 
 import io
@@ -23,7 +24,7 @@ from ..common.units import address_text
 
 REQUEST_S = 5.0  # time limit for a request and for each part of the answer
 AT_ONCE = 8
-LOOK_S = 0.2  # longest delay when the page is closed
+LOOK_S = 0.2  # longest delay in seconds when the page is closed
 
 
 class _Handler(WSGIRequestHandler):
@@ -66,7 +67,7 @@ class _Server(ThreadingWSGIServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer the request and release its slot."""
+        """Answer the request and free its slot for another request."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -80,10 +81,9 @@ class _Server(ThreadingWSGIServer):
 
 
 class Page:
-    """An HTTP page that serves a registry. It runs from the constructor until its `with` block ends. `url` is its
-    address.
+    """An HTTP page that serves a registry. It runs from the constructor until its `with` block ends.
 
-    Raises InputError if the address cannot be used.
+    `url` is the address of the page. Raises InputError if the page cannot listen on its address.
     """
 
     def __init__(self, host: str, port: int, registry: CollectorRegistry) -> None:

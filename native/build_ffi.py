@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build `querytape.native._querytape` from every `*/*.c` next to this file and the declarations of `querytape.h`.
 
-QT_SANITIZE=address,undefined (or thread) builds with that sanitizer. QT_WERROR=1 turns warnings into errors, as in our
-own builds. QT_PCAP names a folder with a static libpcap, as built for wheels by scripts/build-libpcap.
+QT_SANITIZE=address,undefined (or thread) builds with these sanitizers. QT_WERROR=1 turns warnings into errors, as in
+the project's own builds. QT_PCAP names a folder with a static libpcap. scripts/build-libpcap builds this library for
+wheels.
 """
 
 import os
@@ -44,7 +45,7 @@ def connector_flags(what: str) -> list[str]:
 def pcap_flags() -> tuple[list[str], list[str]]:
     """Return the compiler and linker flags for libpcap.
 
-    Uses the static library in the folder QT_PCAP if it is set, else the library of the system.
+    If QT_PCAP is set, the function uses the static library in this folder. Otherwise it uses the library of the system.
     """
     folder = os.environ.get("QT_PCAP")
     if not folder:
@@ -54,7 +55,7 @@ def pcap_flags() -> tuple[list[str], list[str]]:
 
 
 def compile_flags() -> list[str]:
-    """Return the compiler flags for our C files."""
+    """Return the compiler flags for the C files of querytape."""
     flags = [
         "-std=c11",
         "-D_GNU_SOURCE",

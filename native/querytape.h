@@ -6,9 +6,9 @@
  *  - Functions do not print or exit, and there is no global state.
  *  - The caller owns the result of `_new`/`_open` and passes it to the matching `_free`/`_close`.
  *  - Texts returned inside a struct belong to the object that filled it.
- *  - Times are int64 nanoseconds. Their names show what they count from.
+ *  - Times are int64 nanoseconds. The name of a time shows its starting point.
  *  - Rows are exchanged as Arrow C streams (arrow_abi.h). A stream does nothing before its first get_next. A function
- *    may be called several times to get several streams. A stream must not outlive the object it came from. */
+ *    may be called several times to get several streams. A stream must not outlive the object that created it. */
 #ifndef QUERYTAPE_H
 #define QUERYTAPE_H
 
@@ -28,8 +28,8 @@ enum qt_code {
     QT_EFORMAT = 3,  /* the input is not in the expected format */
     QT_ENOMEM = 4,
     QT_ECONNECT = 5, /* the server was unreachable or refused the connection */
-    QT_ESTATE = 6,   /* called in the wrong state */
-    QT_EAGAIN = 7,   /* inside a reader: no more input for now */
+    QT_ESTATE = 6,   /* the function was called in the wrong state */
+    QT_EAGAIN = 7,   /* inside a reader: no input is available now, but more may follow */
     QT_EACCES = 8    /* this process lacks a permission */
 };
 
@@ -51,12 +51,12 @@ struct qt_statement {
     uint32_t actions;   /* QT_ACTION_* */
     uint32_t flags;     /* QT_F_REDACTED, QT_F_USE, QT_F_TIMESTAMP, QT_F_SQL_PREPARE, QT_F_PLACEHOLDER */
     int32_t open_quote; /* first byte of an unterminated literal or comment (' " ` or *); 0 = none */
-    int32_t sets_mode;  /* not 0 if it may change how later statements are parsed: call qt_session_mode_follow */
+    int32_t sets_mode;  /* not 0: the statement may affect later parsing; call qt_session_mode_follow */
 };
 
-/* Session settings that change how its statements are parsed, because they decide which bytes form a literal. All 0
- * = nothing is known. Unknown settings are guessed. If the possible readings of a statement differ, the worse one
- * counts. */
+/* Session settings that change how the statements of the session are parsed. They decide which bytes form a literal.
+ * All 0 = all settings are unknown. Unknown settings are guessed. If a statement has several possible readings, the
+ * worst result counts. */
 struct qt_session_mode {
     uint8_t reading; /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
     uint8_t
@@ -67,23 +67,23 @@ struct qt_session_mode {
 struct qt_normalizer;
 struct qt_normalizer *qt_normalizer_new(void); /* returns NULL when out of memory */
 void qt_normalizer_free(struct qt_normalizer *);
-/* Normalises one statement of `len` arbitrary bytes, with the settings of its session; NULL = unknown settings. `out`
- * is valid until the next call with the same normaliser. */
+/* Normalises one statement of `len` arbitrary bytes, with the settings of its session. A NULL mode means unknown
+ * settings. `out` is valid until the next call with the same normaliser. */
 int qt_normalize(struct qt_normalizer *, const struct qt_session_mode *, const char *sql, size_t len,
                  struct qt_statement *out, struct qt_error *);
-/* Applies the settings that an executed statement changes. `outcome`: 1 = it succeeded, -1 = it failed. 0 = its
- * outcome, or that of other statements, is unknown. */
+/* Applies the settings that an executed statement changes. `outcome`: 1 = it succeeded, -1 = it failed. 0 = the outcome
+ * is unknown, or the input may lack other statements of the session. */
 void qt_session_mode_follow(struct qt_normalizer *, struct qt_session_mode *, const char *sql, size_t len,
                             int32_t outcome);
-/* Applies a login with this collation id. */
+/* Applies the settings of a login with this collation id. */
 void qt_session_mode_login(struct qt_session_mode *, int64_t collation, const char *server_version);
-/* Finds the settings that give this text this digest. The default settings are tried first. If no settings match,
- * `*out` is all 0. */
+/* Finds the session settings for which `sql` has the digest `digest`. The default settings are tried first. If no
+ * settings match, `*out` is all 0. */
 void qt_session_mode_of_digest(struct qt_normalizer *, uint64_t digest, const char *sql, size_t len,
                                struct qt_session_mode *out);
 /* The tables that a statement uses and the routines that it calls. Names are in lower case, with or without their
- * schema, and each ends with a NUL. Parts that are not plain identifiers are in back quotes. Valid until the next
- * call. */
+ * schema. Each name ends with a NUL. Parts that are not plain identifiers are in back quotes. The names are valid until
+ * the next call. */
 struct qt_statement_names {
     const char *tables;
     size_t tables_len;
@@ -97,18 +97,19 @@ uint64_t qt_statement_properties(const struct qt_normalizer *, const struct qt_s
                                  size_t len);
 
 /* Finds the placeholders of a statement. Writes the offsets of the first `most` placeholders and returns the number of
- * all. `reading`: the session's SQL mode; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = default. */
+ * all placeholders. `reading`: the session's SQL mode; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 =
+ * default. */
 size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *offsets, size_t most);
 
-/* Returns the connection id of a text that is a single KILL, or -1 if the id is not a number. `*ends_session` is 0 for
- * KILL QUERY. */
+/* If the text is a single KILL, returns the killed connection id. Otherwise, or if the id is not a number, returns -1.
+ * `*ends_session` is 0 for KILL QUERY. */
 int64_t qt_killed_thread(const struct qt_normalizer *, const char *sql, size_t len, int32_t *ends_session);
 
 /* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */
 
-/* Parses statements into rows of tables, columns by role, and joins. grammar/stream.c lists the columns of `out`. `in`
- * has id BIGINT, statement BLOB and digest VARCHAR, with 64-bit offsets. Each statement is parsed with its session's
- * SQL mode, which is found with the digest.
+/* Parses statements. Each row of `out` describes a table, a column with its role, or a join. grammar/stream.c lists the
+ * columns of `out`. `in` has id BIGINT, statement BLOB and digest VARCHAR, with 64-bit offsets. Each statement is
+ * parsed with its session's SQL mode. The digest determines this mode.
  *
  * `wanted` selects the rows. QT_PARSE_PARTS: all parts. QT_PARSE_KEYS: the values that identify the rows written or
  * locked. QT_PARSE_ROWS: the values that identify the rows read or written by a statement on one table, and its LIMIT.
@@ -120,8 +121,8 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t wanted, struct ArrowArr
 
 /* ---- the order of commits (sweep/stream.c) ------------------------------------------------------------------- */
 
-/* A place is QT_PLACES * table + kind. Kinds: commits, statements of transactions that took locks, statements that add
- * rows. */
+/* Each table has QT_PLACES counters. A place is the index of a counter: QT_PLACES * table + kind. The kinds are
+ * commits, statements that took locks in a transaction, and statements that add rows. */
 enum qt_place_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_PLACES };
 struct qt_sweep_use {
     int32_t digest, table, what; /* `what`: bits QT_USE_* */
@@ -139,8 +140,9 @@ struct qt_sweep_options {
     int32_t unknown;             /* some events use table 1 (unknown tables) */
 };
 
-/* Computes which commit each event is and which commits it waits for: session, seq, tape_ns, waits. docs/order.md
- * explains the rules. `events` must be sorted by lo_ns, session, seq; stream.c lists the columns.
+/* Computes the commit number of each event and the commits that the event waits for. The columns of `out` are session,
+ * seq, tape_ns and waits. docs/order.md explains the rules. `events` must be sorted by lo_ns, session, seq. stream.c
+ * lists the columns of `events`.
  *
  * Reads `events` once. The caller releases it. Memory grows with the number of simultaneously open transactions and
  * statements. */
@@ -152,8 +154,8 @@ int qt_sweep_stream(struct ArrowArrayStream *events, const struct qt_sweep_optio
 struct qt_pseudonyms;
 struct qt_pseudonyms *qt_pseudonyms_new(const uint8_t *key); /* `key` has 16 bytes; returns NULL when out of memory */
 void qt_pseudonyms_free(struct qt_pseudonyms *);
-/* Returns the number of statements so far whose literals depend on unknown session settings. All possible literals were
- * replaced in them. */
+/* Returns the number of statements so far whose literals depend on unknown session settings. In these statements, all
+ * possible literals were replaced. */
 int64_t qt_pseudonyms_ambiguous(const struct qt_pseudonyms *);
 /* Replaces values in the rows of `in` by pseudonyms. The columns of `out` are c0, c1, ... `in` and the pseudonyms must
  * outlive `out`.
@@ -185,10 +187,11 @@ struct qt_reader_stats {
 };
 
 /* Returns the next part as a stream: one batch of about max_rows events or max_bytes of statements, sorted by start.
- * The limits of the first call apply to all parts. The first four parts are a quarter of that size.
+ * The limits of the first call apply to all parts. Each of the first four parts has a quarter of this size.
  *
  * At the end of the input there is no batch, and stats.finished is set. Only one stream may be open at a time. The
- * columns are those of `events` in schemas/tape.sql. Meanwhile, a thread of the reader parses the next part. */
+ * columns are those of `events` in schemas/tape.sql. While the caller uses a part, a thread of the reader parses the
+ * next part. */
 int qt_reader_part(struct qt_reader *, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
                    struct qt_error *);
 /* Returns the problems found since the last call. At most 10,000 of each kind are kept (QT_PROBLEMS_KEPT). The rest are
@@ -200,7 +203,7 @@ void qt_reader_stats(struct qt_reader *, struct qt_reader_stats *out);
 /* Writes the properties that are specific to this source as a JSON object. The text is NUL-terminated and truncated to
  * `room` bytes (at least 3). */
 void qt_reader_describe(struct qt_reader *, char *out, size_t room);
-/* Stops parsing at the next event. No further part follows. May be called from any thread. */
+/* Stops parsing at the next event. No further part follows. Any thread may call this function. */
 void qt_reader_stop(struct qt_reader *);
 void qt_reader_close(struct qt_reader *);
 
@@ -208,7 +211,7 @@ void qt_reader_close(struct qt_reader *);
  * copied; NULL = unknown. */
 struct qt_open_sessions;
 struct qt_open_session_facts {
-    int64_t thread_id;               /* must be greater than that of the previous session */
+    int64_t thread_id;               /* must be greater than the id of the previous session */
     const char *host;                /* client's address; NULL = any */
     const char *user, *db, *charset; /* `charset`: in the format of the tape's sessions */
     int32_t port;                    /* client's port; 0 = unknown */
@@ -220,8 +223,8 @@ int qt_open_sessions_add(struct qt_open_sessions *, const struct qt_open_session
  * statement that restores a setting of the session. */
 int qt_open_sessions_add_statement(struct qt_open_sessions *, int64_t id, const char *text, size_t len);
 void qt_open_sessions_free(struct qt_open_sessions *);
-/* Passes the open sessions to the reader, which then owns them. Must be called before the first part. If one of them
- * occurs in the input, it begins with its stored statements, flagged QT_F_CARRIED. */
+/* Passes the open sessions to the reader, which then owns them. The caller must do this before the first part. If an
+ * open session occurs in the input, its events begin with its stored statements, flagged QT_F_CARRIED. */
 void qt_reader_set_open_sessions(struct qt_reader *, struct qt_open_sessions *);
 
 /* A file, FIFO or stdin ("-") as a byte stream. .gz, .zst and .xz are decompressed. The file is opened only once: bytes
@@ -229,20 +232,20 @@ void qt_reader_set_open_sessions(struct qt_reader *, struct qt_open_sessions *);
 struct qt_input;
 /* Returns NULL with `error` filled if the file cannot be opened. */
 struct qt_input *qt_input_open(const char *path, struct qt_error *);
-/* Copies the first uncompressed bytes without consuming them. `*got` is less than `room` only if the input ends there
- * or is damaged. */
+/* Copies the first uncompressed bytes without consuming them. `*got` is less than `room` only if the input is shorter
+ * or damaged. */
 int qt_input_peek(struct qt_input *, char *out, size_t room, size_t *got, struct qt_error *);
 /* Reads to the end of the input and writes everything to the descriptor `out`, unless `out` is -1. `*longest` is the
- * length of the longest line in bytes. If `quote` is not 0, it is the longest record, and newlines between quotes do
- * not end a record.
+ * length of the longest line in bytes. If `quote` is not 0, `*longest` is the length of the longest record. Newlines
+ * between quotes do not end a record.
  *
  * Returns QT_EFORMAT for a damaged or truncated archive, after writing its readable bytes. */
 int qt_input_unpack(struct qt_input *, int out, char quote, uint64_t *longest, struct qt_error *);
-/* Reads CSV with backslash escapes to the end of the input. Writes it to the descriptor `out` with commas and all
- * values in double quotes. NULL (`\N`, or NULL without quotes) is written as an empty field.
+/* Reads CSV with backslash escapes to the end of the input. Writes CSV with commas and all values in double quotes to
+ * the descriptor `out`. NULL (`\N`, or NULL without quotes) is written as an empty field.
  *
- * `quote` 0 means that no byte is a quote. The error is QT_EFORMAT, with its line, if a value continues after its
- * closing quote or a quote is never closed. */
+ * `quote` 0 means that no byte is a quote. Returns QT_EFORMAT with the line number if a value continues after its
+ * closing quote, or if a quote is never closed. */
 int qt_input_rewrite_csv(struct qt_input *, int out, char separator, char quote, struct qt_error *);
 void qt_input_close(struct qt_input *);
 
@@ -251,21 +254,22 @@ struct qt_log_options {
     int64_t timezone_ns; /* offset of the log's local times from UTC; used if has_timezone is not 0 */
     int32_t has_timezone;
     int32_t max_event;              /* bytes kept per event; longer events are truncated and flagged; 0 = 1100 MiB */
-    struct qt_input *const *opened; /* an open input per path, or NULL. The reader owns them, even if it fails to open.
-                                     * May be NULL */
+    struct qt_input *const *opened; /* an open input per path, or NULL. The reader owns the inputs, even if opening
+                                     * fails. The array may be NULL */
     int32_t follow;                 /* follow the last path like `tail -F`, until qt_reader_stop */
     int32_t from_end;               /* with `follow`: skip the existing content of the file */
     int64_t part_ns;                /* with `follow`: end a part at least this often; 0 = 5 s */
     /* For a time zone with daylight saving time: UTC offsets and the UTC times from which they apply, ascending. They
-     * replace timezone_ns. Copied. */
+     * replace timezone_ns. The reader copies both arrays. */
     const int64_t *zone_from_ns, *zone_offset_ns;
     int32_t n_zone;
 };
 
 /* ---- slow logs (slowlog/slowlog.c) -------------------------------------------------------------------------- */
 
-/* Opens slow logs that form one tape, in this order. The path "-" is stdin. Only the first bytes are read here: .gz and
- * .zst are recognized by their magic number. QT_EIO names the file that cannot be opened.
+/* Opens slow logs that form one tape, in the given order. The path "-" is stdin. This function reads only the first
+ * bytes, because .gz and .zst are recognized by their magic number. The message of QT_EIO names the file that cannot be
+ * opened.
  *
  * qt_reader_describe reports server_version, timezone_ns, restarts, rate_limit, rate_by_query, has_extra. */
 struct qt_reader *qt_slowlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
@@ -293,9 +297,9 @@ struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, cons
 struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                    struct qt_error *);
 
-/* Splits files into JSON objects, in any layout, and other lines. Columns: line VARCHAR, file BIGINT (from 0), place
- * BIGINT. `place` is the line number in the file, from 1. If a line has several objects, later ones get higher unique
- * numbers. */
+/* Splits files into JSON objects and other lines. The objects may have any layout. Columns: line VARCHAR, file BIGINT
+ * (from 0), place BIGINT. `place` is the line number in the file, from 1. If a line has several objects, the later
+ * objects get higher unique numbers. */
 struct qt_lines;
 struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                struct qt_error *);
@@ -304,8 +308,8 @@ struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const 
 int qt_lines_stream(struct qt_lines *, struct ArrowArrayStream *out, struct qt_error *);
 void qt_lines_close(struct qt_lines *);
 
-/* Reads events from rows of another reader, in order of time. Takes ownership of the stream. logs/rows.c lists the
- * columns. */
+/* Reads events from rows of another reader. The rows must be in order of time. Takes ownership of the stream.
+ * logs/rows.c lists the columns. */
 struct qt_reader *qt_rows_source_open(struct ArrowArrayStream *in, struct qt_error *);
 
 /* ---- packets (packets/packets.c) ---------------------------------------------------------------------------- */
@@ -317,18 +321,20 @@ struct qt_packets_options {
     const char *keylog;             /* file of TLS secrets in NSS key log format, see tls/key_log.h; NULL = none */
     const char *interface;          /* network interface of a live capture, or "any"; NULL = files */
     const char *user;               /* account that replaces root after the start; NULL: see packets/live.h */
-    int64_t ring_bytes;             /* live: maximum size of the packets that wait for the parser */
+    int64_t ring_bytes;             /* live: maximum total size of the packets that wait for the parser */
     int64_t part_ns;                /* live: maximum duration of a part */
     struct qt_input *const *opened; /* see struct qt_log_options */
 };
 
-/* Opens capture files that form one tape, in this order ("-" is stdin), or an interface. qt_reader_describe reports
- * server_version, connections, encrypted, joined_midway, gaps, lost_bytes, ... and numbers of non-TCP frames. */
+/* Opens capture files that form one tape, in the given order ("-" is stdin), or an interface. qt_reader_describe
+ * reports server_version, connections, encrypted, joined_midway, gaps, lost_bytes, ... It also reports numbers of
+ * non-TCP frames. */
 struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, const struct qt_packets_options *,
                                   struct qt_error *);
 
 /* Writes the filter of a live capture for a link layer (libpcap's DLT_ number), as 0-terminated text for pcap_compile.
- * Sets `*ports_only` to 1 if libpcap supports only port terms there. Packets in tunnels and fragments then do not pass.
+ * Sets `*ports_only` to 1 if libpcap supports only port terms for this link layer. The filter then drops packets in
+ * tunnels and fragments.
  *
  * Returns QT_EINVALID if `size` is too small, or if libpcap cannot filter this link layer. */
 int qt_packets_filter(int32_t link, const int32_t *ports, int32_t n_ports, char *out, size_t size, int32_t *ports_only,
@@ -347,7 +353,7 @@ size_t qt_stream_size(void); /* sizeof(struct ArrowArrayStream) */
 struct qt_part_facts {
     int64_t rows;
     uint64_t known;                          /* bit i: column i has at least one value */
-    int64_t first_ns, last_ns, precision_ns; /* of events: earliest start, latest end, coarsest precision */
+    int64_t first_ns, last_ns, precision_ns; /* earliest start, latest end and coarsest precision of the events */
 };
 
 /* A stream that collects properties of its rows while it is read. */
@@ -355,7 +361,7 @@ struct qt_counted_stream;
 /* Takes ownership of the stream. Returns NULL on failure: QT_ENOMEM, or QT_EINVALID for more than 64 columns. The
  * caller then keeps the stream. */
 struct qt_counted_stream *qt_counted_stream_new(struct ArrowArrayStream *, struct qt_error *);
-void qt_counted_stream_free(struct qt_counted_stream *); /* call after its streams are finished */
+void qt_counted_stream_free(struct qt_counted_stream *); /* must be called after its streams are finished */
 /* Opens a stream of the remaining rows. Several streams share the rows: each row is delivered once. */
 void qt_counted_stream_open(struct qt_counted_stream *, struct ArrowArrayStream *out);
 /* Reads the first batch and stores it for the next reader. qt_counted_stream_facts then shows whether there are any

@@ -50,8 +50,8 @@ struct qt_engine_meters {
     struct qt_meter service[QT_KINDS]; /* by enum qt_kind; only answered events */
     struct qt_meter late;              /* all sent events that had a due time */
     struct qt_meter delay[QT_CAUSES];  /* by enum qt_lateness; only events with this delay */
-    int64_t last_due_ns;               /* of the fed events */
-    int32_t n_errors;                  /* number of error numbers; beyond QT_METER_ERRORS they share one count */
+    int64_t last_due_ns;               /* due time of the last fed event */
+    int32_t n_errors;                  /* different error numbers; those beyond QT_METER_ERRORS share one count */
     int32_t error_number[QT_METER_ERRORS];
     uint64_t error_count[QT_METER_ERRORS], errors_elsewhere;
 };
@@ -59,7 +59,7 @@ struct qt_engine_meters {
 /* Current activity of an open session. */
 struct qt_doing {
     int64_t session;
-    int64_t seq;        /* seq of the last event begun; -1 = none */
+    int64_t seq;        /* seq of the last event that was begun; -1 = none */
     int64_t connection; /* connection id on the target; -1 = none */
     int64_t table;      /* table whose commits the event waits for; -1 = none */
     int64_t commit;     /* number of the table's first unfinished commit; 0 without a table */
@@ -71,7 +71,7 @@ struct qt_digest_time {
     uint64_t digest; /* the 16 hex digits as a number */
     uint64_t count;
     int64_t sum_ns, max_ns; /* service time */
-    int64_t unsure_ns;      /* 0, or with thousands of digests: maximum time that was not counted */
+    int64_t unsure_ns;      /* maximum time that was not counted; 0 unless there are thousands of digests */
 };
 
 enum qt_engine_state {
@@ -105,8 +105,8 @@ int qt_engine_start(struct qt_engine *, struct qt_error *);
 /* Sets the run's zero to zero_ns of CLOCK_MONOTONIC. Requires options.holds and state QT_ENGINE_READY, and works only
  * once. Returns QT_ESTATE if zero_ns is in the past, or too soon to wake all sessions. Any thread may call it. */
 int qt_engine_go(struct qt_engine *, int64_t zero_ns, struct qt_error *);
-/* Takes planned events, sorted by due_ns, session, seq. Blocks while the budget is full. It may be called again
- * with the next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
+/* Takes planned events, sorted by due_ns, session, seq. Blocks while the budget is full. The function may be called
+ * again with the next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
  *   session BIGINT, seq BIGINT
  *   due_ns BIGINT      from the run's zero
  *   span_ns BIGINT     duration on the tape, at this speed
@@ -119,13 +119,13 @@ int qt_engine_go(struct qt_engine *, int64_t zero_ns, struct qt_error *);
  *   stmt BIGINT        number of the prepared statement in its session, or NULL; process_kill: the session to kill
  *   statement BLOB     NULL if the command has none
  *   params BLOB        schemas/params.md; an execute without params is sent as text
- *   clock_us BIGINT    SET timestamp before the event; NULL = not
- *   insert_id BIGINT   SET insert_id before the event; NULL = not
- *   insert_ids VARCHAR "offset:id,...": SET insert_id before each of these statements of its text; NULL = not
+ *   clock_us BIGINT    value for SET timestamp before the event; NULL = none
+ *   insert_id BIGINT   value for SET insert_id before the event; NULL = none
+ *   insert_ids VARCHAR "offset:id,...": SET insert_id before the statements at these offsets of the text; NULL = none
  *   waits VARCHAR      NULL, or "3:17 5:2;3:18": wait for the first 17 commits on table 3 and 2 on table 5; the event
  *                      itself is commit 18 on table 3
  *   digest VARCHAR     16 hex digits, for qt_engine_slowest; NULL = none
- * DuckDB produces these with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U U. */
+ * DuckDB produces these columns with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U U. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
 /* Changes the speed: from now on the plan runs `factor` times as fast (1 = as planned). 0 pauses the plan: nothing is
@@ -143,7 +143,7 @@ void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
 void qt_engine_peek(struct qt_engine *, struct qt_engine_stats *out);
 void qt_engine_meters(struct qt_engine *, struct qt_engine_meters *out); /* any thread */
 /* Returns how many of the fed events are due by now. Returns -1 if events have no due time of their own (QT_PACE_THINK,
- * QT_PACE_NONE). For a long run the time is exact to a 2048th of its length. Any thread may call it. */
+ * QT_PACE_NONE). In a long run the time is only exact to a 2048th of the run's length. Any thread may call it. */
 int64_t qt_engine_due(struct qt_engine *);
 /* Fills `out` with the digests that have the most service time, in descending order. `most` is the size of `out`.
  * Returns the number of digests in `out`. Any thread may call it. */
@@ -154,13 +154,13 @@ int32_t qt_engine_doing(struct qt_engine *, struct qt_doing *out, int32_t most);
 /* Stops the engine. how = 1: send nothing more, wait drain_ns for answers, then close. how = 2: shut down the sockets.
  * Any thread or signal handler may call it. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
-void qt_engine_free(struct qt_engine *); /* stops with 2 if it still runs, joins every thread */
+void qt_engine_free(struct qt_engine *); /* stops a running engine with how = 2, joins every thread */
 
 /* ---- the null server (null_server/) -------------------------------------------------------------------------- */
 
 struct qt_null_server;
-/* Starts a server that listens on a free loopback port, or on a unix socket. It answers every command at once or after
- * delay_ns. */
+/* Starts a server that listens on a free loopback port, or on a unix socket. The server answers every command at once
+ * or after delay_ns. */
 struct qt_null_server *qt_null_start(const char *socket_path, int32_t threads, int64_t delay_ns, struct qt_error *);
 int32_t qt_null_port(const struct qt_null_server *); /* 0 for a unix socket */
 uint64_t qt_null_answers(struct qt_null_server *);   /* number of answers so far; any thread */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the maximum replay rate of this machine with runs against the null server, which costs almost nothing.
+"""Measure the maximum replay rate of this machine with replays against the null server.
 
-The result is stored in the user's cache. Later runs compare themselves with these limits.
+The null server itself costs almost nothing. The result is stored in the user's cache. Later runs compare their rates
+with these limits.
 """
 
 import os
@@ -38,13 +39,16 @@ BEGIN_NS = 1_700_000_000_000_000_000
 
 @dataclass(frozen=True)
 class CalibrationLevel:
-    """The result of one run against the null server. Times are in nanoseconds; None if the run has no schedule."""
+    """The result of one run against the null server.
+
+    Times are in nanoseconds. Times that need a schedule are None if the run has no schedule.
+    """
 
     sessions: int
     pace: str
     queries_per_second: float
-    engine_cpu_ns: float  # CPU time per query
-    process_cpu_ns: float  # CPU time per query
+    engine_cpu_ns: float  # CPU time of the engine per query
+    process_cpu_ns: float  # CPU time of the process per query
     late_p50_ns: int | None
     late_p99_ns: int | None
     probe_p50_ns: int | None
@@ -54,7 +58,10 @@ class CalibrationLevel:
 
 @contextmanager
 def null_server(delay_ns: int = 0) -> Iterator[int]:
-    """Run the null server in a separate process and yield its port. Its CPU time does not count as ours."""
+    """Run the null server in a separate process and yield its port.
+
+    The replayer's CPU time then excludes the server.
+    """
     command = [sys.executable, "-m", "querytape", "null-server", "--delay", f"{delay_ns // 1_000_000}ms", "--until-eof"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -71,7 +78,7 @@ def null_server(delay_ns: int = 0) -> Iterator[int]:
 
 
 def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> CalibrationLevel:
-    """Replay a synthetic tape against the null server. Return the measurements."""
+    """Replay a synthetic tape against the null server and return the measurements."""
     name = f"{sessions}-{pace.kind}"
     tape = make_even_tape(work / f"{name}.tape", sessions, events, LATENESS_RATE)
     options = ReplayOptions(
@@ -110,7 +117,7 @@ def run_level(work: Path, port: int, sessions: int, events: int, pace: Pace) -> 
 def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], None]) -> dict[str, Any]:
     """Measure this machine with each number of sessions in `sessions`. Store and return the result.
 
-    `progress` is called with each level.
+    `progress` is called with the result of each number of sessions.
     """
     levels: list[CalibrationLevel] = []
     measure()  # raises the limit of open files
@@ -134,9 +141,9 @@ def calibrate(sessions: tuple[int, ...], progress: Callable[[CalibrationLevel], 
 
 
 def make_even_tape(path: Path, sessions: int, events: int, per_second: int, statement: str = "SELECT 1") -> Folder:
-    """Write a tape of `events` evenly spaced events, `per_second` of them per second, and return it.
+    """Write a tape of `events` evenly spaced events and return the tape. `per_second` is their number per second.
 
-    The events go to the sessions in turn.
+    The sessions send the events in turn.
     """
     new_folder(path, "events")
     step = 1_000_000_000 // per_second

@@ -16,7 +16,7 @@ from .plan.rules import Plan
 ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
 MIN_ROW_BYTES = 64 << 20
 MAX_CONNECTIONS = 151  # default max_connections of the servers
-# TLS modes of the engine by the names of the mysql client. PREFERRED is resolved to another mode before.
+# TLS modes of the engine by the names of the mysql client. PREFERRED is resolved to another mode earlier.
 TLS: dict[str, TlsKind] = {
     "DISABLED": "disabled",
     "REQUIRED": "required",
@@ -34,14 +34,13 @@ def engine_options(
     read_facts: Facts | None = None,
     rest_ns: int | None = None,
 ) -> EngineOptions:
-    """Return the engine's options for a replay. Without `plan` and `facts` (of the target), the options are for logins
-    only.
+    """Return the engine's options for a replay. Without `plan` and `facts` (of the target), they are only for logins.
 
     `rest_ns`: for a followed tape, the silence after which a session is disconnected. None means that the tape is not
     followed. A target with few connections shortens this silence.
 
-    The effects of library functions are unknown, and read-only sessions do not restrict them. A replay of reads
-    therefore sends no statement that calls such a function or names one of its callers.
+    The effects of library functions are unknown, and a read-only session does not prevent them. A replay of reads
+    therefore sends no statement that calls a library function or names a caller of such a function.
     """
     target, facts = options.target, facts or Facts("")
     library = facts.library | (read_facts or facts).library
@@ -74,24 +73,27 @@ def engine_options(
 
 
 def row_bound(sessions: int, max_allowed_packet: int | None) -> int:
-    """Return the largest row that a session may read, in bytes. The target's max_allowed_packet limits it.
+    """Return the size in bytes of the largest row that a session may read.
 
-    All sessions together may use ROWS_BYTES, but each session gets at least MIN_ROW_BYTES.
+    The target's max_allowed_packet limits the size. All sessions together may use ROWS_BYTES, but each session gets at
+    least MIN_ROW_BYTES.
     """
     says = max(max_allowed_packet or MAX_ROW_BYTES, MIN_ROW_BYTES)
     return min(says, max(ROWS_BYTES // max(sessions, 1), MIN_ROW_BYTES), MAX_ROW_BYTES)
 
 
 def keeps_from_libraries(options: ReplayOptions) -> bool:
-    """Whether calls of library functions are excluded. This holds if writes and statements of the kind `instance` are
-    not allowed.
+    """Whether calls of library functions are excluded.
+
+    Such calls are excluded if writes and statements of the kind `instance` are not allowed.
     """
     return not options.allow_writes and "instance" not in options.allow_statements
 
 
 def permitted(options: ReplayOptions) -> dict[str, Any]:
-    """Return the statements that the engine permits, as bit masks. The engine classifies each statement again,
-    regardless of the tape.
+    """Return the statements that the engine permits, as bit masks.
+
+    The engine classifies each statement again, whatever class the tape shows.
     """
     dangers = options.allow_statements | (IMPLIED_BY_WRITES if options.allow_writes else frozenset())
     classes = CLASSES if options.allow_writes else READING
@@ -115,5 +117,5 @@ def _address(target: Target) -> EngineAddress:
 
 
 def _monotonic(real_ns: int | None) -> int:
-    """Convert a wall clock time to CLOCK_MONOTONIC. None gives 0."""
+    """Convert a wall clock time to CLOCK_MONOTONIC. Return 0 for None."""
     return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays a tape that a capture is still writing. Each published piece is planned and fed when it arrives.
 
-piece 0 (published before the start) ─► plan ─► engine: zero
-piece 1, 2, ... ─► a plan each, with the first one's zero ─► engine: more sessions, more events
+- piece 0 (published before the start) ─► plan ─► engine: zero
+- piece 1, 2, ... ─► a plan for each piece, with the zero of piece 0 ─► engine: more sessions, more events
 """
 
 import time
@@ -25,7 +25,7 @@ from .run_folder import open_storage
 # The capture publishes an event at most this long after the end of the event. The replay must run at least this much
 # later than the tape.
 PUBLISHED_WITHIN_PARTS, SLACK_NS = 2, 3_000_000_000
-# Silence after which a session is disconnected, if the tape's source does not show when sessions quit.
+# Silence in nanoseconds after which a session is disconnected, if the tape's source does not show disconnects.
 REST_NS = 30_000_000_000
 SHOW_QUITS = ("packets", "general")
 
@@ -33,7 +33,7 @@ SHOW_QUITS = ("packets", "general")
 class Growing(Protocol):
     """A tape that is still being written.
 
-    It yields its pieces as small tapes, and finally the whole tape read so far.
+    The object yields pieces of the tape as small tapes. At the end it yields the whole tape read so far.
     """
 
     @property
@@ -45,7 +45,7 @@ class Growing(Protocol):
         """Whether the capture has ended and all its pieces were returned."""
 
     def more(self) -> Folder | None:
-        """Return the events published since the last call as a tape, or None if there are none yet."""
+        """Return the events published since the last call as a tape. Return None if there are no new events yet."""
 
     def done(self, tape: Folder) -> None:
         """Release a piece that is no longer needed."""
@@ -97,7 +97,7 @@ def late_start(options: ReplayOptions, plan: Plan, growing: Growing) -> ReplayOp
 def rest_ns(plan: Plan) -> int:
     """Return the silence in nanoseconds after which sessions are disconnected.
 
-    0 if the tape shows when sessions quit.
+    Returns 0 if the tape shows when sessions disconnect.
     """
     if plan.tape.info.get("source") in SHOW_QUITS:
         return 0
@@ -107,8 +107,9 @@ def rest_ns(plan: Plan) -> int:
 
 
 class Pieces:
-    """Plans and feeds the pieces after the first one. `plan` is the plan of the first piece; its counts grow with each
-    piece.
+    """Plans and feeds all pieces except the first.
+
+    `plan` is the plan of the first piece. Its counts grow with each piece.
     """
 
     def __init__(self, growing: Growing, plan: Plan, outcomes: Path) -> None:
@@ -187,7 +188,7 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
 
 
 def follow_problem(story: dict[str, Any] | None) -> str | None:
-    """Return why a run that followed a tape is incomplete, or None if it is complete."""
+    """Return why a run that followed a tape is incomplete. Return None if the run is complete."""
     if story and story["lost"]:
         return f"the capture's --keep dropped {plural(story['lost'], 'event')} before the replay could read them"
     if story and story["ended"] == "killed":

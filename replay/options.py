@@ -17,20 +17,20 @@ READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 
 @dataclass(frozen=True)
 class ReplayOptions(EngineSettings):
-    """All options of a replay. Options that the engine uses directly are inherited; schemas/names.toml explains them.
+    """All options of a replay. Options that the engine uses directly are inherited. schemas/names.toml explains them.
 
     - `output`: the run's folder, which must not exist.
     - `reads_to`: a second target with the same data, which gets the reads outside transactions.
     - `commit_order`: sessions wait for each other's commits, as on the tape.
-    - `stop_after_ns`: nothing is sent after this time of the run.
+    - `stop_after_ns`: no events are sent after this time of the run.
     - `start_at_ns`: when the first event is due, since 1970; None means as soon as possible.
     - `init`: statements at the start of every connection.
-    - `slice_ns`: how often outcomes are written.
-    - `sample_ns`: how often the target's counters are sampled; 0 means never.
+    - `slice_ns`: interval between two writes of outcomes.
+    - `sample_ns`: interval between two samples of the target's counters; 0 means never.
     - `summaries`: keep the reports of Percona Toolkit.
     - `query_plans`: keep EXPLAIN of the costliest statements.
     - `schema_facts`: keep properties of the tape's schemas on the target.
-    - `host_metrics`: the target's machine as ssh://user@host, if it is remote. Its counters are sampled as well.
+    - `host_metrics`: the target's machine as ssh://user@host, if it is remote. Its counters are also sampled.
     """
 
     target: Target
@@ -77,16 +77,17 @@ class ReplayOptions(EngineSettings):
 
     @property
     def first_statements(self) -> str | None:
-        """Return the statements at the start of every connection, one per line. Without writes, the first makes the
-        session read-only.
+        """Return the statements at the start of every connection, one per line.
+
+        Without writes, the first statement makes the session read-only.
         """
         parts = [*(() if self.allow_writes else (READ_ONLY,)), *(" ".join(text.split("\n")) for text in self.init)]
         return "\n".join(parts) or None
 
     def with_steps(self, source: tuple[int, int] | None, target: tuple[int, int] | None) -> "ReplayOptions":
-        """Return options whose sessions generate ids with the source's steps, if the target's steps differ.
+        """Return options with which sessions generate ids with the source's steps. Used if the target's steps differ.
 
-        `source`, `target`: auto_increment_increment and auto_increment_offset of each. None means unknown.
+        `source`, `target`: auto_increment_increment and auto_increment_offset of each server. None means unknown.
         """
         if not self.overrides.ids or source is None or source == target:
             return self

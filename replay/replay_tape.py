@@ -44,8 +44,8 @@ def replay(
     `growing`: a tape that is still being written. It is followed until its capture ends or the run is stopped. `group`:
     the replays of parts of one tape that begin at the same moment.
 
-    In the main thread, the first Ctrl-C (or SIGTERM) stops sending and ends the run as partial. The second one ends it
-    at once.
+    In the main thread, the first Ctrl-C (or SIGTERM) stops sending and ends the run as partial. The second Ctrl-C ends
+    the run at once.
 
     - InputError: the tape or the options are invalid.
     - TargetError: the target cannot be reached.
@@ -108,13 +108,13 @@ def checked(
 def run_task(task: ReplayTask) -> RunSummary:
     """Run a checked plan into its folder and complete the run."""
     running = Replay(task)
-    with stop_on_signals(running.stop):  # from the first to the last run.json: every started run is completed
+    with stop_on_signals(running.stop):  # active until the last write of run.json: every started run is completed
         task.folder.write(running.info)
         return finish(running.run())
 
 
 def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None) -> Folder:
-    """Return the open tape, or its first piece if it is still being written. Raises InputError."""
+    """Return the open tape, or its first piece if the tape is still being written. Raises InputError."""
     try:
         if growing is not None:
             return first_piece(growing)
@@ -126,7 +126,7 @@ def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None) -
 def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
     """Keep properties of the tape's schemas on the target.
 
-    Raises TargetError if the target cannot be reached any more.
+    Raises TargetError if the target can no longer be reached.
     """
     renamed = options.overrides.schemas
     with small_database() as con, closing(options.target.connect(options.connect_timeout_s)) as server:
@@ -135,7 +135,10 @@ def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
 
 
 def read_target_facts(options: ReplayOptions) -> Facts | None:
-    """Return the facts of the read target, or None if there is none. Raises TargetError if it cannot be reached."""
+    """Return the facts of the read target. Return None if there is no read target.
+
+    Raises TargetError if the read target cannot be reached.
+    """
     if options.reads_to is None:
         return None
     with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
@@ -151,7 +154,7 @@ def common_collations(facts: Facts, read_target: Facts | None) -> dict[int, str]
 
 
 def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
-    """Return this machine and the target's machine, if it is visible. Raises TargetError if ssh cannot connect."""
+    """Return the local machine, and the target's machine if it is visible. Raises TargetError if ssh cannot connect."""
     if not options.sample_ns:
         return ()
     if options.host_metrics:
@@ -162,7 +165,7 @@ def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Raise RefusedError with the text of every refusing finding. Do nothing if there is none."""
+    """Raise RefusedError with the text of every refusing finding. Do nothing if no finding refuses."""
     reasons = [finding.text for finding in findings if finding.severity == "refuse"]
     if reasons:
         raise RefusedError("refused: " + "\n           ".join(reasons))

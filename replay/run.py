@@ -35,7 +35,7 @@ TICK_S = 1.0
 
 
 class RunLogs:
-    """The logs of a run besides its outcomes: counters per second, speed changes, counters of the servers."""
+    """The logs of a run, except its outcomes: counters per second, speed changes, counters of the servers."""
 
     def __init__(self, task: ReplayTask) -> None:
         options, folder = task.options, task.folder
@@ -53,12 +53,12 @@ class RunLogs:
 class EndedRun:
     """A run whose outcomes are written, but whose run.json (`info`) is incomplete.
 
-    - `stops`: how many times the user stopped it.
-    - `timed_out`: it reached `stop_after_ns`.
+    - `stops`: how many times the user stopped the run.
+    - `timed_out`: whether the run reached `stop_after_ns`.
     - `rows_written`: number of outcomes of sent events.
     - `feeder_error`: why the tape was not read to its end.
     - `cpu_ns`: CPU time of this process, over all threads.
-    - `standstill`: the chain of waits, if the replay progressed only by broken waits.
+    - `standstill`: the chain of waits, if the replay progressed only because waits were ended by their timeout.
     - `drivers`: the combined result of several drivers.
     """
 
@@ -81,7 +81,7 @@ class DriversEnd:
     """The combined result of several drivers.
 
     - `partial`: why events were not sent, or None.
-    - `sent_unknown`: events of lost drivers that may or may not have been sent.
+    - `sent_unknown`: number of events of lost drivers for which it is unknown whether they were sent.
     - `warnings`: warnings of the drivers.
     - `cores`: number of cores of all hosts.
     """
@@ -168,7 +168,7 @@ class Replay:
         return threading.Thread(target=guarded, name=name, daemon=True)
 
     def _raise_writer_error(self) -> None:
-        """Raise the error that ended the writer early. A run needs its outcomes."""
+        """Raise the error that ended the writer early. A run is not valid without its outcomes."""
         error = self._errors.get("writer")
         if isinstance(error, (OSError, duckdb.Error, NativeFault)):
             reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
@@ -177,13 +177,13 @@ class Replay:
             raise error
 
     def stop(self) -> None:
-        """Handle Ctrl-C. The first Ctrl-C stops sending, the second cuts the connections."""
+        """Handle Ctrl-C. The first Ctrl-C stops sending. The second Ctrl-C cuts the connections."""
         if self._ended:  # the run is completing its accounting
             return
         self.stops += 1
         if self._started:
             self.engine.stop(min(self.stops, 2))
-        with suppress(RuntimeError, OSError):  # the signal interrupted an output line, or closed the terminal
+        with suppress(RuntimeError, OSError):  # the signal may have interrupted an output line or closed the terminal
             self.task.watcher.stopping(self.stops)
 
     # ---- the three threads ----
@@ -203,7 +203,7 @@ class Replay:
         return bool(self.stops or self.timed_out or self.standstill or self.engine.peek().ended_by)
 
     def _write(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Write outcomes and ticks in time slices. A slice that ends early is the last one."""
+        """Write outcomes and ticks in time slices. A slice that ends before its time is the last slice."""
         number = 0
         while True:
             until = time.monotonic_ns() + self.task.options.slice_ns
@@ -257,7 +257,10 @@ class Replay:
         self.task.watcher.tick(self.logs.ticks.take(stats), stats.executed + stats.not_sent, self.task.plan)
 
     def _write_sessions(self, storage: duckdb.DuckDBPyConnection) -> None:
-        """Write the results of the sessions, which are known only at the end. Close the writer's database."""
+        """Write the results of the sessions, which are known only at the end of the run.
+
+        Close the writer's database.
+        """
         stream = self.engine.session_results()
         with storage as con:
             con.register("results", stream)

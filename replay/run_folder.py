@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Create the private folder of a run and the databases that work in it. The folder is complete only at the end."""
+"""Create the private folder of a run and the databases for work in this folder.
+
+The folder is complete only at the end of the run.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,10 +44,9 @@ class RunFolder:
 
 @contextmanager
 def new_run(path: Path) -> Iterator[RunFolder]:
-    """Create an empty run folder and lock it during the block. If the block fails before run.json is written, remove
-    the folder.
+    """Create an empty run folder and lock it during the block.
 
-    Raises InputError if the path exists.
+    If the block fails before run.json is written, the folder is removed. Raises InputError if the path exists.
     """
     folder, made = RunFolder(path), False
     try:
@@ -60,9 +62,9 @@ def new_run(path: Path) -> Iterator[RunFolder]:
 
 
 def open_storage(spill: Path, memory_limit: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
-    """Return a separate database for one of our threads.
+    """Return a separate database for one of querytape's threads.
 
-    It uses one DuckDB thread, so that sorting the plan does not disturb the timing. Arrow uses 64-bit offsets for
+    The database uses one DuckDB thread, so sorting the plan does not disturb the timing. Arrow uses 64-bit offsets for
     statements.
     """
     return open_database(spill, memory_limit, threads=1, large_arrow=True)

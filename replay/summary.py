@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete a run that has ended: write outcomes of unsent events, the accounting and run.json."""
+"""Complete a run that has ended: write the outcomes of unsent events, the accounting and run.json."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -119,7 +119,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         run.info["generator"]["cores"] = run.drivers.cores
     run.info["files"] = file_entries(folder, con)
     run.info["generator"]["warnings"] = run_warnings(run)
-    run.task.folder.write(run.info)  # later failures leave the accounting intact
+    run.task.folder.write(run.info)  # written now, so later failures do not affect the accounting
     run.info["prepared"] = _try(run, "prepared", _end_prepared)
     run.info["generator"]["warnings"] += prepared_warnings(run.info["prepared"])
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
@@ -132,7 +132,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
 
 
 def run_warnings(run: EndedRun) -> list[str]:
-    """Return warnings about the run's times. With several drivers, each has checked its own machine."""
+    """Return warnings about the run's times. With several drivers, each driver has already checked its own machine."""
     if run.drivers is not None:
         return order_warnings(run.info) + run.drivers.warnings
     standstill = [] if run.standstill is None else [run.standstill.text]
@@ -151,9 +151,10 @@ def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
 
 
 def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -> list[dict[str, Any]]:
-    """Return the entries of the run's Parquet files in run.json. `folder`: opened before the run was finished.
+    """Return the entries of the run's Parquet files in run.json.
 
-    `con`: the database to use; None opens one.
+    `folder`: the run's folder, opened before the run was finished. `con`: the database to use. None opens a new
+    database.
     """
     return [
         file_entry(folder.path, file, rows)
@@ -163,7 +164,7 @@ def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -
 
 
 def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, int]) -> str | None:
-    """Return why the run is partial, or None if it reached its end."""
+    """Return why the run is partial. Return None if the run reached its end."""
     at_s = max(run.stats.now_ns, 0) / 1e9
     not_sent = f"{plural(accounting['not_sent'], 'event')} not sent"
     cut = run.stats.drain_timeout
@@ -193,14 +194,14 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
 
 
 def _why_not_fed(error: BaseException) -> str:
-    """Return why the feeder ended. Errors of DuckDB, also through a stream, get plain messages."""
+    """Return why the feeder ended. Errors of DuckDB get plain messages, even if they passed through a stream."""
     if isinstance(error, (duckdb.Error, NativeFault)):
         return plain_reason(error)
     return str(error)
 
 
 def _target_gone(run: EndedRun) -> str | None:
-    """Return the target's error if it accepts no connection any more."""
+    """Return the target's error if the target no longer accepts connections."""
     try:
         run.task.options.target.connect(run.task.options.connect_timeout_s).close()
     except TargetError as error:
@@ -209,7 +210,7 @@ def _target_gone(run: EndedRun) -> str | None:
 
 
 def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
-    """Return the target's changed variables: name -> [before, after]. None if it cannot be queried."""
+    """Return the target's changed variables: name -> [before, after]. Return None if the target cannot be queried."""
     before: dict[str, str] = run.info["target"]["variables"]
     try:
         with closing(run.task.options.target.connect(run.task.options.connect_timeout_s)) as con:
@@ -221,9 +222,9 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
 
 
 def _end_prepared(run: EndedRun) -> dict[str, Any] | None:
-    """Roll back the XA transactions that the replay prepared and did not end. None if there are none.
+    """Roll back the XA transactions that the replay prepared and did not end. Return None if there are none.
 
-    With several drivers, only the lead does this.
+    In a run with several drivers, only the lead process rolls back.
     """
     before, options = run.info["target"].get("prepared"), run.task.options
     if "driver" in run.info or not options.allow_writes:
@@ -262,7 +263,7 @@ def _summaries(run: EndedRun) -> list[str]:
 
 
 def _query_plans(run: EndedRun) -> int:
-    """Keep query plans of the costliest statements; return how many statements were explained."""
+    """Keep query plans of the costliest statements. Return how many statements were explained."""
     if not run.task.options.query_plans:
         return 0
     with open_storage(run.task.folder.spill) as con:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay that may begin: its plan, options, servers and folder. Also builds run.json at the start."""
+"""A replay that may begin: its plan, options, servers and folder. The module also builds run.json at the start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class ReplayTask:
 
 
 def first_info(task: ReplayTask) -> dict[str, Any]:
-    """Return run.json before anything is sent."""
+    """Return run.json before any event is sent."""
     options, facts, reads = task.options, task.facts, task.read_facts
     return {
         "format_version": FORMAT_VERSION,

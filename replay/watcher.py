@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base classes for callers of a replay. A watcher gets its progress; a group lets several replays begin together.
+"""Base classes for callers of a replay. A watcher gets its progress. A group lets several replays begin together.
 
-make_plan ──span──► the times of all tapes that are sent together: one zero
-Replay ──started──► the engine waits when its sessions are open; the lead sets the time of zero
+- make_plan ──span──► the times of all tapes that are sent together: one zero
+- Replay ──started──► the engine waits when its sessions are open; the lead process sets the time of zero
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from .plan.rules import Plan
 
 
 class Watcher:
-    """Gets the progress of a replay, in the thread that called `replay`. This base class ignores everything."""
+    """Gets the progress of a replay, in the thread that called `replay`. This base class ignores all progress."""
 
     def planning(self, events: int) -> None:
         """Called with the number of events planned so far."""
 
     def finding(self, finding: Finding) -> None:
-        """Called with each finding of the pre-flight, before anything is sent."""
+        """Called with each finding of the pre-flight, before any event is sent."""
 
     def planned(self, plan: Plan) -> None:
         """Called with the plan after the pre-flight has passed."""
@@ -33,23 +33,27 @@ class Watcher:
         """Called with the number of open sessions, once a second until the zero time of the run."""
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Called with the counters of the last second. `done` is the number of events so far."""
+        """Called with the counters of the last second.
+
+        `done`: number of events that were executed or not sent so far.
+        """
 
     def ended(self) -> None:
-        """Called when the run is over or has failed, before it is completed."""
+        """Called when the run is over or has failed, before the run folder is completed."""
 
     def stopping(self, times: int) -> None:
         """Called after the first and second Ctrl-C."""
 
 
 class ReplayGroup:
-    """Replays of parts of one tape that begin at the same moment. This base class is a single replay."""
+    """Replays of parts of one tape that begin at the same moment. This base class represents a single replay."""
 
     holds = False
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
-        """Return the first and last moment over the tapes of all replays. The arguments are those of this replay's
-        tape.
+        """Return the first and last moment over the tapes of all replays.
+
+        The arguments are the first and last moment of this replay's tape.
         """
         return first_ns, last_ns
 

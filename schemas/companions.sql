@@ -3,7 +3,7 @@
 -- command: session, seq, and lead_seq, lead_ns, lead_digest, lead_class and lead_db of its EXECUTE.
 --
 -- Long data and RESET belong to the next EXECUTE of their statement. If no EXECUTE follows, a RESET belongs to the
--- previous one. A FETCH always belongs to the previous EXECUTE.
+-- previous EXECUTE. A FETCH always belongs to the previous EXECUTE.
 --
 -- Input: the view tape_events with session, seq, start_ns, command, stmt, digest, class, db.
 --

@@ -12,15 +12,15 @@ from ..common.units import utc_time
 from .names import CLASSES
 
 DIGEST = re.compile(r"[0-9a-f]{16}")
-# Commands that set session state, besides SET, USE and temporary tables. They are kept if their session is kept.
+# Commands that set session state, in addition to SET, USE and temporary tables. They are kept if their session is kept.
 STATE = ("prepare", "close_stmt", "init_db", "change_user", "reset_connection", "set_option")
-# Commands of a session without lasting effect. They are omitted if they are older than the time range.
+# Commands of a session without lasting effect. Such commands from before the time range are omitted.
 OF_SESSION = ("ping", "quit", "connect")
 
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Conditions on events. The values of one list are alternatives. All non-empty lists must match.
+    """Conditions on events. The values of one list are alternatives. An event must match all non-empty lists.
 
     `users` and `dbs` are names on the tape. `digests` have 16 hexadecimal digits. `classes` are names from
     names.CLASSES. `sessions` are numbers. `from_ns` and `to_ns` are nanoseconds since the epoch: `from_ns` is
@@ -55,7 +55,7 @@ class EventFilter:
 
     @property
     def by_event(self) -> bool:
-        """Whether the filter excludes single events of a session. The transactions must then be known."""
+        """Whether the filter excludes single events of a session. It then needs the transactions of the tape."""
         return bool(self.dbs or self.digests or self.classes) or self.by_time
 
     def session_sql(self) -> str:

@@ -3,7 +3,7 @@
 --
 -- Run by hand: `event_selection.define_macros(con)` in Python.
 
--- True if the command executes its statement. PREPARE does not.
+-- True if the command executes its statement. False for PREPARE.
 CREATE OR REPLACE TEMP MACRO executes(command) AS command IN ('query', 'execute', 'bulk_execute');
 
 -- True for a temporary error that rolls back the whole transaction:
@@ -15,7 +15,8 @@ CREATE OR REPLACE TEMP MACRO rolled_back(errno) AS coalesce(errno IN (1213, 1020
 
 -- True for a temporary error that ends only the statement:
 -- - 1205: lock wait timeout
--- - 1317, or 1927 and 3169 with the connection: killed
+-- - 1317: the statement was killed
+-- - 1927, 3169: the statement was killed together with its connection
 -- - 1969, 3024: too slow
 -- - 3572: NOWAIT
 CREATE OR REPLACE TEMP MACRO interrupted(errno) AS coalesce(errno IN (1205, 1317, 1927, 1969, 3024, 3169, 3572), false);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the events that a filter selects. Transactions stay whole, and events that set session state are included.
 
-`replay --from`, `tape cut` and all other filters use this rule. `tape cut` therefore keeps exactly the events that
+`replay --from`, `tape cut` and all other filters use the same rule. `tape cut` therefore keeps exactly the events that
 `replay --from` sends.
 """
 
@@ -18,10 +18,12 @@ WITHOUT_TRANSACTIONS = ("NULL::BIGINT AS tx_seq", "NULL::BIGINT AS tx_start_ns",
 
 @dataclass(frozen=True)
 class SelectionTables:
-    """The SQL names of the tables that `selection_sql` joins. None if the filter does not need the table.
+    """The SQL names of the tables that `selection_sql` joins. A name is None if the filter does not need the table.
 
-    sessions the selected sessions (session, last_ns, events) transactions the table of `find_transactions` companions
-    the result of companions.sql preparing digests of PREPARE and DEALLOCATE statements (digest)
+    - sessions: the selected sessions (session, last_ns, events)
+    - transactions: the table of `find_transactions`
+    - companions: the result of companions.sql
+    - preparing: digests of PREPARE and DEALLOCATE statements (digest)
     """
 
     sessions: str | None = None
@@ -37,9 +39,10 @@ def define_macros(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def preparing_sql(digests: str) -> str:
-    """Return a query for the digests of PREPARE and DEALLOCATE statements. `digests`: a table of the digests of a tape.
+    """Return a query for the digests of PREPARE and DEALLOCATE statements.
 
-    These statements set session state. EXECUTE has the same flag but sets no state.
+    `digests`: a table of the digests of a tape. PREPARE and DEALLOCATE set session state. EXECUTE has the same flag but
+    sets no state.
     """
     return f"SELECT DISTINCT digest FROM {digests} WHERE has_property(properties, 'prepares_text')"
 

@@ -15,7 +15,7 @@ WITH prepared AS (
     FROM tape_events AS l
     JOIN companions AS m ON l.session = m.session AND l.seq = m.seq
     WHERE l.command = 'long_data' AND l.params IS NOT NULL
-        -- A RESET discards the long data before it.
+        -- A RESET discards the long data that was sent earlier.
         AND l.seq > coalesce((SELECT max(r.seq) FROM companions AS r
             JOIN tape_events AS e ON e.session = r.session AND e.seq = r.seq AND e.command = 'reset_stmt'
             WHERE r.session = m.session AND r.lead_seq = m.lead_seq AND r.seq < m.lead_seq), 0)

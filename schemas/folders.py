@@ -63,16 +63,22 @@ class Folder:
 
     @property
     def finished(self) -> bool:
-        """Whether the writer finished. False after a kill."""
+        """Whether the writer of the folder finished. False after a kill."""
         return bool(self.info.get("finished"))
 
     def files(self, table: str) -> tuple[Path, ...]:
-        """Return the Parquet files of a table in order. The JSON lists them if the writer has finished."""
+        """Return the Parquet files of a table in order.
+
+        If the writer has finished, the files are those that the JSON lists.
+        """
         entries = self._listed(table)
         return self._there(table) if entries is None else tuple(self.path / name for name in sorted(entries))
 
     def source(self, table: str) -> str:
-        """Return an SQL table expression for a table. Without files, the table is empty and has the right columns."""
+        """Return an SQL table expression for a table.
+
+        If the table has no files, the expression has the right columns and no rows.
+        """
         listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns(self.kind, table))
         nothing = f"SELECT {listed} WHERE false"
         files = self.files(table)
@@ -81,9 +87,9 @@ class Folder:
         return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
 
     def events_of(self, files: Sequence[str]) -> str:
-        """Return an SQL table expression for some event files in `duck_path` form.
+        """Return an SQL table expression for some event files. `files` are names in the form of `duck_path`.
 
-        The numbering of sessions and files is the same as in `source`.
+        The numbers of sessions and files are the same as in `source`.
         """
         return f"read_parquet([{', '.join(map(sql_text, files))}])"
 
@@ -93,7 +99,10 @@ class Folder:
             con.execute(f'CREATE OR REPLACE TEMP VIEW "{prefix}_{table}" AS SELECT * FROM {self.source(table)}')
 
     def check(self) -> None:
-        """Check all files by their footers. Raises FolderError with the file and, if known, the column."""
+        """Check all files by their footers.
+
+        Raises FolderError with the name of the file and, if known, of the column.
+        """
         files = {table: self.files(table) for table in TABLES[self.kind]}
         for table, of_table in files.items():
             if more := [file for file in self._there(table) if file not in of_table]:
@@ -183,7 +192,7 @@ def file_name(info: dict[str, Any], number: int) -> str:
 
 
 def tape_id(info: dict[str, Any]) -> str:
-    """Return an id of a tape: SHA-256 of its lists of parts and files. The id of a set comes from its JSON."""
+    """Return an id of a tape: SHA-256 of its lists of parts and files. The id of a set is read from its JSON."""
     if (known := info.get("set_of")) is not None:
         return str(known)
     text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))

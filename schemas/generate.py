@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generate files for C, SQL, Python and the docs from names.toml, tape.sql and run.sql. Run it with `make names`.
+"""Generate files for C, SQL, Python and the docs from names.toml, tape.sql and run.sql. Run `make names`.
 
 `--check` writes nothing, and fails if a file is out of date.
 """
@@ -16,7 +16,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 Names = dict[str, dict[str, dict[str, Any]]]
 
-# Sections that become numbers in C, with their name prefix and enum. None means 64-bit or separate constants.
+# Sections that become numbers in C, with their name prefix and enum. None means 64-bit or separate constants instead of
+# an enum.
 C_SECTIONS = {
     "classes": ("QT_CLASS_", "qt_class"),
     "flags": ("QT_F_", "qt_flag"),
@@ -35,9 +36,9 @@ C_SECTIONS = {
     "order_facts": ("QT_FACT_", "qt_order_fact"),
     "order_tables": ("QT_TABLE_", "qt_order_table"),
 }
-# C code writes the names of these sections into files. They become C macros that list the names by number.
+# C code writes the names of these sections into files. The names become C macros that list them by number.
 C_TEXTS = ("classes",)
-# Sections that become SQL variables. The maps go from name to number, or from number to name if the flag is true.
+# Sections that become SQL variables. The maps go from name to number. If the flag is true, they go from number to name.
 SQL_MAPS = {
     "flag_bits": ("flags", False),
     "plan_flag_bits": ("plan_flags", False),
@@ -376,7 +377,7 @@ def _quoted(text: str) -> str:
 
 
 def format_text(names: Names) -> str:
-    """Return docs/format.md with updated tables. Raises ValueError if the table marks are missing."""
+    """Return the text of docs/format.md with updated tables. Raises ValueError if the table marks are missing."""
     text = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
     rows = [
         f"| {status} | `{name}` | {entry[status]} |"
@@ -411,7 +412,7 @@ def _table(names: Names, section: str, key: str) -> list[str]:
 
 
 def columns_text() -> str:
-    """Return native/querytape_columns.h: table columns by name, and their Arrow formats.
+    """Return the text of native/querytape_columns.h: table columns by name, and their Arrow formats.
 
     Raises ValueError if a table declaration is invalid, and KeyError if C does not support a column type.
     """

@@ -13,7 +13,7 @@ from ..common.errors import FolderError
 from ..common.files import open_regular
 
 MAX_BYTES = 256 << 20
-MAX_TIMES = 1_000_000  # limit for source files with the same name
+MAX_TIMES = 1_000_000  # maximum number of source files with the same name
 MAX_INT = 1 << 63
 
 # Types that are checked more strictly than their Python type. NAMES describes the checks.
@@ -81,7 +81,10 @@ class Asked(TypedDict, total=False):
 
 
 class QuickInfo(TypedDict, total=False):
-    """Properties of a tape of samples and of its original tape. `tape_ns`: time on the original tape by digest."""
+    """Properties of a tape of samples and of its original tape.
+
+    `tape_ns`: execution time on the original tape by digest.
+    """
 
     asked: Asked
     not_asked: dict[str, Asked]
@@ -157,7 +160,7 @@ class Renewed(TypedDict, total=False):
 
 
 class Coverage(TypedDict, total=False):
-    """The share of the workload that a log contains."""
+    """The fraction of the workload that a log contains."""
 
     basis: str
     executed: Count
@@ -235,7 +238,7 @@ class Parameters(TypedDict, total=False):
 
 
 class Accounting(TypedDict, total=False):
-    """The fate of the events of a tape in a replay, and the counters of the replay."""
+    """How many events of a tape a replay sent, filtered and skipped, and the counters of the replay."""
 
     tape_events: Count
     executed: Count
@@ -276,7 +279,7 @@ class Counted(TypedDict, total=False):
 
 
 class Restored(TypedDict, total=False):
-    """Counts of the carried events of a run: restored, failed by error number, and not sent by reason."""
+    """Counts of the carried events of a run: restored, failed (by error number), and not sent (by reason)."""
 
     restored: Count
     failed: dict[str, Count]
@@ -386,7 +389,7 @@ def _shape(hint: Any) -> Any:
 
     - a type name from NAMES, with "?" appended if null is allowed
     - {key: shape} for an object
-    - {"*": shape} for an object with any keys, plus the key "?" if null is allowed
+    - {"*": shape} for an object with any keys; it also has the key "?" if null is allowed
     - [shape] for a list
     """
     inside = get_args(hint)

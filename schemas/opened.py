@@ -106,10 +106,10 @@ class Run(_Opened):
 
 
 def open_tape(path: AnyPath) -> Tape:
-    """Open a tape. Raises FolderError if it is missing, not a tape, or has a newer format version."""
+    """Open a tape. Raises FolderError if the folder is missing, is not a tape, or has a newer format version."""
     return Tape(open_folder("tape", Path(path)))
 
 
 def open_run(path: AnyPath) -> Run:
-    """Open a run. Raises FolderError if it is missing, not a run, or has a newer format version."""
+    """Open a run. Raises FolderError if the folder is missing, is not a run, or has a newer format version."""
     return Run(open_folder("run", Path(path)))

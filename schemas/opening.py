@@ -19,7 +19,7 @@ def open_folder(kind: str, path: Path) -> Folder:
     """Open a tape or a run. A set of tapes opens as a tape.
 
     Raises FolderError if the folder is missing, damaged, of another kind, or has a newer format version. The message
-    contains the file, and the key or column.
+    contains the file, and the JSON key or the column.
     """
     refuse_unreadable_name(path, FolderError)
     marker = path / f"{kind}.json"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the Parquet files of tapes and runs against their SQL declarations. Usually reads only the Parquet footers.
+"""Check the Parquet files of tapes and runs against their SQL declarations. Usually the check reads only the footers.
 
-A column is read only if its footer lacks required statistics.
+A column is read only if the footer of its file lacks required statistics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,25 +16,25 @@ from ..common.files import open_regular
 from ..common.units import plural
 from .tables import Column, declared
 
-TAIL = 8  # length of the footer and the magic PAR1
+TAIL = 8  # bytes of the footer length and of the magic PAR1
 WIDTHS = {"TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8}
 
 
 def check_parquet(
     kind: str, table: str, files: Sequence[Path], con: duckdb.DuckDBPyConnection | None = None
 ) -> dict[Path, int]:
-    """Check the files of one table like `check_tables`, and return the rows of each file."""
+    """Check the files of one table like `check_tables`, and return the number of rows of each file."""
     return check_tables(kind, {table: files}, con)
 
 
 def check_tables(
     kind: str, tables: Mapping[str, Sequence[Path]], con: duckdb.DuckDBPyConnection | None = None
 ) -> dict[Path, int]:
-    """Check the files of several tables and return the rows of each file.
+    """Check the files of several tables and return the number of rows of each file.
 
-    Raises FolderError with file and column for the first fault: a missing column, a wrong type, a forbidden NULL, or a
-    number out of range. `tables`: files by table; all footers are read at once. `con`: database connection to use, or
-    None for the one of this process.
+    Raises FolderError with file and column for the first fault. Faults are a missing column, a wrong type, a forbidden
+    NULL, and a number out of range. `tables`: files by table. All footers are read at once. `con`: database connection
+    to use. None means the shared connection of this process.
     """
     files = [file for each in tables.values() for file in each]
     if not files:
@@ -99,7 +99,7 @@ def _read_footers(con: duckdb.DuckDBPyConnection, names: list[str]) -> _Footers:
     )
     inner: dict[str, int] = {}
     for name, column, type_, children in con.execute(schema).fetchall():
-        if name not in inner:  # first row: the root of the schema
+        if name not in inner:  # the first row is the root of the schema
             inner[name] = 0
         elif inner[name]:
             inner[name] += (children or 0) - 1
@@ -129,7 +129,7 @@ def _check_columns(kind: str, table: str, file: Path, types: dict[str, str]) -> 
 def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[str, Path], footers: _Footers) -> None:
     """Raise FolderError if a column has a forbidden NULL or a number out of range."""
     for name, rows, nulls, least, most in footers.stats.get(column.name, []):
-        if name not in names:  # a column of the same name in another table
+        if name not in names:  # the column belongs to another table and has the same name
             continue
         if nulls is None or (column.limits is not None and nulls != rows and (least is None or most is None)):
             nulls, least, most = _read_values(con, column, name, names[name])

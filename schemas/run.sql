@@ -6,14 +6,14 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     session BIGINT NOT NULL,      -- session number on the tape
     seq BIGINT NOT NULL,          -- sequence number on the tape
     clone INTEGER NOT NULL,       -- 0 = the original, otherwise the number of the copy (--amplify)
-    due_ns BIGINT,                -- when it was due; NULL with --pace none, and for filtered or skipped events
+    due_ns BIGINT,                -- due time of the event; NULL with --pace none, and for filtered or skipped events
     queued_ns BIGINT,             -- when the event entered the queue of its session
-    free_ns BIGINT,               -- when its session could send: connected, previous answer read, order satisfied
-    sent_ns BIGINT,               -- when the engine passed it to the connection
+    free_ns BIGINT,               -- when the session could send: connected, previous answer read, order satisfied
+    sent_ns BIGINT,               -- when the engine passed the event to the connection
     first_ns BIGINT,              -- first byte of the answer
     done_ns BIGINT,               -- last byte of the answer; NULL = sent, but the answer is incomplete
     status VARCHAR NOT NULL,      -- executed, filtered, skipped, not_sent
-    reason VARCHAR,               -- why it was filtered, skipped or not sent; NULL if executed
+    reason VARCHAR,               -- why the event was filtered, skipped or not sent; NULL if executed
     rows_sent BIGINT,
     rows_affected BIGINT,
     bytes_received BIGINT,
@@ -22,7 +22,7 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     error VARCHAR,
     checksum VARCHAR,             -- checksum of the result rows (--verify), in the format of the tape
     order_ns BIGINT,              -- time spent waiting for commits of other sessions; NULL = no wait
-    on_read_target BOOLEAN        -- whether the read target (--reads-to) answered it; NULL if not sent
+    on_read_target BOOLEAN        -- whether the read target (--reads-to) answered the event; NULL if not sent
 );
 
 CREATE TABLE query_plans (        -- query_plans.parquet: EXPLAIN of samples of the most expensive digests, after the run
@@ -65,8 +65,8 @@ CREATE TABLE ticks (              -- ticks.parquet: the values of the run's live
     writes BIGINT NOT NULL,
     others BIGINT NOT NULL,
     errors BIGINT NOT NULL,
-    p95_ns BIGINT,                -- service time, from a histogram with buckets of at most 2 %
-    late_p99_ns BIGINT,           -- lateness of the sent events, from all causes
+    p95_ns BIGINT,                -- p95 of the service time, from a histogram with buckets at most 2 % wide
+    late_p99_ns BIGINT,           -- p99 of the lateness of the sent events, from all causes
     queued_bytes BIGINT NOT NULL, -- memory of the waiting events
     cpu_ns BIGINT NOT NULL,       -- CPU time of the whole process
     order_waits BIGINT,           -- events that waited for other sessions' commits

@@ -9,7 +9,8 @@ from importlib.resources import files
 FORMAT_VERSION = 1
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \(.*?^\);", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r'^    "?(\w+)"? ([A-Z]+(?:\[\])?)( NOT NULL)?', re.MULTILINE)
-# Limit for times relative to the epoch or the start of the run. A time plus a duration then fits into 64 bits.
+# Limit in nanoseconds for times relative to the epoch or the start of the run. The sum of a time and a duration then
+# fits into 64 bits.
 MAX_TIME_NS = 1 << 62
 MAX_NUMBER = (1 << 31) - 1
 _NUMBERS = {"session": 1, "seq": 1, "clone": 0, "file": 0, "stmt": 0}
@@ -26,7 +27,10 @@ class Column:
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The valid range of an integer column that other values are computed from, or None."""
+        """The valid range of an integer column from which other values are computed.
+
+        Other columns have the range None.
+        """
         if "INT" not in self.type:
             return None
         if self.name in _NUMBERS:
@@ -45,7 +49,7 @@ def ddl(kind: str) -> str:
 def declared(kind: str, table: str) -> tuple[Column, ...]:
     """Return the columns of a table of `tape` or `run` in order. Raises KeyError if the table is unknown.
 
-    The SQL is parsed line by line, one column per line, so that DuckDB does not have to be started.
+    The SQL is parsed line by line, one column per line. DuckDB therefore need not be started.
     """
     for match in _TABLE.finditer(ddl(kind)):
         if match[1] == table:
@@ -62,7 +66,7 @@ def columns(kind: str, table: str) -> tuple[tuple[str, str], ...]:
 def select_list(kind: str, table: str, have: set[str]) -> str:
     """Return a SELECT list of all columns of a table in order.
 
-    Existing columns are cast to their type. Missing columns become NULL.
+    Existing columns are cast to their declared type. Missing columns become NULL.
     """
     parts = []
     for name, type_ in columns(kind, table):

@@ -8,8 +8,8 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     seq BIGINT NOT NULL,          -- order in the session, from 1, without missing numbers
     thread_id BIGINT,             -- connection id on the server, to find an event in the server's logs
     command VARCHAR NOT NULL,     -- query, prepare, execute, init_db, ping, reset_connection, change_user, quit, ... (names.toml)
-    start_ns BIGINT NOT NULL,     -- when the server began to execute it; inferred if a flag is time_inferred
-    duration_ns BIGINT,           -- measured by the source (measuring point: tape.json); cut if a flag is duration_cut
+    start_ns BIGINT NOT NULL,     -- when the server began to execute the command; inferred if the flag time_inferred is set
+    duration_ns BIGINT,           -- measured by the source (measuring point: tape.json); cut if the flag duration_cut is set
     precision_ns BIGINT NOT NULL, -- precision of start_ns: 1000 for microseconds, 1000000000 for logs of whole seconds
     request_ns BIGINT,            -- from the first to the last byte of the command on the wire; start_ns is the last byte
     first_byte_ns BIGINT,         -- time from start_ns to the first byte of the answer on the wire
@@ -26,7 +26,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     "offset" BIGINT NOT NULL,     -- byte offset of the event in the uncompressed file
     digest VARCHAR,               -- digest of the normalised statement, 16 hex digits; NULL without a statement
     class VARCHAR,                -- read, write, transaction, session, ddl, admin (names.toml); NULL without a statement
-    actions BIGINT,               -- bits of names.toml: its effects, and what its answer depends on; NULL without a statement
+    actions BIGINT,               -- bits of names.toml: effects, and dependencies of the answer; NULL without a statement
     rows_sent BIGINT,
     rows_examined BIGINT,
     rows_affected BIGINT,
@@ -35,7 +35,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     warnings BIGINT,
     errno INTEGER,                -- 0 = known to have succeeded; NULL = unknown
     error VARCHAR,                -- error message of the server
-    checksum VARCHAR,             -- of the result rows: text:A:B or binary:A:B, 16 hex digits each; A ordered, B as a set
+    checksum VARCHAR,             -- of the result rows: text:A:B or binary:A:B (16 hex digits each); A is ordered, B is not
     flags BIGINT NOT NULL         -- bits of names.toml; bits 16-23 contain the number of the danger
 );
 
@@ -45,19 +45,19 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
     "user" VARCHAR,               -- user of the first event
     host VARCHAR,
     port INTEGER,                 -- client's TCP port
-    db VARCHAR,                   -- schema of the first event; the session starts with it
+    db VARCHAR,                   -- schema of the first event; the session starts with this schema
     connect_ns BIGINT,            -- NULL if the connect was not captured
     connect_seen BOOLEAN NOT NULL,
     quit_seen BOOLEAN NOT NULL,
-    open_at_start BOOLEAN,        -- whether it was open before the tape begins; NULL = unknown
-    open_at_end BOOLEAN,          -- whether it was open after the tape ends; NULL = unknown
+    open_at_start BOOLEAN,        -- whether the session was open before the tape begins; NULL = unknown
+    open_at_end BOOLEAN,          -- whether the session was open after the tape ends; NULL = unknown
     first_ns BIGINT NOT NULL,     -- start of the first event
     last_ns BIGINT NOT NULL,      -- end of the last event
     events BIGINT NOT NULL,
     client_flags BIGINT,          -- capability flags that client and server agreed on
     charset VARCHAR,              -- id of the collation in the login, for example 255 = utf8mb4_0900_ai_ci
     attributes VARCHAR,           -- connection attributes as JSON
-    encrypted BOOLEAN             -- whether it used TLS and was captured with known keys; NULL = unknown
+    encrypted BOOLEAN             -- whether the session used TLS and was captured with known keys; NULL = unknown
 );
 
 CREATE TABLE digests (            -- digests.parquet: one row for each digest; derived from events

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A set of tapes that is read as one tape: a folder of tapes and set.json.
 
-big.set/set.json combined properties of all tapes (in the form of tape.json) and the names of the tapes
-big.set/digests.parquet combined digests of all tapes big.set/01.tape/ ... the tapes: parts of one split tape, or
-several captures
+    big.set/set.json         combined properties of all tapes (in the form of tape.json) and the names of the tapes
+    big.set/digests.parquet  combined digests of all tapes
+    big.set/01.tape/ ...     the tapes: parts of one split tape, or several captures
 
 If one tape was split into the set, its sessions keep their numbers. In a set of several captures, each tape numbers its
 sessions and source files from the start. The set adds an offset to the numbers of each later tape.
@@ -48,7 +48,7 @@ class Member:
 
 @dataclass(frozen=True)
 class TapeSet(Folder):
-    """An open set. `is_dealt`: the set was made by splitting one tape.
+    """An open set. `is_dealt`: whether the set was made by splitting one tape.
 
     `entries`: the tape entries in set.json. `digests`: the entry of the digests file.
     """
@@ -132,7 +132,7 @@ class TapeSet(Folder):
 
 
 def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> TapeSet:
-    """Return the set of these open tapes without checks. `info`: content of set.json."""
+    """Return a set of these open tapes without any checks. `info`: content of set.json."""
     known_as = {"set_of": info.get("dealt_from") or set_id(tapes), "tapes": [tape.path.name for tape in tapes]}
     numbered = info["tape"] | {"finished": True, **known_as}
     is_dealt = bool(info.get("dealt_from"))

@@ -2,9 +2,9 @@
 -- Which transactions are on the tape? The result has one row for each transaction. Columns:
 -- - session
 -- - first_seq: its BEGIN.
--- - last_seq: its COMMIT or ROLLBACK. If BEGIN or DDL ends it implicitly, last_seq is the event before. If the tape
---   ends first, it is 2^62.
--- - end_seq: the event that ends it.
+-- - last_seq: its COMMIT or ROLLBACK. If BEGIN or DDL ends the transaction implicitly, last_seq is the event before the
+--   BEGIN or DDL. If the tape ends first, last_seq is 2^62.
+-- - end_seq: the event that ends the transaction.
 -- - begin_seq: the first event that must be sent to repeat the transaction.
 -- - chain: first_seq of the first transaction of its chain. In a chain, the same event ends one transaction and begins
 --   the next. All transactions of a chain are sent, or none.

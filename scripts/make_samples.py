@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records small logs and packets of each installed server for tests/samples/. `make samples`.
+"""Records small logs and packets of each installed server for tests/samples/. `make samples` runs this script.
 
-Private servers run one after another. Three connections send STATEMENTS, which contain text that logs quote, escape and
-break over lines. The script keeps the slow log, the general log and the loopback packets of each server. Only the
+Private servers run one after another. Three connections send STATEMENTS. Their texts have parts that logs quote, escape
+or break over lines. The script keeps the slow log, the general log and the loopback packets of each server. Only the
 program folder in the first line of a log is replaced. samples.json has each server's version and port. The files are
-committed, and tests compare them with STATEMENTS. A clone therefore needs no other recordings.
+committed, and tests compare them with STATEMENTS. A clone therefore needs no further recordings.
 """
 
 import argparse
@@ -27,9 +27,10 @@ from querytape.servers.sandbox import Server, start_server
 SERVERS = ("mariadb", "mariadb-11.8", "mysql-5.7", "mysql-8.0", "mysql-9")
 SESSIONS = 3
 ALL_PACKETS, OUTGOING, ETHERNET = 3, 4, 1
-BUFFER_OPTION, BUFFER = 33, 64 << 20  # SO_RCVBUFFORCE; large for busy machines
+BUFFER_OPTION, BUFFER = 33, 64 << 20  # the option SO_RCVBUFFORCE, and a size for busy machines
 PACKET_LEVEL, STATISTICS = 263, 6  # constants of packet(7)
-# Each statement begins with a comment that numbers it. {s} is the session. Statements in FAILING fail on every server.
+# Each statement begins with a comment that contains its number. {s} is the session. Statements in FAILING fail on every
+# server.
 STATEMENTS = (
     "/* s{s}.00 */ SELECT 1",
     "/* s{s}.01 */ INSERT INTO t (id, v) VALUES ({s}00, 'it''s \\\\ \\'quoted\\', \"too\"'), ({s}01, 'µ € 日本')",

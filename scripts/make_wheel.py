@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the wheel that runs without a compiler and without separately installed libraries. `make wheel`.
+"""Makes the wheel that runs without a compiler and without separately installed libraries.
+
+`make wheel` runs this script.
 
 build ─► add login plugins ─► auditwheel repair: libraries inside, tag ─► notices, SBOM ─► audits
 
-The libraries come from this Debian. If QT_LIBRARIES names a folder made by scripts/build-libraries, its libraries are
-used instead, on any system. Releases use this folder and `--repair` on a built wheel (pyproject.toml,
-tool.cibuildwheel).
+The libraries come from the Debian system of this machine. If QT_LIBRARIES names a folder made by
+scripts/build-libraries, the libraries in this folder are used instead, on any system. Releases use this folder and
+`--repair` on a built wheel (pyproject.toml, tool.cibuildwheel).
 """
 
 import argparse
@@ -21,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PCAP = ROOT / "build" / "libpcap"
-# Login plugins of MySQL and MariaDB. native_password is built into the library.
+# Login plugins of MySQL and MariaDB. native_password is missing, because it is built into Connector/C.
 PLUGINS = ("caching_sha2_password", "sha256_password", "client_ed25519", "mysql_clear_password", "dialog", "parsec")
 NEEDED = PLUGINS[:5]
 LGPL = Path("/usr/share/common-licenses/LGPL-2.1")
@@ -46,14 +48,14 @@ class Library:
 
     @property
     def copyright(self) -> Path:
-        """Its licence file, from its own source or from Debian."""
+        """The licence file of the library, from its own source or from Debian."""
         if self.url and BUILT:
             return Path(BUILT) / "licences" / f"{self.package}.txt"
         return Path("/usr/share/doc") / self.package / "copyright"
 
     @property
     def purl(self) -> str:
-        """Its package URL (purl) in an SBOM."""
+        """The package URL (purl) of the library in an SBOM."""
         kind = "generic" if self.url else "deb/debian"
         return f"pkg:{kind}/{self.package}@{self.version}"
 
@@ -68,7 +70,7 @@ def run(*command: object, **more: object) -> str:
 
 
 def python(*arguments: object, **more: object) -> str:
-    """Run a module of this Python."""
+    """Run a Python module with the interpreter of this process."""
     return run(sys.executable, "-m", *arguments, **more)
 
 
@@ -106,7 +108,7 @@ def add_plugins(unpacked: Path) -> None:
 
 
 def libraries_of(unpacked: Path) -> list[Library]:
-    """Return the libraries in a repaired wheel under their original names, and the plugins."""
+    """Return the libraries in a repaired wheel under their original names, and the login plugins."""
     return built_libraries_of(unpacked, Path(BUILT)) if BUILT else libraries_of_debian(unpacked)
 
 
@@ -128,7 +130,7 @@ def built_libraries_of(unpacked: Path, folder: Path) -> list[Library]:
 
 
 def libraries_of_debian(unpacked: Path) -> list[Library]:
-    """Return the wheel's libraries that come from this Debian."""
+    """Return the wheel's libraries that come from the Debian system of this machine."""
     known: dict[str, Path] = {}
     for line in run("/sbin/ldconfig", "-p").splitlines():
         found = re.match(r"\s+(\S+) \(.*x86-64.*\) => (\S+)", line) or re.match(
@@ -160,7 +162,7 @@ def write_notices(info: Path, libraries: list[Library]) -> None:
         "",
     ]
     connector = next(each for each in libraries if Path(each.file).name.startswith("libmariadb"))
-    for library in libraries:  # Connector/C's own licence text is the LGPL
+    for library in libraries:  # the licence text of Connector/C itself is the LGPL
         text = folder / ("LGPL-2.1" if BUILT and library.package == connector.package else f"{library.package}.txt")
         text.write_bytes(library.copyright.read_bytes())
         lines.append(f"{library.file}\n    {library.source} {library.version}, licence: {text.name}")
@@ -199,7 +201,7 @@ def unpack(wheel: Path, to: Path) -> Path:
 
 
 def make(work: Path, output: Path) -> Path:
-    """Build the wheel, repair it, and put it into `output`. Return its path."""
+    """Build the wheel, repair it, and put it into `output`. Return the path of the wheel."""
     run(ROOT / "scripts" / "build-libpcap", PCAP)
     environment = {**os.environ, "QT_PCAP": str(PCAP)}
     smaller = "-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables"
@@ -210,7 +212,10 @@ def make(work: Path, output: Path) -> Path:
 
 
 def repair(wheel: Path, work: Path, output: Path) -> Path:
-    """Make a portable wheel in `output` from a wheel that was built on this machine. Return its path."""
+    """Make a portable wheel in `output` from a wheel that was built on this machine.
+
+    Return the path of the new wheel.
+    """
     unpacked = unpack(wheel, work / "with-plugins")
     add_plugins(unpacked)
     python("wheel", "pack", "--dest-dir", work, unpacked)
@@ -228,7 +233,7 @@ def repair(wheel: Path, work: Path, output: Path) -> Path:
 
 
 def compress(wheel: Path) -> None:
-    """Rewrite the wheel with zlib's best compression, because `wheel pack` has no option for it."""
+    """Rewrite the wheel with zlib's best compression, because `wheel pack` has no option for the compression level."""
     smaller = wheel.with_suffix(".part")
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller, "w") as new:
         for entry in old.infolist():
@@ -237,7 +242,7 @@ def compress(wheel: Path) -> None:
 
 
 def audit(wheel: Path) -> None:
-    """Check the wheel with auditwheel, abi3audit, twine and check-wheel-contents. Exits if one finds a fault."""
+    """Check the wheel with auditwheel, abi3audit, twine and check-wheel-contents. Exit if a program finds a fault."""
     print(re.sub(r"\s*\n\s*", " ", python("auditwheel", "show", wheel)).strip())
     beside = ("--ignore", "W009,W010")  # auditwheel puts libraries into a separate folder
     for words in (("abi3audit", "--strict"), ("twine", "check", "--strict"), ("check_wheel_contents", *beside)):
@@ -266,13 +271,13 @@ def main() -> None:
 
 
 def use_built(folder: Path) -> None:
-    """Make compiler and linker find the libraries in a folder of scripts/build-libraries."""
+    """Make the compiler and the linker find the libraries in a folder of scripts/build-libraries."""
     if not (folder / "parts.tsv").exists():
         raise SystemExit(f"QT_LIBRARIES: {folder} has no parts.tsv: scripts/build-libraries {folder} makes it")
     os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     os.environ["CFLAGS"] = f"{os.environ.get('CFLAGS', '')} -I{folder}/include"
-    # auditwheel finds the libraries by the rpath of the extension, and removes the rpath. LD_LIBRARY_PATH would also
-    # affect Python.
+    # auditwheel finds the libraries by the rpath of the extension, and then removes this rpath. LD_LIBRARY_PATH would
+    # also affect Python.
     os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -L{folder}/lib -Wl,-rpath,{folder}/lib"
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the missing steps of a release. The exit code is 1 if a step is missing. `make release-check`.
+"""Lists the missing steps of a release.
 
-The tag, common/version.py, the first heading of the changelog and the pages must name one version. The checkout must
-have no uncommitted changes. dist/ must have the source archive and a wheel for each machine. Each wheel must have this
-version, pass the audits, and contain licences and an SBOM.
+The exit code is 1 if a step is missing. `make release-check` runs this script. The tag, common/version.py, the first
+heading of the changelog and the pages must name the same version. The checkout must have no uncommitted changes. dist/
+must have the source archive and a wheel for each machine. Each wheel must have this version, pass the audits, and
+contain licences and an SBOM.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 
 VERSION_FILE = "common/version.py"
 MACHINES = ("x86_64", "aarch64")
-MAX_WHEEL = 4_300_000  # bytes
+MAX_WHEEL = 4_300_000  # maximum size of a wheel in bytes
 # Files that new users and contributors look for.
 WANTED = (
     *("README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"),
@@ -128,7 +129,7 @@ def wheel_findings(wheel: Path, version: str) -> Iterator[str]:
 
 
 def older_systems(wheel: Path) -> Iterator[str]:
-    """Yield a finding if auditwheel rates a wheel for newer systems only, although its name includes older systems."""
+    """Yield a finding if the wheel's name includes older systems, but auditwheel rates it for newer systems only."""
     named = glibc(wheel.stem)
     said = re.search(r'following platform tag:\s+"(\w+)"', said_by(wheel, ("auditwheel", "show"))[1])
     found = glibc(said[1]) if said else None
@@ -156,7 +157,7 @@ def said_by(path: Path, words: tuple[str, ...]) -> tuple[int, str]:
 
 
 def main() -> None:
-    """Print the missing steps. Exits with 1 if there are any."""
+    """Print the missing steps. Exit with 1 if a step is missing."""
     parser = argparse.ArgumentParser(prog="make release-check")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--tag", help="the tag; default: those of this commit")

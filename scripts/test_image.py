@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and runs the images of the Containerfile without a daemon and without a registry. `make test-image`.
+"""Builds and runs the images of the Containerfile without a daemon and without a registry.
 
-A Debian 13 made by mmdebstrap replaces debian:13-slim. buildah builds and runs with chroot isolation. Each command runs
-as the image's own user in the image's folder. The demo runs until its report.
+`make test-image` runs this script. A Debian 13 made by mmdebstrap replaces debian:13-slim. buildah builds and runs with
+chroot isolation. Each command runs as the image's own user in the image's folder. The demo runs until its report.
 """
 
 import os
@@ -17,7 +17,7 @@ from querytape.scripts.test_wheel import HEADER, LOG, ROOT, root_archive
 
 DEBIAN = "localhost/debian:13-slim"
 USER = "10001"
-CONFIGS = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")  # this machine's network access
+CONFIGS = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")  # files with this machine's network access settings
 
 
 class Images:
@@ -68,7 +68,7 @@ class Images:
 
 
 def expect(what: str, said: str, wanted: str) -> None:
-    """Exit if the output does not contain the wanted text."""
+    """Exit if the output `said` does not contain the text `wanted`."""
     if wanted not in said:
         raise SystemExit(f"{what}: expected {wanted!r}, found {said[-2000:]}")
     print(f"{what}: {wanted}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the wheel in a bare Debian 13 root without any other library, and runs it there. `make test-wheel`.
+"""Installs the wheel in a bare Debian 13 root without any other library, and runs the wheel there.
 
-Needs root, mmdebstrap and a Debian mirror. The servers run outside the Debian root. Each server has an account for each
-of its login plugins.
+`make test-wheel` runs this script. It needs root, mmdebstrap and a Debian mirror. The servers run outside the Debian
+root. Each server has an account for each of its login plugins.
 """
 
 import argparse
@@ -32,7 +32,7 @@ LOG = """\
 SET timestamp=1767607200;
 SELECT {n} + 1;
 """
-# Server, statement for the account's login, options of the replay. {p} is the password.
+# Tuples of: server, statement that creates the account, options of the replay. {p} is the password.
 LOGINS = (
     ("mariadb", "IDENTIFIED BY '{p}'", ()),
     ("mariadb", "IDENTIFIED VIA ed25519 USING PASSWORD('{p}')", ()),
@@ -71,14 +71,14 @@ def bare_root(folder: Path) -> Path:
     for name in (
         "resolv.conf",
         "ssl/certs/ca-certificates.crt",
-    ):  # network access through this machine may need its certificate
+    ):  # the network access of this machine may need the machine's certificate
         shutil.copy(Path("/etc") / name, root / "etc" / name)
     return root
 
 
 @contextmanager
 def mounted(root: Path) -> Iterator[None]:
-    """Mount /proc and /dev in the root during the block."""
+    """Mount /proc and /dev in the Debian root during the block."""
     run("mount", "-t", "proc", "proc", root / "proc")
     run("mount", "--bind", "/dev", root / "dev")
     try:
@@ -89,7 +89,7 @@ def mounted(root: Path) -> Iterator[None]:
 
 
 def inside(root: Path, *words: object, password: str = "") -> str:
-    """Run a program in the root."""
+    """Run a program in the Debian root."""
     pip = {name: value for name, value in os.environ.items() if name.lower() in FOR_PIP}
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QUERYTAPE_PASSWORD": password, **pip}
     environment["PIP_CERT"] = "/etc/ssl/certs/ca-certificates.crt"
@@ -97,7 +97,10 @@ def inside(root: Path, *words: object, password: str = "") -> str:
 
 
 def server_plugins(folder: Path) -> Path:
-    """Return a folder with the server's ed25519 plugin. Debian ships it in a package that is not required here."""
+    """Return a folder with the server's ed25519 plugin.
+
+    The plugin comes from a Debian package that need not be installed.
+    """
     folder.mkdir()
     run("apt-get", "download", "-qq", "mariadb-server", cwd=folder)
     run("dpkg-deb", "-x", next(folder.glob("*.deb")), folder)
@@ -107,7 +110,7 @@ def server_plugins(folder: Path) -> Path:
 def try_logins(root: Path, stack: ExitStack) -> int:
     """Replay against each server with one account per plugin.
 
-    Return the number of successful logins. Exits on a failure.
+    Return the number of successful logins. Exit if a login fails.
     """
     servers: dict[str, Server] = {}
     worked = 0

@@ -32,7 +32,7 @@ def new_token() -> str:
 def read_token(path: Path) -> str:
     """Return the token of a file.
 
-    Raises InputError if others can read the file, or its content is short or not a text line.
+    Raises InputError if others can read the file, or if its content is too short or is not one line of text.
     """
     with open_regular(path) as file:
         mode = Path(f"/proc/self/fd/{file.fileno()}").stat().st_mode

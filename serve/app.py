@@ -25,7 +25,7 @@ MAX_BODY = 4096
 
 
 class Readers:
-    """Middleware: if pages require the token, shows only the login page without it."""
+    """Middleware that shows only the login page if pages require the token and the request has no token."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app, self._site = app, site
@@ -46,7 +46,10 @@ class Readers:
 
 
 def application(site: Site, hosts: Sequence[str]) -> Starlette:
-    """Return the application. `hosts`: the accepted host names. Others are refused, against DNS rebinding."""
+    """Return the application.
+
+    `hosts`: the accepted host names. Requests with other names are refused, as a protection against DNS rebinding.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

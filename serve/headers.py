@@ -11,7 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "Content-Security-Policy"
-# Vega writes style attributes into the charts. Data shown on the pages cannot add any.
+# Vega writes style attributes into the charts. Data shown on the pages cannot add style attributes.
 OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -56,7 +56,8 @@ class Headers:
 def made_policy() -> str:
     """Return the policy for pages of the maker: only the scripts of their templates run, identified by their hashes.
 
-    Such a page also contains its own policy for use from disk. That policy is nowhere stricter, and both apply.
+    Such a page also contains its own policy for use from disk. The page's own policy allows at least as much. Browsers
+    apply both policies.
     """
     from ..analyze.render.chart_library import chart_library
     from ..analyze.render.templating import asset, template_scripts

@@ -2,8 +2,8 @@
 """Finds the digests that became slower or faster over many nights, and the night of the change, from each report.json.
 
 The measured value is the ratio of B's time to A's time in the same night. Effects of the machine on both sides
-therefore cancel out. For a digest, it is the median over the events (pair.ratio of the report). For the whole, it is
-the time of all digests that both sides answered.
+therefore cancel out. For a digest, the value is the median over the events (pair.ratio of the report). For the whole
+night, it is the ratio of the total times of all digests that both sides answered.
 """
 
 import json
@@ -24,12 +24,12 @@ from .shelf import read_text, section, stamp_of
 
 REPORT_FILE = "report.json"
 MAX_REPORT, MAX_NIGHT_FILE = 256 << 20, 1 << 16
-MAX_NIGHTS = 120  # the newest nights
+MAX_NIGHTS = 120  # maximum number of nights; older nights are left out
 LEAST_NIGHTS = 10  # minimum nights for any change to be significant
-MAX_DIGESTS = 500  # digests with the most time in the newest night
+MAX_DIGESTS = 500  # number of digests: those with the most time in the newest night
 MARGIN = 0.1  # smaller differences are ignored, as in a report
-MAX_SHOWN = 100  # changes on the page
-MAX_SAID = 8  # settings listed per change
+MAX_SHOWN = 100  # maximum number of changes on the page
+MAX_SAID = 8  # maximum number of settings listed per change
 MAX_TEXT = 2_000
 MAX_NUMBER = 1e18
 
@@ -48,13 +48,16 @@ class Night:
     whole: float | None = None
     versions: tuple[str, str] = ("", "")
     tape: str = ""
-    variables: dict[str, Any] = field(default_factory=dict)  # of server B
+    variables: dict[str, Any] = field(default_factory=dict)  # variables of server B
     digests: dict[str, tuple[float, float, str]] = field(default_factory=dict)  # values: ratio, A's time in ns, text
 
 
 @dataclass(frozen=True)
 class Change:
-    """A new level of a digest, or of the whole (digest None). `at`: its first night. The ratios are medians."""
+    """A new level of a digest, or of all digests together (digest None).
+
+    `at`: its first night. The ratios are medians.
+    """
 
     digest: str | None
     text: str
@@ -68,7 +71,7 @@ class Change:
 
     @property
     def slower(self) -> bool:
-        """Whether the new level is slower than the previous one."""
+        """Whether the new level is slower than the previous level."""
         return self.after > self.before
 
 

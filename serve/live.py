@@ -118,7 +118,7 @@ def state_of(run: Path, info: dict[str, Any], ticks: Ticks) -> State:
 
 
 def figures(ticks: Ticks, planned: int) -> dict[str, float | None]:
-    """Return figures of the last seconds: rates per second, times in ns, shares. None means unknown.
+    """Return measured values of the last seconds: rates per second, times in ns, shares. None means unknown.
 
     Returns an empty dict before the first second.
     """

@@ -70,7 +70,7 @@ def run_of(site: Site, name: str) -> tuple[Entry, dict[str, Any]]:
 
 
 async def ticks(request: Request) -> Response:
-    """Send the current state of the run. Includes the points if there are more than `seen`."""
+    """Send the current state of the run. The points are included if the number of ticks is not `seen`."""
     site = site_of(request)
     seen = request.query_params.get("seen", "")
 
@@ -88,7 +88,7 @@ async def ticks(request: Request) -> Response:
 
 
 def shown_figures(values: dict[str, float | None], state: State) -> dict[str, Any]:
-    """Return figures formatted for the page."""
+    """Return measured values formatted for the page."""
 
     def known(name: str) -> float | None:
         return values.get(name)

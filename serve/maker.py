@@ -127,6 +127,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    for number in ENDING:  # signals are for the server, which ends this process itself
+    for number in ENDING:  # signals are meant for the server, which ends this process itself
         signal.signal(number, signal.SIG_IGN)
     main()

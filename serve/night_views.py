@@ -133,7 +133,7 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
 
 
 def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
-    """Yield the answer: a change of all statements together, else of the costliest digest, else no change."""
+    """Yield the answer: a change of all statements together, else a change of the costliest digest, else no change."""
     still = [each for each in told["digests"] if each["slower"] and each["until"] is None]
     if told["known"] < told["least"]:
         text = f"{told['known']} of {told['least']} required nights have a report."

@@ -13,7 +13,7 @@ from ..common.errors import FolderError
 from .orders import Order
 
 PROGRAM = (sys.executable, "-P", "-m", "querytape.serve.maker")
-MAX_WAITING = 32  # requested pages that are not finished
+MAX_WAITING = 32  # maximum number of requested pages that are not finished
 MAX_PAGE = 256 << 20
 END_S = 5.0  # time for a process to end by itself
 
@@ -51,7 +51,7 @@ class PageCache:
         self._one = asyncio.Semaphore(1)
 
     async def get(self, order: Order, wait_s: float) -> Made | float:
-        """Return a page. If it is not finished within `wait_s`, return the seconds since its first request.
+        """Return a page. If the page is not finished within `wait_s`, return the seconds since its first request.
 
         Raises FolderError if too many pages are waiting.
         """

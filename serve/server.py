@@ -41,7 +41,7 @@ class Options:
 
 
 def run_server(folder: Path, options: Options, say: Callable[[str], None]) -> None:
-    """Serve a folder until a signal ends the server. Raises InputError and FolderError if it cannot start.
+    """Serve a folder until a signal ends the server. Raises InputError or FolderError if the server cannot start.
 
     `say` gets the lines for the user at the start: the address and the token.
     """
@@ -76,14 +76,14 @@ def run_server(folder: Path, options: Options, say: Callable[[str], None]) -> No
 
 
 def until_asked(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Run until a signal requests the end, then raise KeyboardInterrupt like every command."""
+    """Run until a signal requests the end. Then raise KeyboardInterrupt, as every command does."""
     asked = False
 
     def stop() -> None:
         nonlocal asked
         asked = server.should_exit = True
 
-    with stop_on_signals(stop):  # uvicorn also handles two of them, and re-raises them at its end
+    with stop_on_signals(stop):  # uvicorn also handles two of these signals, and raises them again when it ends
         server.run([listening])
     if asked:
         raise KeyboardInterrupt
@@ -128,7 +128,7 @@ def named(*names: str) -> list[str]:
 
 
 def greeting(shelf: Shelf, access: Access, host: str, port: int, options: Options) -> list[str]:
-    """Return the lines at the start: the address, and the token if the server generated it."""
+    """Return the lines that the server prints at its start: the address, and the token if the server generated it."""
     scheme = "https" if options.certificate else "http"
     name = options.names[0] if options.names else host
     lines = [f"{shelf.root}: {scheme}://{address_text(name, port)}/"]

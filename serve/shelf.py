@@ -22,8 +22,8 @@ SET = "set.json"
 MARKERS = {"tape.json": TAPE, SET: TAPE, "run.json": RUN, PLAN_FILE: COMPARISON, "sweep.json": SWEEP}
 INSIDE = (COMPARISON, SWEEP)  # kinds that contain runs and tapes
 MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 6, 20_000, 2_000
-MAX_FILES = 200_000  # files of one tape or run checked for links
-MAX_MARKER = 8 << 20  # bytes of a JSON file read for the list
+MAX_FILES = 200_000  # maximum number of files of a tape or run that are checked for links
+MAX_MARKER = 8 << 20  # maximum bytes of a JSON file that is read for the list
 
 
 class NotThere(FolderError):
@@ -93,7 +93,7 @@ class Shelf:
     def inside(self, name: str) -> Path:
         """Return the folder with this relative path.
 
-        Raises NotThere if it is missing, and FolderError if a link is on the path.
+        Raises NotThere if the folder is missing, and FolderError if a link is on the path.
         """
         if name == ".":
             return self.root
@@ -211,7 +211,10 @@ def refuse_links(folder: Path) -> None:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the text of a file. Raises FolderError for a link, a missing file, invalid UTF-8, or over `most` bytes."""
+    """Return the text of a file.
+
+    Raises FolderError if the file is a link, is missing, is not UTF-8, or has more than `most` bytes.
+    """
     with open_regular(path, FolderError) as file:
         raw = file.read(most + 1)
     if len(raw) > most:

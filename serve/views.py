@@ -15,7 +15,7 @@ from .own_pages import ASSETS, said, shown, site_of, static_text
 from .rows import groups, sentences, url_of
 from .shelf import RUN, Entry
 
-WAIT_S = 3.0  # wait for a page before the browser must ask again
+WAIT_S = 3.0  # seconds to wait for a page before the browser must ask again
 WRONG_TOKEN_S = 0.5
 FOREVER = "private, max-age=31536000, immutable"
 TYPES = {"css": "text/css", "js": "text/javascript"}
@@ -34,7 +34,10 @@ async def index(request: Request) -> Response:
 
 
 async def page(request: Request) -> Response:
-    """Show the page of a tape, run, comparison or sweep. Until the page is finished, show one that reloads itself."""
+    """Show the page of a tape, run, comparison or sweep.
+
+    Until the page is finished, show a page that reloads itself.
+    """
     site = site_of(request)
     kind, name = request.path_params["kind"], request.path_params["name"]
     entry: Entry = await run_in_threadpool(site.shelf.entry, name)
@@ -69,7 +72,7 @@ async def framed(request: Request, made: bytes | Response) -> Response:
 
 
 async def made_page(request: Request, order: Order, name: str) -> bytes | Response:
-    """Return the finished page, or a response that reports an error or that the page is being made."""
+    """Return the finished page, or a response with an error or with the progress of the page."""
     made = await site_of(request).cache.get(order, WAIT_S)
     if isinstance(made, float):
         return shown(request, "waiting.html.j2", 202, name=name, since=f"{made:,.0f}")

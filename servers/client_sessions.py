@@ -20,7 +20,8 @@ from .queries import Rows, query_or_none, whole
 
 MAX_SESSIONS = 100_000
 MAX_STATEMENTS = 1_000_000
-# Length limit in bytes of a prepared statement's text in performance_schema. The last character may be cut off.
+# Length limit in bytes of a prepared statement's text in performance_schema. Longer texts may be cut inside a
+# character.
 SHOWN_BYTES = 1024
 LARGEST_CHARACTER = 4
 NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})
@@ -81,8 +82,8 @@ class PreparedText:
 class OpenSession:
     """A client's session as the server shows it now. `variables` and `user_variables` are None if they are not shown.
 
-    `address` and `port` of the client are None if unknown or for a Unix socket. `collation`: the id of
-    collation_connection.
+    `address` and `port` of the client are None if they are unknown or the client uses a Unix socket. `collation`: the
+    id of collation_connection.
     """
 
     thread_id: int
@@ -103,7 +104,7 @@ class OpenSessions:
     - `not_shown`: kinds of state that the server shows for no session.
     - `started_s`: the server did not start before this moment, in seconds since the epoch by this machine's clock. None
       means unknown.
-    - `lost`: number of prepared statements that the server had no room to show.
+    - `lost`: number of prepared statements that the server could not show because of a memory limit.
     """
 
     sessions: Sequence[OpenSession]
@@ -114,8 +115,9 @@ class OpenSessions:
 
 
 def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str]) -> OpenSessions:
-    """Return the sessions of a server's clients, except the querying session. Raises TargetError if the connection is
-    lost.
+    """Return the sessions of a server's clients, except the session that runs this query.
+
+    Raises TargetError if the connection is lost.
     """
     own = query_or_none(con, OWN)
     own_id = whole(own[0][0]) if own else None
@@ -151,7 +153,7 @@ def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str
 
 
 def earliest_start(asked_s: float, up_s: int) -> float:
-    """Return a moment before which the server did not start. It reported an uptime of `up_s` after `asked_s`.
+    """Return a moment before which the server did not start. The server reported the uptime `up_s` after `asked_s`.
 
     A server computes its uptime from two times in whole seconds. The true uptime may be almost one second longer.
     """
@@ -159,7 +161,7 @@ def earliest_start(asked_s: float, up_s: int) -> float:
 
 
 def _shows(con: "Connection[Any]") -> bool:
-    """Whether performance_schema lists any thread. If it is off, it lists none."""
+    """Whether performance_schema lists any thread. A disabled performance_schema lists no threads."""
     rows = query_or_none(con, "SELECT COUNT(*) FROM performance_schema.threads")
     return bool(rows and whole(rows[0][0]))
 
@@ -177,7 +179,7 @@ def sessions_of(rows: Rows | None, own_id: int | None) -> dict[int, OpenSession]
 
 
 def text(value: object) -> str:
-    """Return a server's value as text. NULL gives ''."""
+    """Return a server's value as text. Return '' for NULL."""
     if value is None:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
@@ -202,7 +204,7 @@ def address_of(host: str) -> str | None:
 def with_addresses(sessions: dict[int, OpenSession], sockets: Rows | None) -> dict[int, OpenSession]:
     """Add the addresses of the sessions' sockets.
 
-    Sessions without an address that share a port cannot be distinguished. Their port becomes None.
+    If sessions without an address share a port, they cannot be distinguished. Their port becomes None.
     """
     found = dict(sessions)
     for id_, ip, port in of_sessions(sockets, found):
@@ -215,7 +217,7 @@ def with_addresses(sessions: dict[int, OpenSession], sockets: Rows | None) -> di
 
 
 def of_sessions(rows: Rows | None, sessions: Mapping[int, OpenSession]) -> Iterable[tuple[int, Any, Any]]:
-    """Yield the thread id and the next two columns of each row that belongs to one of these sessions."""
+    """Yield the thread id and the two columns after it, for each row that belongs to one of these sessions."""
     for row in rows or ():
         id_ = whole(row[0])
         if id_ is not None and id_ in sessions:
@@ -223,7 +225,7 @@ def of_sessions(rows: Rows | None, sessions: Mapping[int, OpenSession]) -> Itera
 
 
 def with_variables(sessions: dict[int, OpenSession], rows: Rows | None, ids: Rows | None) -> dict[int, OpenSession]:
-    """Add the sessions' variables and the ids of their collations."""
+    """Add the variables of the sessions and the ids of their collations."""
     if rows is None:
         return sessions
     numbers = {text(row[0]): whole(row[1]) for row in ids or ()}
@@ -262,7 +264,7 @@ def with_prepared(sessions: dict[int, OpenSession], rows: Rows | None) -> dict[i
 
 
 def shown_text(name: str | None, value: object) -> str | None:
-    """Return the text of a statement, or None if it is incomplete: cut, or hidden as `PREPARE x FROM ...`."""
+    """Return the text of a statement. Return None if the text is cut off, or hidden as `PREPARE x FROM ...`."""
     if value is None:
         return None
     shown = text(value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connect to a server that may be hostile: every wait and every answer is limited, and no password is sent in clear
-text.
+"""Connect to a server that may be hostile.
 
-A malformed answer raises pymysql.err.OperationalError and closes the connection.
+Every wait and every answer is limited. No password is sent in clear text. A malformed answer raises
+pymysql.err.OperationalError and closes the connection.
 """
 
 import ssl
@@ -16,13 +16,13 @@ from pymysql.err import OperationalError
 
 from .tls import KEY_REFUSED
 
-MALFORMED, LOST = 2027, 2013  # CR_MALFORMED_PACKET, CR_SERVER_LOST
+MALFORMED, LOST = 2027, 2013  # values of CR_MALFORMED_PACKET and CR_SERVER_LOST
 MAX_ANSWER_BYTES = 64 << 20
 ANSWER_S = 60.0
-AUTHENTICATION = 2061  # CR_AUTH_PLUGIN_ERR
-# Plugins that send the password itself, or a hash from before MySQL 4.1 that is easily reversed.
+AUTHENTICATION = 2061  # value of CR_AUTH_PLUGIN_ERR
+# Plugins that send the password itself or send a hash from before MySQL 4.1, which is easily reversed.
 CLEAR_PLUGINS = frozenset({b"mysql_clear_password", b"dialog", b"mysql_old_password"})
-# Exceptions of the driver for bytes that are not the protocol.
+# Exceptions of the driver for bytes that do not follow the protocol.
 CONFUSED = (
     LookupError,
     ValueError,
@@ -47,7 +47,7 @@ class ControlConnection(Base):
 
     - `streams`: results may have any size and duration, as long as each packet arrives in time.
     - `cleartext`: a clear text password may be sent over an encrypted connection.
-    - `public_key`: encrypts the password on an unencrypted connection.
+    - `public_key`: the key that encrypts the password on an unencrypted connection.
     - `asks_for_key`: the server may send this key if `public_key` is missing. Otherwise no password is sent.
     - `tls`: None disables TLS. Without `tls_required`, TLS is used only if the server supports it.
     """
@@ -85,8 +85,9 @@ class ControlConnection(Base):
 
     @property
     def server_public_key(self) -> bytes | None:
-        """The key that encrypts the password. If it is None, PyMySQL requests the key from the server and stores it
-        here.
+        """The key that encrypts the password. If it is None, PyMySQL requests the key from the server.
+
+        PyMySQL then stores the key in this property.
         """
         if self._pinned is None and not self._asks_for_key and self.password:
             raise OperationalError(AUTHENTICATION, KEY_REFUSED)
@@ -102,7 +103,7 @@ class ControlConnection(Base):
         self._patience_s = answer_s
 
     def abandon(self) -> None:
-        """Close at once, without reading the rest of an answer."""
+        """Close the connection at once, without reading the rest of an answer."""
         if (answer := self._result) is not None:  # type: ignore[attr-defined]
             answer.unbuffered_active = False
         self._force_close()  # type: ignore[attr-defined]
@@ -115,7 +116,7 @@ class ControlConnection(Base):
             raise self._malformed(error) from error
 
     def _create_ssl_ctx(self, sslp: Any) -> ssl.SSLContext:
-        """Return our own TLS context. PyMySQL would otherwise create one if the server supports TLS."""
+        """Return querytape's own TLS context. PyMySQL would otherwise create a context if the server supports TLS."""
         assert self._tls is not None
         return self._tls
 
@@ -177,7 +178,7 @@ class ControlConnection(Base):
 
 
 def connect(*, timeout_s: float, answer_s: float = ANSWER_S, **options: Any) -> ControlConnection:
-    """Open a connection. `options` are those of ControlConnection. Raises pymysql.Error, OSError, RuntimeError."""
+    """Open a connection. `options` are arguments of ControlConnection. Raises pymysql.Error, OSError, RuntimeError."""
     try:
         return ControlConnection(timeout_s, answer_s, **options)
     except CONFUSED as error:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copy the data folder of a stopped server, so that a private server can run on it. The folder may belong to another
-user.
+"""Copy the data folder of a stopped server, so that a private server can run on the copy.
 
-The copy is a separate server. It has no UUID of the original and belongs to the account that runs private servers.
-Nothing in it refers to the original's files: links are followed, and tablespaces in other folders are refused.
+The folder may belong to another user. The copy is a separate server. It has no UUID of the original and belongs to the
+account that runs private servers. No file of the copy refers to files of the original: links are followed, and
+tablespaces in other folders are refused.
 """
 
 import fcntl
@@ -23,10 +23,11 @@ from .programs import server_account
 ACCOUNT = "querytape"
 # Backup types that a server cannot run on.
 UNPREPARED = re.compile(r"backup_type\s*=\s*(full-backuped|incremental|log-applied)")
-# `log-applied` comes from XtraBackup's --apply-log-only. For mariadb-backup it is the type of every prepared backup.
+# In files of XtraBackup, `log-applied` means --apply-log-only. In files of mariadb-backup, every prepared backup has
+# this type.
 CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
-# MySQL's own tablespace and patterns for the file names in it. The tablespace also holds the manual, where MANUAL
-# precedes file names.
+# MySQL's own tablespace, and patterns for the file names in it. The tablespace also contains the texts of HELP. A path
+# in such a text follows MANUAL and does not count.
 DICTIONARY = "mysql.ibd"
 PATH_END = re.compile(rb"\.ib[du]")
 PATH = re.compile(rb"[^\x00-\x1f]*\Z")
@@ -38,7 +39,7 @@ LINES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Account:
-    """An account that a private server creates when it starts, and the file with the statements for it."""
+    """An account that a private server creates when it starts, and the file with the CREATE statements."""
 
     user: str
     password: str
@@ -46,7 +47,7 @@ class Account:
 
 
 def check_data(data: Path) -> None:
-    """Raise InputError if the folder is not the data of a stopped server, or a copy of it cannot run."""
+    """Raise InputError if the folder is not the data of a stopped server, or if a copy of the folder cannot run."""
     where = f"--target sandbox: data={data}"
     if not any((data / name).exists() for name in ("ibdata1", "mysql")):
         raise InputError(f"{where}: expected the data folder of a stopped server, with `mysql` and `ibdata1`")
@@ -136,7 +137,7 @@ def own_account(folder: Path) -> Account:
 def _holder(path: Path) -> int | None:
     """Return the process that has locked a file for writing, as servers lock their tablespaces.
 
-    None if there is none.
+    Returns None if no process has locked the file.
     """
     try:
         with path.open("rb") as file:
@@ -148,9 +149,10 @@ def _holder(path: Path) -> int | None:
 
 
 def _tablespace_elsewhere(dictionary: Path) -> str | None:
-    """Return an existing tablespace that MySQL's data dictionary names by an absolute path. None if there is none.
+    """Return an existing tablespace that MySQL's data dictionary names by an absolute path.
 
-    MySQL 8.0 and later open the file named in the dictionary, even if it is outside the server's data folder.
+    Returns None if there is no such file. MySQL 8.0 and later open the file named in the dictionary, even outside the
+    server's data folder.
     """
     try:
         with dictionary.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -166,8 +168,9 @@ def _tablespace_elsewhere(dictionary: Path) -> str | None:
 
 
 def _forget_logs_elsewhere(copy: Path) -> None:
-    """Remove index files of binary and relay logs that list files outside the copy. Servers truncate and delete listed
-    logs.
+    """Remove index files of binary and relay logs that list files outside the copy.
+
+    Servers truncate and delete the files that an index lists.
     """
     for path in copy.glob("*.index"):
         lines = path.read_bytes().splitlines()
@@ -176,7 +179,7 @@ def _forget_logs_elsewhere(copy: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a small file. Empty if it cannot be read."""
+    """Return the text of a small file. Return an empty text if the file cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")[:10_000]
     except OSError:

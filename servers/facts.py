@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query the properties of a server before anything is sent. Supports MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
+"""Query the properties of a server before any event is sent. Supports MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
 
 A query that the server rejects or does not support gives None. None means unknown, never "no".
 """
@@ -26,16 +26,16 @@ READING_PRIVILEGES = frozenset(
     }
 )  # fmt: skip
 COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
-# Query for whether the time zone tables are loaded. No variable shows this.
+# Query that shows whether the time zone tables are loaded. No variable shows this state.
 TIME_ZONES = "SELECT IF(CONVERT_TZ('2000-01-01', 'UTC', 'Europe/Berlin') IS NULL, 'empty', 'loaded')"
 NAME = re.compile(r"[a-z0-9_]{1,64}")
-# Queries for replicas in MySQL 8.0.22 and later, in MariaDB 10.5 and later, and in older versions.
+# Queries that list replicas: in MySQL 8.0.22 and later, in MariaDB 10.5 and later, and in older versions.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
-# Lists of InnoDB files: the first table exists in MySQL 8, the second in MariaDB and MySQL 5.7.
+# Tables that list InnoDB files. The first table exists in MySQL 8, the second in MariaDB and MySQL 5.7.
 FILES = ("information_schema.INNODB_TABLESPACES", "information_schema.INNODB_SYS_TABLESPACES")
-SPARE_PAGES = 64  # pages of a file besides its indexes; smaller tables are skipped
+SPARE_PAGES = 64  # pages of a file that are not part of its indexes; smaller tables are skipped
 FEW_ROWS = 1_000
-MOST_ROWS = 100_000  # tables with more rows in the statistics are not counted
+MOST_ROWS = 100_000  # tables whose statistics report more rows are not counted
 MOST_TABLES = 50
 
 
@@ -43,10 +43,10 @@ MOST_TABLES = 50
 class Facts:
     """Properties that a server reports. None means unknown.
 
-    - `variables`: the global variables, and `time_zone_tables`, which is loaded or empty.
+    - `variables`: the global variables, and `time_zone_tables`, whose value is `loaded` or `empty`.
     - `others`: connections of other clients, by `user@host`.
     - `replicas`: number of attached replicas.
-    - `may`: the account's privileges besides reading; roles as they are granted.
+    - `may`: the account's privileges that allow more than reading. Roles are listed as they are granted.
     - `collations`: arguments of SET NAMES by collation id.
     - `statements_per_s`: mean rate since the start of the server.
     - `library`: functions loaded from libraries, and the routines and views that call them.
@@ -75,7 +75,7 @@ class Facts:
     grants: tuple[str, ...] = ()
 
     def number(self, name: str) -> int | None:
-        """Return a global variable as a number, or None if it is not a number."""
+        """Return a global variable as a number. Return None if its value is not a number."""
         text = self.variables.get(name, "")
         return whole(text)
 
@@ -133,7 +133,7 @@ def gather(con: "Connection[Any]") -> Facts:
 def names_of_collations(rows: Rows | None) -> dict[int, str] | None:
     """Return arguments of SET NAMES by collation id, such as `utf8mb4 COLLATE utf8mb4_bin`.
 
-    None if they are unknown.
+    Returns None if the collations are unknown.
     """
     if rows is None:
         return None
@@ -161,7 +161,7 @@ def identity_of(variables: dict[str, str]) -> str | None:
 
 
 def gather_processes(con: "Connection[Any]") -> Rows | None:
-    """Return the whole process list. None if the account sees only its own threads."""
+    """Return the whole process list. Return None if the account sees only its own threads."""
     connected = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", 2)
     processes = query_or_none(con, "SHOW PROCESSLIST", 7)
     return whole_process_list(
@@ -172,7 +172,8 @@ def gather_processes(con: "Connection[Any]") -> Rows | None:
 def sees_other_accounts(con: "Connection[Any]") -> bool:
     """Whether the account sees all threads: it has PROCESS, or its process list contains another account.
 
-    An account that is alone on the server always has a complete list. This does not show that it will see others.
+    An account that is alone on the server always has a complete list. Such a list does not show whether the account can
+    see other accounts.
     """
     own = str((query_or_none(con, "SELECT USER()") or [("",)])[0][0]).rpartition("@")[0]
     processes = query_or_none(con, "SHOW PROCESSLIST", 7) or ()
@@ -186,7 +187,7 @@ def _is_granted(grants: Rows | None) -> bool:
 
 
 def whole_process_list(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
-    """Return the process list if it is complete, otherwise None.
+    """Return the process list if it is complete. Return None otherwise.
 
     Without PROCESS an account sees only its own threads.
     """
@@ -199,7 +200,7 @@ def whole_process_list(processes: Rows | None, connected: int | None, grants: Ro
 
 
 def writing_privileges(grants: Rows | None) -> tuple[str, ...] | None:
-    """Return the privileges in SHOW GRANTS that allow more than reading. Roles are returned as they are granted."""
+    """Return the privileges in SHOW GRANTS that allow more than reading. Roles are listed as they are granted."""
     if grants is None:
         return None
     names: dict[str, None] = {}
@@ -214,7 +215,7 @@ def writing_privileges(grants: Rows | None) -> tuple[str, ...] | None:
 
 
 def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
-    """Return the number of connections by `user@host`, except our own and the server's own threads."""
+    """Return the number of connections by `user@host`, except querytape's connections and the server's own threads."""
     if processes is None:
         return None
     names = [
@@ -226,7 +227,10 @@ def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
 
 
 def count_replicas(answers: Sequence[Rows | None], processes: Rows | None) -> int | None:
-    """Return the number of a server's replicas, by its list of replicas or by the threads that send the binary log."""
+    """Return the number of a server's replicas.
+
+    The number comes from the list of replicas or from the threads that send the binary log.
+    """
     counts = [len(rows) for rows in answers if rows is not None]
     if processes is not None:
         counts.append(sum(str(row[4]).startswith("Binlog Dump") for row in processes))
@@ -234,15 +238,15 @@ def count_replicas(answers: Sequence[Rows | None], processes: Rows | None) -> in
 
 
 def stale_statistics(con: "Connection[Any]") -> tuple[str, ...]:
-    """Return tables with stale statistics as `schema.table`. They have over twice the rows in the statistics, plus
-    1,000.
+    """Return tables with stale statistics as `schema.table`.
 
-    Empty if the account may not see them (needs SELECT on mysql.innodb_table_stats and PROCESS). Partitions are
-    skipped. Raises TargetError if the connection is lost.
+    Such a table has more rows than twice the number in the statistics, plus 1,000. The result is empty if the account
+    may not see the statistics (needs SELECT on mysql.innodb_table_stats and PROCESS). Partitions are skipped. Raises
+    TargetError if the connection is lost.
     """
     for files in FILES:
-        # A file much larger than its indexes may also mean deleted rows. So the remaining rows of the table are
-        # counted.
+        # A file that is much larger than its indexes may also have many deleted rows. Therefore the remaining rows of
+        # the table are counted.
         rows = query_or_none(
             con,
             "SELECT s.database_name, s.table_name, s.n_rows FROM mysql.innodb_table_stats s"

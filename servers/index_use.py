@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query a server's indexes and the number of uses of each, from the performance schema or MariaDB's userstat."""
+"""Query a server's indexes and how often each index was used.
+
+The counts come from the performance schema or from MariaDB's userstat.
+"""
 
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -31,10 +34,10 @@ USER_STATISTICS = "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, ROWS_READ FROM i
 
 @dataclass
 class IndexUse:
-    """Indexes of a server without primary keys: schema, table, name, columns, unique, foreign_key, uses.
+    """Indexes of a server, except primary keys: schema, table, name, columns, unique, foreign_key, uses.
 
-    - `uses`: how many times the server has used the index since counting began; None means unknown.
-    - `basis`: the source of these counts; None if nothing counts.
+    - `uses`: how many times the server has used the index since counting began. None means unknown.
+    - `basis`: the source of these counts. None if the server does not count uses.
     - `uptime_s`: uptime of the server in seconds.
     - `unknown`: descriptions of missing information.
     """
@@ -67,7 +70,10 @@ def ask_index_use(target: Target) -> IndexUse:
 
 
 def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
-    """Return the uses by (schema, table, index). Unused indexes may be missing. None if nothing counts uses."""
+    """Return the number of uses by (schema, table, index).
+
+    Unused indexes may be missing. Returns None if the server does not count uses.
+    """
     enabled = query_or_none(con, INSTRUMENT)
     counted = query_or_none(con, COUNTED, 4) if enabled else None
     if counted is not None:
@@ -88,7 +94,7 @@ def _names(row: Any) -> tuple[str, ...]:
 
 
 def _uses(value: object) -> int:
-    """Return a count. An invalid value gives 1, so that the index is not reported as unused."""
+    """Return the number of uses. For an invalid value, return 1, so that the index is not reported as unused."""
     uses = whole(value)
     return 1 if uses is None else uses
 

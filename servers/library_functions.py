@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions loaded from libraries (CREATE FUNCTION ... SONAME), and the routines and views that call them.
 
-Such functions are not bound to a session, so a read-only mode does not restrict them. MySQL 8.4 manual, section 15.7.4.
+Such functions are not bound to a session, so a read-only mode does not restrict them. Source: MySQL 8.4 manual, section
+15.7.4.
 """
 
 import re
@@ -13,13 +14,13 @@ from pymysql.connections import Connection
 
 from .queries import OWN_SCHEMAS, query_or_none
 
-# Queries for the names of library functions. The second needs MySQL 8.0 or later. It is used if the account may not
-# read the table mysql.func.
+# Queries for the names of library functions. The second query is used if the account may not read the table mysql.func.
+# This query needs MySQL 8.0 or later.
 NAMES = (
     "SELECT name FROM mysql.func",
     "SELECT UDF_NAME FROM performance_schema.user_defined_functions WHERE UDF_LIBRARY IS NOT NULL",
 )
-# Schema, name and text of routines and views. The text is empty if the account may not see it.
+# Query for schema, name and text of routines and views. The text is empty if the account may not see it.
 STORED = (
     "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION FROM information_schema.ROUTINES",
     "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS",
@@ -39,18 +40,27 @@ class LibraryFunctions:
     callers: tuple[str, ...] = ()
 
     def named_by(self, tables: Iterable[str], calls: Iterable[str]) -> str | None:
-        """Return a library function or caller that a statement names, or None. All names are without their schema."""
+        """Return a library function or caller that a statement names. Return None if the statement names none.
+
+        All names are without their schema.
+        """
         called = {name.lower() for name in calls}
         named = called | {name.lower() for name in tables}
         found = called & {name.lower() for name in self.names or ()} or named & {name.lower() for name in self.callers}
         return min(found, default=None)
 
     def refused(self) -> str | None:
-        """Return the names in the engine's format: one per line. A space marks names that must not appear at all."""
+        """Return the names in the engine's format: one per line.
+
+        A space before a name marks a name that must not appear at all.
+        """
         return "\n".join((*(self.names or ()), *(f" {name}" for name in self.callers))) or None
 
     def __or__(self, other: "LibraryFunctions") -> "LibraryFunctions":
-        """Return the union for two servers. Unknown parts of one server are ignored."""
+        """Return the combined names of two servers.
+
+        If the names of one server are unknown, use only the names of the other.
+        """
         known = [each.names for each in (self, other) if each.names is not None]
         names = _each(name for each in known for name in each) if known else None
         return LibraryFunctions(names, _each(self.callers + other.callers))
@@ -83,7 +93,7 @@ def _callers(con: "Connection[Any]", names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """Return a pattern that finds a name anywhere in a text. A false match only means that a statement is not sent."""
+    """Return a pattern that finds a name anywhere in a text. If a match is false, a statement is merely not sent."""
     return re.compile(f"(?<!{NAME_CHARACTER}){re.escape(name)}(?!{NAME_CHARACTER})", re.IGNORECASE)
 
 

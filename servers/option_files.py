@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read MySQL option files (groups of `name = value` lines), and the file of accounts for a tape's users.
 
-These files contain the passwords, so that no tape and no command line does.
+Passwords belong in these files, so tapes and command lines contain no passwords.
 """
 
 import configparser
@@ -15,9 +15,10 @@ ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", '"'
 
 
 def read_options(path: Path, group: str | None = None) -> dict[str, str]:
-    """Return the options of [client] and of `group`, which overrides them. Names have underscores instead of dashes.
+    """Return the options of [client] and of `group`. Options of `group` override those of [client].
 
-    `!include` lines are not followed. Raises InputError if the file or the group is missing, or the file is invalid.
+    Names have underscores instead of dashes. `!include` lines are not followed. Raises InputError if the file or the
+    group is missing, or if the file is invalid.
     """
     parser = configparser.ConfigParser(
         allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), empty_lines_in_values=False
@@ -57,8 +58,8 @@ class Account:
 def read_accounts(path: Path) -> dict[str, Account]:
     """Return the target's account for each user of the tape.
 
-    The file has one section per user of the tape. It contains `password`, and `user` if the target's name differs.
-    Raises InputError if other users can read the file, or if it is invalid.
+    The file has one section per user of the tape. A section contains `password`. It also contains `user` if the user
+    has another name on the target. Raises InputError if other users can read the file, or if the file is invalid.
     """
     parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), strict=True)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions left on a server by XA PREPARE. They outlive their session and keep their locks.
+"""Transactions that XA PREPARE left on a server. They outlive their session and keep their locks.
 
 Sources: MySQL 8.4 manual, section 15.3.8; MariaDB, XA Transactions. XA RECOVER needs XA_RECOVER_ADMIN in MySQL 8, and
 no privilege in MySQL 5.7 and MariaDB.
@@ -16,8 +16,8 @@ from pymysql.connections import Connection
 from ..common.text import printable
 from .queries import query_or_none, whole
 
-# Queries for prepared transactions. The first (MySQL 5.7 and later) and the second (MariaDB 10.3 and later) return the
-# bytes as printable text. The third works on all servers.
+# Queries for prepared transactions. The first query (MySQL 5.7 and later) and the second (MariaDB 10.3 and later)
+# return the bytes as printable text. The third query works on all servers.
 RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
 BITS = re.compile(r"0b([01]+)|b'([01]*)'", re.IGNORECASE)
@@ -31,7 +31,7 @@ LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*",
 # Matches literals and comments that may contain a semicolon, or a semicolon that ends a statement.
 END_OF_STATEMENT = re.compile(rf"{LITERAL}|`[^`]*`|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*|(;)", re.IGNORECASE | re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
-PATIENCE_S, PAUSE_S = 2.0, 0.05  # the server may notice late that a session has ended
+PATIENCE_S, PAUSE_S = 2.0, 0.05  # seconds of waiting, because a server may notice late that a session has ended
 
 
 @dataclass(frozen=True, order=True)
@@ -44,7 +44,7 @@ class Xid:
 
     @property
     def literal(self) -> str:
-        """The name as XA COMMIT and XA ROLLBACK accept it, for any bytes."""
+        """The name in the form that XA COMMIT and XA ROLLBACK accept. Works for any bytes."""
         return f"X'{self.gtrid.hex()}',X'{self.bqual.hex()}',{self.format_id}"
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Xid:
 
 
 def prepared_transactions(con: "Connection[Any]") -> tuple[Xid, ...] | None:
-    """Return the sorted prepared transactions of a server. None if the server does not show them.
+    """Return the sorted prepared transactions of a server. Return None if the server does not show them.
 
     Raises TargetError if the connection is lost.
     """
@@ -68,7 +68,7 @@ def prepared_transactions(con: "Connection[Any]") -> tuple[Xid, ...] | None:
 
 
 def end_prepared(con: "Connection[Any]", xids: Sequence[Xid]) -> list[Xid]:
-    """Roll back prepared transactions. Return those that could not be rolled back within 2 s."""
+    """Roll back prepared transactions. Return the transactions that could not be rolled back within 2 s."""
     left, end = list(xids), time.monotonic() + PATIENCE_S
     while left := [xid for xid in left if query_or_none(con, f"XA ROLLBACK {xid.literal}") is None]:
         if time.monotonic() > end:
@@ -78,9 +78,9 @@ def end_prepared(con: "Connection[Any]", xids: Sequence[Xid]) -> list[Xid]:
 
 
 def _xid(row: Sequence[Any]) -> Xid | None:
-    """Return the name in a row of XA RECOVER: format id, two lengths in bytes, the parts.
+    """Return the transaction name in a row of XA RECOVER: format id, two lengths in bytes, the parts.
 
-    None if the row is invalid.
+    Returns None if the row is invalid.
     """
     numbers = [whole(value) for value in row[:3]]
     text = row[3].decode("latin-1") if isinstance(row[3], bytes) else str(row[3])
@@ -95,8 +95,9 @@ def _xid(row: Sequence[Any]) -> Xid | None:
 
 
 def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
-    """Return verb and name of an XA statement, or ("", None). The verb is start, begin, end, prepare, commit or
-    rollback.
+    """Return verb and transaction name of an XA statement, or ("", None) for any other statement.
+
+    The verb is start, begin, end, prepare, commit or rollback.
     """
     plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)
     found = STATEMENT.fullmatch(plain.strip().removesuffix(";").strip())
@@ -107,7 +108,7 @@ def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
 
 
 def xa_statements(text: str) -> Iterator[tuple[str, Xid]]:
-    """Yield verb and name of each XA statement in a text. The text may contain several statements."""
+    """Yield verb and transaction name of each XA statement in a text. The text may contain several statements."""
     ends = [found.start() for found in END_OF_STATEMENT.finditer(text) if found[1]]
     for start, end in zip([0, *(at + 1 for at in ends)], [*ends, len(text)], strict=True):
         verb, xid = verb_and_xid(text[start:end])

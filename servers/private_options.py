@@ -2,7 +2,7 @@
 """Check the options of a private server. Options that use other files or addresses, or run programs, are rejected.
 
 Servers accept `_` for `-`, unique prefixes of names, and prefixes such as `loose-` and `skip-`. All meanings of a name
-are checked. An option in no list is rejected if its value could be a path.
+are checked. An option that is on no list is rejected if its value could be a path.
 """
 
 import re
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from ..common.errors import InputError
 from ..common.text import printable
 
-# Options that isolate the copy from other servers, whatever its data contain. The copy follows no source, joins no
-# group and runs no events. It opens no table on another server. Persisted settings (read only, a port) are ignored.
+# Options that isolate the copy from other servers, whatever data the copy contains. The copy follows no source, joins
+# no group and runs no events. It opens no table on another server. Persisted settings (read only, a port) are ignored.
 # `loose-` is needed because each version supports only some of the options.
 ALONE = {
     "loose-skip-slave-start": "ON",
@@ -23,7 +23,7 @@ ALONE = {
     "loose-spider": "OFF",
     "event-scheduler": "OFF",
 }
-# Options that the private server sets itself.
+# Options that the private server itself sets.
 FIXED = (
     *("datadir", "socket", "port", "bind-address", "pid-file", "log-error", "init-file", "user", "admin-address"),
     *("basedir", "tmpdir", "slow-query-log-file", "log-slow-query-file", "event-scheduler", "slave-start"),
@@ -42,7 +42,7 @@ ELSEWHERE = (
     *("keyring-file-data", "ssl-ca", "ssl-capath", "ssl-cert", "ssl-crl", "ssl-crlpath", "ssl-key", "debug"),
     *("defaults-file", "defaults-extra-file", "defaults-group-suffix", "login-path", "feedback-url"),
 )
-# Options that run or load code, open other ways to connect, or change the server's kind.
+# Options that run or load code, open further ways to connect, or change the kind of the server.
 RUNS = (
     *("init-connect", "init-slave", "init-replica", "plugin-load", "plugin-load-add", "early-plugin-load", "bootstrap"),
     *("initialize", "initialize-insecure", "install", "install-manual", "remove", "daemonize", "gdb", "grant-tables"),
@@ -75,8 +75,9 @@ NAME = re.compile(r"[a-z][a-z0-9._-]*")
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Raise InputError for options that the private server sets itself or that use other files. Short names are checked
-    too.
+    """Raise InputError for options that the private server sets itself or that use other files.
+
+    Abbreviated option names are also checked.
     """
     for name, value in options.items():
         plain = name.lower().replace("_", "-")
@@ -98,8 +99,9 @@ def check_options(options: Mapping[str, str]) -> None:
 
 
 def meanings(name: str) -> list[str]:
-    """Return the possible meanings of a lower case name with dashes: itself, and without each prefix that servers
-    accept.
+    """Return the possible meanings of an option name in lower case with dashes.
+
+    The meanings are the name itself, and the name without each prefix that servers accept.
     """
     found = [name]
     while prefix := next((each for each in PREFIXES if found[-1].startswith(each)), None):
@@ -113,7 +115,7 @@ def looks_like_a_path(value: str) -> bool:
 
 
 def _begun(names: Iterable[str], listed: Iterable[str]) -> str:
-    """Return the first listed name that begins with one of the names. Empty if there is none."""
+    """Return the first listed name that begins with one of the names. Return "" if there is no such name."""
     given = [name for name in names if name not in WHOLE]
     return next((each for each in listed if any(each.startswith(name) for name in given)), "")
 

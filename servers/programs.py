@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the server programs of this machine: installed ones, and those downloaded to `.servers/`."""
+"""Find the server programs of this machine: installed programs, and programs downloaded to `.servers/`."""
 
 import atexit
 import os
@@ -47,7 +47,7 @@ class Program:
     def init_command(self, data: Path) -> list[str]:
         """Return the command that creates a data folder whose root account has no password.
 
-        MariaDB of any version uses the script of the installed release. An unpacked release has no working script, and
+        All versions of MariaDB use the script of the installed release. An unpacked release has no working script, but
         its server can read the tables of an older release.
         """
         if self.family == "mariadb":
@@ -62,7 +62,7 @@ class Program:
 def server_account() -> pwd.struct_passwd | None:
     """Return the unprivileged account for servers if this process runs as root.
 
-    None means the process's own account.
+    Otherwise return None, which means the process's own account.
     """
     if os.geteuid() != 0:
         return None
@@ -81,8 +81,9 @@ def servers_folder() -> Path:
 
 
 def find_program(kind: str) -> Program | None:
-    """Return the program of a kind such as `mariadb`, `mysql` or `mysql-8.0`. The installed one is preferred to the
-    newest.
+    """Return the program of a kind such as `mariadb`, `mysql` or `mysql-8.0`.
+
+    Prefers the installed program. Otherwise returns the newest downloaded program.
     """
     family, _, version = kind.partition("-")
     fitting = [
@@ -108,7 +109,7 @@ def missing_sentence(kind: str) -> str:
 
 
 def install_line() -> str:
-    """Return the command that installs MariaDB's programs on this machine, and the services it installs."""
+    """Return the command that installs MariaDB's programs on this machine, and the services that it installs."""
     found = next((name for name in INSTALLERS if shutil.which(name, path=search_path())), "apt-get")
     words, starts = INSTALLERS[found]
     user = "" if os.geteuid() == 0 else "sudo "
@@ -117,7 +118,7 @@ def install_line() -> str:
 
 @cache
 def known_programs() -> tuple[Program, ...]:
-    """Return all server programs found. Installed ones come first."""
+    """Return all server programs found. Installed programs come first."""
     programs: list[Program | None] = []
     for name in ("mariadbd", "mysqld"):
         path = shutil.which(name, path=search_path())
@@ -147,8 +148,9 @@ def _unpacked(base: Path) -> Program | None:
 
 
 def _program_of(command: tuple[str, ...], own: tuple[str, ...] = (), folder: Path | None = None) -> Program | None:
-    """Return the program of a command, or None if it is not a server. --version identifies it, because `mysqld` is
-    MariaDB on Debian.
+    """Return the server program that a command starts. Return None if the command is not a server.
+
+    --version identifies the server, because `mysqld` is MariaDB on Debian.
     """
     try:
         answer = subprocess.run([*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20)
@@ -163,9 +165,9 @@ def _program_of(command: tuple[str, ...], own: tuple[str, ...] = (), folder: Pat
 
 @cache
 def _reachable(folder: Path) -> Path:
-    """Return the folder, or a copy of it if the servers' account cannot reach it (a checkout in /root).
+    """Return the folder, or a copy of it if the servers' account cannot reach the folder (a checkout in /root).
 
-    The copy uses hard links on the same file system. It is removed when this process ends.
+    The copy uses hard links on the same file system. The copy is removed when this process ends.
     """
     account = server_account()
     if account is None or all(_open_to_all(parent) for parent in [folder, *folder.parents]):
@@ -189,5 +191,5 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def search_path() -> str:
-    """Return PATH plus the folders where servers are installed. An ordinary user's PATH may lack them."""
+    """Return PATH plus the folders where servers are installed. The PATH of an ordinary user may lack these folders."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])

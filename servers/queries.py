@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send a server queries that it may reject or not support, and check the shape of its answers."""
+"""Send queries to a server that may reject or not support them, and check the shape of the answers."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -18,10 +18,10 @@ OWN_LIMIT = "SET SESSION sql_select_limit = DEFAULT"
 
 
 def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows | None:
-    """Return the rows of a query, with at least `columns` columns. None if the server rejects or does not support the
-    query.
+    """Return the rows of a query, with at least `columns` columns.
 
-    Raises TargetError if the connection is lost or the rows have fewer columns.
+    Returns None if the server rejects or does not support the query. Raises TargetError if the connection is lost or
+    the rows have fewer columns.
     """
     try:
         with con.cursor() as cursor:

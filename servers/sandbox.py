@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run private servers for tests, demo and experiments, each in its own folder. They end when their parent ends.
+"""Run private servers for tests, demo and experiments, each in its own folder. The servers end when their parent ends.
 
 A server runs as an unprivileged user and listens on 127.0.0.1 and a Unix socket. `root` needs no password. The
-parent-death signal belongs to the *thread* that started the server, so start servers in the main thread.
+parent-death signal belongs to the *thread* that started the server. Start servers in the main thread for this reason.
 """
 
 import atexit
@@ -31,7 +31,7 @@ from .programs import Program, find_program, missing_sentence, search_path, serv
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 TEMPORARY = Path("/tmp")
-MAX_SOCKET_PATH = 100  # socket paths may have 108 bytes (sun_path)
+MAX_SOCKET_PATH = 100  # maximum length of a socket path; the system allows 108 bytes (sun_path)
 
 # Settings for a small server that starts quickly.
 DEFAULTS = {
@@ -40,7 +40,7 @@ DEFAULTS = {
     "performance-schema": "OFF",
     "secure-file-priv": "",
 }
-# `loose-` lets MySQL 5.7 start, although it does not know these options.
+# `loose-` lets MySQL 5.7 start, although MySQL 5.7 does not know these options.
 MYSQL_DEFAULTS = {"loose-innodb-redo-log-capacity": "16M", "loose-mysqlx": "OFF"}
 
 _templates: dict[tuple[str, ...], Path] = {}
@@ -48,7 +48,10 @@ _templates: dict[tuple[str, ...], Path] = {}
 
 @dataclass
 class Server:
-    """A private server, running or stopped. As a context manager, it stops and removes its temporary folder."""
+    """A private server, running or stopped.
+
+    After its `with` block, the server is stopped and its temporary folder is removed.
+    """
 
     kind: str
     program: Program
@@ -81,7 +84,7 @@ class Server:
 
     @property
     def slow_log(self) -> Path:
-        """The path of the slow log when `slow_query_log` is on."""
+        """The path of the slow log, which is written when `slow_query_log` is on."""
         return self.folder / "slow.log"
 
     @property
@@ -103,7 +106,7 @@ class Server:
     def connect(self, db: str | None = None, **options: Any) -> "Connection[Any]":
         """Open a connection over TCP.
 
-        `options` are PyMySQL's. Without a password, TLS is off unless `options` set it.
+        `options` are arguments of PyMySQL. Without a password, TLS is off unless `options` enable it.
         """
         arguments: dict[str, Any] = {"charset": "utf8mb4", "autocommit": True, "database": db}
         arguments |= {"ssl_disabled": not self.password and "ssl" not in options, **options}
@@ -149,7 +152,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Stop the server with SIGTERM. Kill it after a minute."""
+        """Stop the server with SIGTERM. Kill the server if it still runs after a minute."""
         if self._process is None:
             return
         self._process.terminate()
@@ -231,18 +234,21 @@ def start_server(
 ) -> Server:
     """Start a private server of a kind: `mariadb`, `mysql`, or a version such as `mysql-8.0`.
 
-    - `folder`: the server's folder, created if missing. Without it the server has a temporary folder, which `with`
-      removes. Existing data in the folder are used.
-    - `template`: a stopped server's data folder, copied if `folder` has no data. Without it, fresh data are created.
-    - `data`: a stopped server's data folder of another user, to be copied. Its passwords are unknown, so the server
-      creates its own account. It follows no source and runs no events.
+    - `folder`: the server's folder, created if missing. Existing data in the folder are used. None means a temporary
+      folder, which `with` removes.
+    - `template`: a stopped server's data folder, copied if `folder` has no data. Without a template, fresh data are
+      created.
+    - `data`: a stopped server's data folder of another user. A copy of it is used. Its passwords are unknown, so the
+      server
+      creates its own account. The server follows no source and runs no events.
 
-    Raises TargetError if no such server is found or it does not start, InputError if `data` cannot be used.
+    Raises TargetError if no such server is found or the server does not start. Raises InputError if `data` cannot be
+    used.
     """
     program = find_program(kind)
     if program is None:
         raise TargetError(missing_sentence(kind))
-    with held():  # no signal may arrive before the cleanup is registered
+    with held():  # delays signals until the cleanup is registered
         place = private_folder(room=copies_folder() if data else TEMPORARY) if folder is None else _own(folder)
         server = Server(kind, program, place, dict(config or {}), owns_folder=folder is None)
         if server.owns_folder:
@@ -281,7 +287,10 @@ def copies_folder() -> Path:
 
 
 def template_data(program: Program) -> Path:
-    """Return the data folder of a fresh server. It is created once per program and removed when this process ends."""
+    """Return the data folder of a fresh server.
+
+    The folder is created once per program and removed when this process ends.
+    """
     if program.command not in _templates:
         folder = private_folder("qt-template-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -311,10 +320,10 @@ def _free_port() -> int:
 
 
 def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a program as the servers' account. The kernel kills it when the thread that started it ends.
+    """Start a program as the servers' account. The kernel kills the program when the thread that started it ends.
 
-    Its temporary files are in a separate folder next to the log, because servers that shared /tmp removed each other's
-    files. setpriv sets the death signal after it changes the user, because changing the user clears the signal.
+    Its temporary files are in a separate folder next to the log. Servers with a shared /tmp removed each other's files.
+    setpriv changes the user and then sets the death signal, because changing the user clears the signal.
     """
     guard = ["setpriv", "--pdeathsig=KILL"]
     account = server_account()

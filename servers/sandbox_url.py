@@ -33,9 +33,10 @@ class Sandbox:
 
 
 def parse_sandbox(text: str) -> Sandbox | None:
-    """Return the private server that a target describes, or None for any other target.
+    """Return the private server that a target describes. Return None for any other target.
 
-    The text has the form SHAPE. Keys and values are percent-decoded, as in a URL. Raises InputError if it is invalid.
+    The text has the form SHAPE. Keys and values are percent-decoded, as in a URL. Raises InputError if the text is
+    invalid.
     """
     head, _, query = text.partition("?")
     name, _, kind = head.partition(":")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describe the server or ProxySQL that a log came from. A replay uses this to refuse its own source as target."""
+"""Describe the server or ProxySQL that wrote a log.
+
+A replay uses the description to refuse its own source as target.
+"""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -11,7 +14,7 @@ from .facts import gather
 from .queries import Rows, query_or_none
 from .target import Target
 
-# New and old names of the same query. The first one that the server supports is used.
+# The new and the old name of the same query. The first query that the server supports is used.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
 PROXYSQL_VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"
@@ -23,7 +26,7 @@ MAX_PROXYSQL_RULES = 10_000
 def describe_target(target: Target) -> dict[str, Any]:
     """Return `server` of tape.json: identity, version, variables, time_zone, binlog, gtid, at (the server's clock).
 
-    Nothing is changed on the server. Raises TargetError if it cannot be reached.
+    Nothing is changed on the server. Raises TargetError if the server cannot be reached.
     """
     with closing(target.connect()) as con:
         facts = gather(con)
@@ -50,7 +53,10 @@ def describe_with_sessions(target: Target) -> tuple[dict[str, Any], OpenSessions
 
 
 def server_time(rows: Rows | None) -> datetime:
-    """Return the server's time from its UNIX_TIMESTAMP, or this machine's time if the answer is invalid."""
+    """Return the server's time from the server's UNIX_TIMESTAMP.
+
+    Return this machine's time if the answer is invalid.
+    """
     try:
         return datetime.fromtimestamp(float(rows[0][0]), UTC) if rows else datetime.now(UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -58,10 +64,11 @@ def server_time(rows: Rows | None) -> datetime:
 
 
 def describe_proxysql(target: Target) -> dict[str, Any] | None:
-    """Return `server` of tape.json for the events log of a ProxySQL admin port. None if it is not an admin port.
+    """Return `server` of tape.json for the events log of a ProxySQL admin port.
 
-    `rules`: the active query rules that determine whether an event is logged, as [rule, 0 or 1]. None if they cannot be
-    read. Raises TargetError if the port cannot be reached.
+    Returns None if the target is not an admin port. `rules`: the active query rules that determine whether an event is
+    logged, as [rule, 0 or 1]. `rules` is None if the rules cannot be read. Raises TargetError if the port cannot be
+    reached.
     """
     with closing(target.connect()) as con:
         rows = query_or_none(con, PROXYSQL_VARIABLES, 2)

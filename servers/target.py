@@ -24,9 +24,9 @@ from .option_files import read_options
 from .tls import Tls, is_encrypted, is_this_machine, keys_of, read_public_key
 
 DEFAULT_PORT = 3306
-INSECURE_TRANSPORT = 3159  # error of require_secure_transport, in MySQL and MariaDB
-TLS_FAILED = 2026  # the client's error for TLS, also if the server has no TLS
-MAX_FAULT = 1000  # characters shown of a server's message
+INSECURE_TRANSPORT = 3159  # the server's error for require_secure_transport, in MySQL and MariaDB
+TLS_FAILED = 2026  # the client's error for TLS; also raised if the server has no TLS
+MAX_FAULT = 1000  # maximum characters to show of a server's message
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
 SHAPE = "mysql://user@host:3306/db, or mysql://user@/db?socket=/path"
 
@@ -65,7 +65,8 @@ class Target:
     def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
         """Open a control connection. Raises TargetError with the message of the server or the network.
 
-        `timeout_s`: for the login. `answer_s`: for each answer. `streams`: read results of any size row by row.
+        `timeout_s`: time limit for the login. `answer_s`: time limit for each answer. `streams`: read results of any
+        size row by row.
         """
         try:
             con = connect(
@@ -116,7 +117,7 @@ class Target:
         return ""
 
     def settled(self, con: "Connection[Any]") -> "Target":
-        """Return the target with PREFERRED replaced by the actual mode of the control connection `con`.
+        """Return the target with PREFERRED replaced by the actual TLS mode of the control connection `con`.
 
         Raises TargetError if the server does not answer.
         """
@@ -135,7 +136,10 @@ def fault_text(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Login:
-    """How to log in to a server, besides its URL. If `tls` is None, the option file determines the TLS settings."""
+    """Settings for a login to a server, in addition to its URL.
+
+    If `tls` is None, the option file determines the TLS settings.
+    """
 
     defaults_file: Path | None = None
     defaults_group: str | None = None
@@ -150,10 +154,10 @@ class Login:
 def parse_target(
     url: str, login: Login | None = None, environ: Mapping[str, str] = os.environ, what: str = "--target"
 ) -> Target:
-    """Return the target of a URL. Missing parts come from the option file, the password first from the environment.
+    """Return the target of a URL. Parts that are missing in the URL come from the option file.
 
-    `what`: the option that contains the URL. Raises InputError for an invalid URL or file, TargetError for a host
-    without an address.
+    The password comes from the environment, or else from the option file. `what`: the option that contains the URL.
+    Raises InputError for an invalid URL or file, and TargetError for a host without an address.
     """
     login = login or Login()
     options = read_options(login.defaults_file, login.defaults_group) if login.defaults_file else {}
@@ -226,7 +230,7 @@ def _port(text: str | None) -> int:
 
 
 def resolve(host: str, port: int) -> str:
-    """Return the first address of a host, for all connections.
+    """Return the first address of a host. All connections use this address.
 
     Sessions then need no name lookup. Raises TargetError.
     """

@@ -2,8 +2,8 @@
 """Set up TLS by the mysql client's modes (DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY), and RSA keys.
 
 Without TLS, sha256_password encrypts the password with the server's RSA key. caching_sha2_password does the same while
-the server has not cached the password. A client that requests the key from the server encrypts the password for
-whatever machine answers. The key is therefore requested only on this machine or with the user's permission.
+the server has not cached the password. If a client requests the key from the server, any machine that answers can
+decrypt the password. The key is therefore requested only on this machine or with the user's permission.
 """
 
 import ipaddress
@@ -32,7 +32,7 @@ NO = frozenset({"0", "off", "false", "no"})
 
 @dataclass(frozen=True)
 class Tls:
-    """How a connection is encrypted. The default is no encryption, because its cost would be measured with the server.
+    """How a connection is encrypted. The default is no encryption, because encryption would add to the measured times.
 
     - `cleartext_password`: send the clear text password if the server requests it and the connection is encrypted.
     - `server_public_key`: a file with the key that encrypts a password without TLS.
@@ -101,10 +101,9 @@ def is_encrypted(con: "Connection[Any]") -> bool:
 
 
 def is_this_machine(address: str | None) -> bool:
-    """Whether data sent to an address stay on this machine. This holds for loopback addresses and for None, a Unix
-    socket.
+    """Whether data sent to an address stay on this machine.
 
-    A name must be resolved first, even `localhost`.
+    This is true for loopback addresses, and for None (a Unix socket). A name must be resolved first, even `localhost`.
     """
     if address is None:
         return True
@@ -133,6 +132,9 @@ def read_public_key(path: str | Path) -> bytes:
 
 
 def keys_of(options: Mapping[str, str]) -> tuple[bool, str | None]:
-    """Return whether an option file allows requesting the key, and the path of the key file. Names have underscores."""
+    """Return whether an option file allows querytape to request the key, and the path of the key file.
+
+    Names have underscores.
+    """
     asks = options.get("get_server_public_key")
     return asks is not None and asks.lower() not in NO, options.get("server_public_key_path") or None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the parts of schemas that an account may not see. Servers omit them from their lists silently."""
+"""Find the parts of schemas that an account may not see. Servers omit these parts from their lists without an error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from pymysql.connections import Connection
 
 from .queries import Rows, query_or_none
 
-# Privileges by kind of object (of schema_facts). An account sees a kind only with one of its privileges on the schema.
-# Without these privileges, an account sees only the tables that were granted to it by name. The first privilege is the
-# one to request.
+# Privileges by kind of object (see schema_facts). An account sees a kind only if it has one of these privileges on the
+# schema. Without these privileges, an account sees only the tables that were granted to it by name. Messages suggest
+# the first privilege.
 NEEDED = {"trigger": ("TRIGGER",), "event": ("EVENT",)}
 ROUTINES = {"routine": ("EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE", "SHOW_ROUTINE", "SHOW CREATE ROUTINE")}
 TABLES = {
@@ -35,8 +35,9 @@ class Unseen(NamedTuple):
     account: str
 
     def said(self, kinds: Sequence[str] = ()) -> str:
-        """Return a message without a full stop, with the GRANT that makes the objects visible. `kinds`: only these
-        kinds.
+        """Return a message without a full stop. The message contains the GRANT that makes the objects visible.
+
+        `kinds`: only these kinds.
         """
         shown = kinds or self.kinds
         what = " and ".join("all tables" if kind == "table" else f"{kind}s" for kind in shown)
@@ -47,19 +48,19 @@ class Unseen(NamedTuple):
 
 
 def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
-    """Return the objects of these schemas that the account may not see. None if it sees all, or if this is unknown.
+    """Return the objects of these schemas that the account may not see.
 
-    `needed`: for each kind of object, the privileges of which one is required.
-
-    Raises TargetError if the connection is lost.
+    Returns None if the account sees all objects, or if this is unknown. `needed`: privileges by kind of object. The
+    account needs one of the privileges of each kind. Raises TargetError if the connection is lost.
     """
     account = query_or_none(con, "SELECT CURRENT_USER()")
     return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas, needed)
 
 
 def unseen_by(account: str, grants: Rows | None, schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
-    """Return the objects of these schemas that an account may not see. `account` is `user@host`, `grants` its SHOW
-    GRANTS.
+    """Return the objects of these schemas that an account may not see.
+
+    `account` is `user@host`. `grants` are its lines of SHOW GRANTS.
     """
     if not grants or not account:
         return None

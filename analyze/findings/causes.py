@@ -29,7 +29,7 @@ _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
 # SQL keywords that begin a clause of a statement. All other words belong to the current clause.
 _PARTS = frozenset({"select", "from", "where", "on", "using", "having", "set", "values", "into", "limit", "by"})
 _BEFORE_ITEM = frozenset({"select", "all", "sql_calc_found_rows", "sql_no_cache", "sql_cache", "straight_join", ","})
-# ORDER BY 2 sorts by an item of the select list.
+# ORDER BY or GROUP BY with a position: ORDER BY 2 sorts by the second item of the select list.
 _BY_PLACE = re.compile(r"\b(?:order|group) by (?:[\w.`]+(?: asc| desc)?\s*,\s*)*\?", re.I)
 _AFTER_ITEM = frozenset({",", "from", "into", ")", ";"})
 
@@ -41,7 +41,7 @@ def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
 
 
 def may_be_slower(report: Report, entry: DigestEntry) -> bool:
-    """Return whether a digest took longer on B, beyond the margin, although its verdict is inconclusive or unstable."""
+    """Return whether an inconclusive or unstable digest took longer on B by more than the margin."""
     margin, pair, ratio = report.settings.margin, entry["pair"], ratio_of(entry)
     if entry["verdict"] not in (INCONCLUSIVE, UNSTABLE) or not ratio:
         return False
@@ -58,10 +58,10 @@ class _Suspects:
     entries: Mapping[str, DigestEntry]
     inserted: frozenset[str]  # tables with inserted rows
     messages: Mapping[tuple[str, str], str]  # error messages by digest and error number
-    counted: Mapping[str, float]  # logarithm of B's counter over A's, by name
+    counted: Mapping[str, float]  # logarithm of B's counter divided by A's counter, by name
 
     def of(self, difference: ServerDifference) -> tuple[set[str], str]:
-        """Return the digests that a difference may explain, and the phrase of the first matching line."""
+        """Return the digests that a difference may explain, and the phrase of the first matching line of causes.tsv."""
         found: set[str] = set()
         doing = ""
         for line in lines_by(difference):
@@ -77,7 +77,7 @@ class _Suspects:
         return found, doing
 
     def _fits(self, line: Line, difference: ServerDifference, digest: str, symptom: str) -> bool:
-        """Return whether a digest meets all conditions of a line."""
+        """Return whether a digest meets all conditions of a line of the table of causes."""
         if line.errnos:
             entry = self.entries.get(digest)
             text = (entry["text"] if entry else None) or ""
@@ -144,7 +144,7 @@ def _suspects(report: Report) -> _Suspects:
 def with_causes(report: Report) -> Servers:
     """Return the servers' differences, each with the changed digests that it may explain.
 
-    Those that explain some come first.
+    Differences that explain a digest come first.
 
     A difference that is not shown above the answer is kept in `quiet` unless it explains a digest.
     """
@@ -166,10 +166,11 @@ def with_causes(report: Report) -> Servers:
 
 
 def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]]]) -> None:
-    """Drop LIMIT as the explanation of different data if it cannot be right.
+    """Drop LIMIT as the explanation of different data if LIMIT cannot be the reason.
 
-    It is wrong if the statement finds one row only, by a value for each column of a unique index. It is also dropped if
-    a view or routine of the statement differs between the servers. `unique`: from unique_keys().
+    LIMIT is not the reason if the statement finds only one row, by a value for each column of a unique index. LIMIT is
+    also dropped if a view or routine of the statement differs between the servers. `unique`: the result of
+    unique_keys().
     """
     changed = [each for each in report.servers.differences if each.kind in ("view", "routine") and not each.folded]
     for row in report.answers["results"]:
@@ -249,7 +250,7 @@ def reason_of(report: Report, entry: DigestEntry) -> Reason:
 
 
 def slower_because(reasons: list[Reason]) -> str:
-    """Return the common reason of digests that share a difference as text, or "" if no reason is known."""
+    """Return, as text, the reason that these digests share. Returns "" if no reason is known."""
     first = reasons[0]
     works = [work for reason in reasons for work in reason.works]
     said = [first.difference.text] if first.difference else ["plans agree"] if works and first.each != "write" else []
@@ -271,7 +272,7 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
     """Return whether a difference of a table can affect a statement. `how`: the condition in the table of causes.
 
     An index matters if a plan of either side uses it. A column matters if the statement names it or selects all
-    columns. Its collation matters if the statement compares its values.
+    columns. The collation of a column matters if the statement compares the column's values.
     """
     name = difference.object.rpartition(".")[2]
     if how == "used":
@@ -289,14 +290,14 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
 def another_plan(report: Report, digest: str) -> bool:
     """Return whether A and B plan a statement differently and both plans read a table.
 
-    A plan that reads no table was decided by constants, so optimizer settings cannot explain it.
+    A plan that reads no table follows from constants. Optimizer settings cannot explain such a plan.
     """
     plans, known = report.query_plans.get(digest), plans_known(report, digest)
     return bool(plans and plans["changes"]) and len(known) == 2 and all(map(accesses, known))
 
 
 def class_of_plans(report: Report, digest: str) -> str | None:
-    """Return the class of the difference of a statement's plans, or None if the plans are unknown."""
+    """Return the class of the difference between a statement's plans, or None if the plans are unknown."""
     plans = report.query_plans.get(digest)
     return plans["class"] if plans else None
 
@@ -354,7 +355,7 @@ def text_of(report: Report, digest: str) -> str:
 def does(report: Report, digest: str, step: str) -> bool:
     """Return whether a statement takes a step, for example a sort.
 
-    Its plans decide, or its text if no plan is known.
+    The statement's plans decide. If no plan is known, the statement's text decides.
     """
     known, joins = plans_known(report, digest), step == "scans in a join"
     if joins:
@@ -419,7 +420,7 @@ def compares(text: str, column: str) -> bool:
 
 
 def _start(words: list[str], place: int) -> int:
-    """Return the place of the first word of a column's name, including its schema and table."""
+    """Return the index of the first word of a column's name. The name includes its schema and table."""
     while place >= 2 and words[place - 1] == ".":
         place -= 2
     return place

@@ -13,10 +13,11 @@ from ..verdicts.verdict import ERRORS, INCONCLUSIVE
 from .errors import ON_BOTH, by_digest
 from .results import unproven_sentences
 
-MAX_MISSING = 0.01  # share of all events to send; above it the answer cannot be yes
+MAX_MISSING = 0.01  # share of missing events among all events to send; above it the answer cannot be yes
 # Reasons to skip an event that the original client sent and the user did not exclude.
 LOST_REASONS = frozenset(name for name, reason in REASONS.items() if reason.lost)
-# These logs contain the statement of each EXECUTE as a separate entry. Skipping their PREPARE statements loses nothing.
+# The slow log and the general log contain the statement of each EXECUTE as a separate entry. If a PREPARE of such a log
+# is skipped, no work is lost.
 LOGS_OF_WHAT_RAN = frozenset({"slowlog", "general"})
 REASONS_SHOWN = 3
 # Texts for the causes of late events in lateness.sql.
@@ -24,7 +25,7 @@ CAUSES = {"all": "all causes together", **LATENESS}
 
 
 def missing_sentences(report: Report) -> list[str]:
-    """Return short texts on untested traffic above MAX_MISSING. Each of them prevents the answer "yes"."""
+    """Return short texts on untested traffic above MAX_MISSING. Each text prevents the answer "yes"."""
     sentences = _not_asked(report)
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
@@ -49,9 +50,9 @@ def lost_reasons(report: Report) -> frozenset[str]:
 
 
 def _to_one_side(report: Report) -> Iterator[str]:
-    """Yield short texts on events that were sent to one side and excluded for the other.
+    """Yield short texts on events that were sent to one side and excluded for the other side.
 
-    Only a share above MAX_MISSING is reported.
+    A text is yielded only if these events exceed MAX_MISSING of all events.
     """
     executed = {letter: _events_of(report, letter, "executed").total() for letter in report.sides}
     excluded = {letter: _events_of(report, letter, "filtered", "skipped") for letter in report.sides}
@@ -67,7 +68,7 @@ def _to_one_side(report: Report) -> Iterator[str]:
 def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
     """Count the events of a side that have one of these statuses, by reason.
 
-    Events that should have been sent are left out.
+    Events with a reason in lost_reasons() are left out, because they should have been sent.
     """
     return Counter(
         {
@@ -81,7 +82,7 @@ def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
 def _failed_in_a(report: Report) -> Iterator[str]:
     """Yield a short text on events of inconclusive digests that failed only in A.
 
-    Only a share above MAX_MISSING is reported.
+    The text is yielded only if these events exceed MAX_MISSING of all events.
     """
     inconclusive = {entry["digest"] for entry in report.digests if entry["verdict"] == INCONCLUSIVE}
     rows = [row for row in report.answers["errors"] if row["what"] == "gone" and row["digest"] in inconclusive]
@@ -95,9 +96,9 @@ def _failed_in_a(report: Report) -> Iterator[str]:
 
 
 def _not_asked(report: Report) -> list[str]:
-    """Return a short text on the part of the tape that `compare --quick` did not send, if it exceeds MAX_MISSING.
+    """Return a short text on the part of the tape that `compare --quick` did not send.
 
-    The tape of samples records this part.
+    The list is empty if this part is not above MAX_MISSING. The tape of samples records the size of the part.
     """
     quick = report.tape.tape_info.get("quick") or {}
     share = float(quick.get("share_not_asked") or 0)
@@ -139,7 +140,10 @@ def coverage(report: Report) -> Iterator[Finding]:
 
 
 def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
-    """Yield (share not sent, reasons, side) for each side, over all rounds. The share is of all events to send."""
+    """Yield (share, reasons, side) for each side, over all rounds.
+
+    `share`: the events that were not sent, divided by all events to send.
+    """
     reasons_of_loss = lost_reasons(report)
     for letter in report.sides:
         lost: Counter[str] = Counter()
@@ -163,9 +167,9 @@ def _failed(report: Report) -> FailedEverywhereRow:
 
 
 def _fails_as_production_did_not(report: Report) -> bool:
-    """Return whether too many events failed everywhere but succeeded on the tape.
+    """Return whether too many events failed on every side but succeeded on the tape.
 
-    The limit is MAX_MISSING, of all events or of one digest.
+    The limit is MAX_MISSING of all events, or MAX_MISSING of the events of one digest.
     """
     failed = _failed(report)
     return failed["succeeded"] > MAX_MISSING * failed["sent"] or any(

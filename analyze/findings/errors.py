@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classify the differences in errors, count the errors that only B has, and find errors that follow from others.
+"""Classify the differences in errors, count B's new errors, and find errors that follow from other errors.
 
-The tape's own outcome counts as a side. A root error is a failed CREATE, ALTER or SET that later statements depend on.
+The outcome on the tape is treated like the outcome of a side. A root error is a failed CREATE, ALTER or SET that later
+statements depend on.
 """
 
 import re

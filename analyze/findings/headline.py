@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answer the question "may this traffic move?" with one word, one sentence of reasons, and three parts.
 
-The parts are: breaks, returns something else, is slower. Each part has its share of the events and of the time. For DDL
-that was tried, the question is whether the DDL is worth its cost. The parts are then: cheaper, dearer writes, dearer
-reads, breaks, returns something else.
+The parts are: breaks, returns something else, is slower. Each part has its share of the events and of the time. If the
+report is about DDL (`querytape try`), the question is whether the DDL is worth its cost. The parts are then: cheaper,
+dearer writes, dearer reads, breaks, returns something else.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from .results import against_b, unproven_sentences
 from .trust import why_no_claim
 
 YES, NO, UNKNOWN = "yes", "no", "inconclusive"
-MAX_UNKNOWN = 0.5  # share of the time in digests without a verdict
+MAX_UNKNOWN = 0.5  # maximum share of the time that digests without a verdict may have
 TEXT_SHOWN = 60
 BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
 PARTS = (BREAKS, ELSE, SLOW)
@@ -35,7 +35,7 @@ DDL_SHOWN = 120
 
 
 class Headline(NamedTuple):
-    """The answer (yes, no or inconclusive), a `sentence` with its reason, and `notes` that limit it."""
+    """The answer: yes, no or inconclusive. `sentence` gives the reason, and `notes` give the limits of the answer."""
 
     answer: str
     sentence: str
@@ -130,7 +130,7 @@ def _worst(report: Report) -> list[str]:
 
 
 def _largest_slowdown(report: Report) -> list[str]:
-    """Return a sentence on the inconclusive digest that lost most time, if it lost at least the margin."""
+    """Return a sentence on the inconclusive digest that lost the most time. The loss must be at least the margin."""
     found = ((pair["lost_ns"], e) for e in report.digests if e["verdict"] == INCONCLUSIVE and (pair := e["pair"]))
     lost_ns, entry = max(found, key=lambda each: each[0], default=(0, None))
     if entry is None or lost_ns < report.settings.margin.ns:
@@ -151,7 +151,7 @@ def _time(entry: DigestEntry) -> int:
 class Part:
     """One part of the answer: its number of digests and events, and its shares of all events and of all time.
 
-    `explained`: events with a reason for which two correct servers may differ. `lost_ns`: extra time on B. `time_share`
+    `explained`: events whose results may differ between two correct servers. `lost_ns`: extra time on B. `time_share`
     is None if no times are known. `inconclusive`: number of inconclusive digests.
     """
 
@@ -221,7 +221,7 @@ def _with_verdict(report: Report, word: str) -> Counter[str | None]:
 
 
 def other_results(report: Report) -> list[ResultsRow]:
-    """Return the rows of results.sql except those with a different number of warnings."""
+    """Return the rows of results.sql, without the rows for a different number of warnings."""
     return [row for row in report.answers["results"] if row["kind"] != "warnings"]
 
 
@@ -268,7 +268,7 @@ def time_of(entry: DigestEntry, on_tape: bool) -> float:
 
 
 def time_share(entry: DigestEntry, events: int, on_tape: bool) -> float:
-    """Return the time of `events` events of a digest, in proportion to all of its events."""
+    """Return a digest's time, scaled down to `events` of its events."""
     sent = times_sent(entry)
     return time_of(entry, on_tape) * min(1.0, events / sent) if sent else 0.0
 
@@ -279,7 +279,10 @@ def answer_of(report: Report) -> Headline | None:
 
 
 def answer_on_ddl(report: Report) -> Headline:
-    """Return whether DDL is worth it: yes if it saves more time than it costs, and nothing breaks or differs."""
+    """Return whether DDL is worth its cost.
+
+    The answer is yes if the DDL saves more time than it costs, and no statement fails or returns different results.
+    """
     if reason := why_no_claim(report):
         return Headline(UNKNOWN, f"Inconclusive: {reason}.")
     parts = {part.name: part for part in parts_of(report)}

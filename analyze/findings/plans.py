@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the query plans of both sides, classify their differences, and join them with the digests.
 
-Plans are EXPLAIN FORMAT=JSON without literals. They come from the runs (their costliest digests) or from a plans
-folder. CLASSES lists the classes of differences, the worst first.
+Plans are EXPLAIN FORMAT=JSON without literals. The plans come from a plans folder, or from the runs, which fetch plans
+of their costliest digests. CLASSES lists the classes of differences, the worst first.
 """
 
 import json
@@ -156,7 +156,7 @@ def read_plan(text: str | None) -> Plan:
 
 
 def accesses(plan: str) -> list[Access]:
-    """Return the table accesses of a plan in its order, or an empty list if the text is not a plan."""
+    """Return the table accesses of a plan in the plan's order, or an empty list if the text is not a plan."""
     return list(read_plan(plan).accesses)
 
 
@@ -243,8 +243,8 @@ def _time(root: Node) -> float | None:
 def measured(text: str | None) -> tuple[float | None, float | None]:
     """Return the time in ms and the number of table rows that ANALYZE measured. Missing values are None.
 
-    MariaDB reports them as r_ fields of its JSON. MySQL's EXPLAIN ANALYZE prints a text tree whose first line has the
-    total.
+    MariaDB reports these values as r_ fields of its JSON. MySQL's EXPLAIN ANALYZE prints a text tree whose first line
+    has the total.
     """
     if found := _ACTUAL.search(text or ""):
         return _number(found[1]), None
@@ -282,9 +282,9 @@ def changes(before: str, after: str) -> list[str]:
 
 
 def merged(texts: Iterable[str]) -> list[str]:
-    """Return the changes in their order.
+    """Return the changes in the given order.
 
-    Changes that differ only in row numbers become one: `ref by k, 1 to 4 rows`.
+    Changes that differ only in their numbers of rows are merged: `ref by k, 1 to 4 rows`.
     """
     found: dict[str, list[list[int]]] = {}
     for text in texts:
@@ -329,7 +329,7 @@ def _of_tables(a: Plan, b: Plan) -> list[Change]:
 
 
 def _of_table(table: str, a: Access | None, b: Access | None, plan_a: Plan, plan_b: Plan) -> Change | None:
-    """Return how the access to one table differs, or None if it does not."""
+    """Return the difference between two accesses to one table, or None if they are equal."""
     if a is None or b is None:
         word = SCAN if b is not None and b.is_scan and plan_a.accesses else ACCESS
         sides = (a or plan_a.message or "not read", b or plan_b.message or "not read")
@@ -400,10 +400,10 @@ def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict
 def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, PlanEntry]:
     """Return the plan entries of a plans folder by digest.
 
-    Of several samples, the one with the worst difference is kept.
+    If a digest has several samples, the sample with the worst difference is kept.
 
     `changes` combines the changes of all samples, with the least and the greatest number of rows. `samples`: number of
-    samples that were asked. `differing`: number of samples whose plans differ.
+    samples whose plans were requested. `differing`: number of samples whose plans differ.
     """
     plans: dict[str, PlanEntry] = {}
     samples: dict[int, PlanEntry] = {}

@@ -65,7 +65,8 @@ def cause_of(
     """Return why a normalised statement fails with an error number. If the cause is unknown, return the error message.
 
     `rules`: lint's rules for the step from A to B. `differences`: server differences that concern the statement.
-    `compared`: the list of differences is complete, so an SQL mode that it lacks is equal on both sides.
+    `compared`: whether the list of differences is complete. If so, an SQL mode that the list lacks is equal on both
+    sides.
     """
     line = of_error(errno)
     if line is None:
@@ -157,7 +158,7 @@ class Task:
 
     @property
     def shown(self) -> list[str | None]:
-        """The digests to show: those of the group, or those with following results if the group has none."""
+        """The digests to show: the digests of the group, or the digests of `results` if the group has none."""
         return list(self.digests or self.results)
 
     def said(self) -> str:
@@ -188,7 +189,7 @@ class Task:
 def to_do(report: Report) -> list[Task]:
     """Return the tasks: failures, then different results, then slower statements.
 
-    Within each part, large tasks come first.
+    Within each of these three parts, large tasks come first.
     """
     tasks: dict[tuple[str, str, bool], Task] = {}
     roots = roots_of(report.answers["errors"], texts_of(report), report.tables)
@@ -238,7 +239,7 @@ def _task(tasks: dict[tuple[str, str, bool], Task], part: str, cause: Cause, exp
 class _Causes:
     """Causes of failed statements, of lost sessions and of different results.
 
-    `roots`: by digest, the root error that its own error follows from.
+    `roots`: the root error of each digest whose error follows from another statement.
     """
 
     def __init__(self, report: Report, roots: Mapping[str, ErrorsRow]) -> None:
@@ -266,7 +267,7 @@ class _Causes:
         return cause_of(row["errno"], "", (), settings, row["error"])
 
     def of_root(self, row: ResultsRow) -> tuple[str, Cause] | None:
-        """Return the part and cause of the error or write that a row of results.sql follows from, or None."""
+        """Return the part and cause of the error or write that explains a row of results.sql, or None."""
         if row["known"] is not None:
             return None
         if row["reason"] != "write_changed_others":
@@ -347,7 +348,7 @@ def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, DigestEntry]]:
 
 
 def _priced(report: Report, cause: Cause) -> Cause:
-    """Return a cause with the remedy for tried DDL. B has the DDL on purpose, so it should not become like A."""
+    """Return a cause with the remedy for tried DDL. B has the DDL on purpose, so the remedy must not make B like A."""
     return Cause(cause.text, PRICE) if report.settings.ddl else cause
 
 
@@ -374,7 +375,7 @@ def _add_counters(report: Report, task: Task) -> None:
 
 
 def _group(reason: Reason) -> str:
-    """Return the text that the digests of one cause share, without their numbers."""
+    """Return the text of a reason without numbers. Digests with an equal text form one group."""
     return reason.difference.text if reason.difference else reason.works[0].says
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classify the differences in results, and find those without an explanation in the statement."""
+"""Classify the differences in results, and find the differences that the statement does not explain."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ...schemas.result_names import RESULT_REASONS
 from ..model import Report, sides_of
 from ..rows import ResultsRow
 
-MAX_UNPROVEN = 0.01  # share of a digest's events; above it the answer cannot be yes
+MAX_UNPROVEN = 0.01  # maximum share of a digest's events with an unproven reason; above it the answer cannot be yes
 # Reasons that are possible but not proven.
 PERHAPS = frozenset(code for code, reason in RESULT_REASONS.items() if reason.unproven)
 
@@ -20,7 +20,7 @@ def unexplained(report: Report) -> Iterator[ResultsRow]:
 
 
 def against_b(report: Report) -> set[str | None]:
-    """Return the digests with different results that neither the statement nor the replay may explain."""
+    """Return the digests with different results that neither the statement nor the replay can explain."""
     return {row["digest"] for row in unexplained(report) if row["kind"] != "warnings" and not unproven(row)}
 
 
@@ -30,9 +30,9 @@ def unproven(row: ResultsRow) -> bool:
 
 
 def unproven_sentences(report: Report) -> tuple[list[str], bool]:
-    """Return a short sentence for each unproven reason of different results, and whether many events are concerned.
+    """Return a short sentence for each unproven reason of different results, and whether these events are many.
 
-    Many: more than MAX_UNPROVEN of the events of a digest. The sentences have no full stop.
+    Events are many if they exceed MAX_UNPROVEN of the events of a digest. The sentences have no full stop.
     """
     others = against_b(report)
     found: dict[str, Counter[str | None]] = {}

@@ -85,7 +85,7 @@ KINDS = {
     "partition": "partitions",
     "statistics": "table",
 }
-# Maps a field to the fields that it depends on. If one of these differs, the field itself is not reported.
+# Maps a field to the fields that it depends on. If one of those fields differs, the dependent field is not reported.
 FOLLOW = {
     "charset": ("type",),
     "collation": ("charset", "type"),
@@ -194,7 +194,7 @@ class Objects:
         )
 
     def behind(self, words: Iterable[str]) -> frozenset[str]:
-        """Return these words and all words in the definitions of the views and routines among them, recursively."""
+        """Return the given words and, recursively, the words in the definitions of their views and routines."""
         known, new = set[str](), set(words)
         while new:
             known |= new
@@ -275,7 +275,10 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
-    """Yield the difference of one setting. For lists, only entries that the other server could also have are shown."""
+    """Yield the difference of one setting.
+
+    If the values are lists, only entries that the other server could also have are shown.
+    """
     if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)) or {a, b} <= NO_LIMIT:
         return
     if name == "sql_mode":
@@ -301,9 +304,9 @@ def _modes(a: str, b: str) -> tuple[str, bool]:
 
 
 def _flags(a: str, b: str) -> tuple[str, bool]:
-    """Return the optimizer switches of both servers that differ, and whether the difference is folded.
+    """Return the optimizer switches that differ between the servers, and whether the difference is folded.
 
-    The difference is folded if only switches of one version differ.
+    The difference is folded if each differing switch exists on one server only.
     """
     sides = [dict(flag.partition("=")[::2] for flag in text.split(",") if flag) for text in (a, b)]
     both = [name for name in sides[0] if name in sides[1] and sides[0][name] != sides[1][name]]
@@ -397,7 +400,10 @@ def name_server_writes(report: Report) -> None:
 
 
 class Side(NamedTuple):
-    """One server, as a run or a plans folder recorded it. `facts`: SQL source of its schema facts."""
+    """One server, as a run or a plans folder recorded it.
+
+    `facts`: SQL source that reads the properties of its schema objects.
+    """
 
     target: ServerInfo
     facts: str
@@ -490,7 +496,7 @@ def _schema_differences(rows: Sequence[SchemaDifferencesRow], objects: Objects) 
 def _body(row: SchemaDifferencesRow, facts: str | None) -> object:
     """Return the body of a trigger or routine on one side, or None if `facts` does not contain it.
 
-    If the other side lacks the object, `facts` contains all of its fields.
+    If the other side lacks the object, `facts` contains all fields of the object.
     """
     if row["fact"]:
         return facts if row["fact"] == "does" else None
@@ -498,7 +504,10 @@ def _body(row: SchemaDifferencesRow, facts: str | None) -> object:
 
 
 def _object(row: SchemaDifferencesRow) -> str:
-    """Return an object's name, for example `orders.k_user`. Without a table the name starts with the schema."""
+    """Return an object's name, for example `orders.k_user`.
+
+    The name of an object without a table starts with the schema.
+    """
     return ".".join(part for part in (row["tbl"] or row["db"], row["name"]) if part)
 
 
@@ -519,7 +528,7 @@ def _lacks(letter: str) -> Say:
 
 
 def _kind_of(kind: str, facts: str | None) -> str:
-    """Return the kind of an object. Views are separated from tables, and procedures from functions."""
+    """Return the kind of an object. A view is not a table, and a procedure is not a function."""
     said = loaded(facts)
     if kind == "table" and str(said.get("type", "")).upper() == "VIEW":
         return "view"

@@ -26,7 +26,7 @@ HANDLERS = tuple(f"Handler_read_{name}" for name in ("first", "key", "last", "ne
 # Classes of statements that wait for durable writes.
 DURABLE = frozenset({"write", "transaction", "ddl"})
 MAX_NAMED = 2
-WHOLE = 10  # larger numbers have no decimals
+WHOLE = 10  # numbers above this limit have no decimals
 MIN_WRITES = 20  # minimum number of writes for a mean per write
 MIN_CACHE_SHARE = 0.05
 PARTS = 20  # number of parts of a run in relative_latency.sql
@@ -39,7 +39,7 @@ MIN_IN_PART = 20
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of work that servers count. `counters`: names of counters. Those that a server has are added up.
+    """A kind of work that servers count. `counters`: names of counters. The counters that a server has are added up.
 
     `says`: a verb and its object. `{}` is the number, `one|more` are the singular and plural forms. `least` and
     `times`: the smallest difference and the smallest ratio that matter. `settings`: settings that influence the
@@ -101,7 +101,7 @@ WRITES = (
 
 
 class Work(NamedTuple):
-    """The work of one execution on both sides. `rank`: the place of its kind in the list of kinds."""
+    """The work of one execution on both sides. `rank`: the position of its kind in the list of kinds."""
 
     rank: int
     says: str
@@ -297,8 +297,8 @@ def _percent(share: float) -> str:
 def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
     """Return why a digest's ratio and its total time point in different directions, or None if they agree.
 
-    The ratio is that of the middle event, or of the mean logarithm. A few very long events have little effect on the
-    ratio and dominate the sum.
+    The ratio is based on the median event or on the mean logarithm. A few very long events dominate the sum but have
+    little effect on the ratio.
     """
     pair, ratio = entry["pair"], ratio_of(entry)
     if not pair or ratio is None or abs(pair["lost_ns"]) < report.settings.margin.ns:
@@ -316,7 +316,10 @@ def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
 
 
 def _cache(report: Report) -> str:
-    """Return a phrase that a query cache may be the reason, if a cache answered at least MIN_CACHE_SHARE."""
+    """Return a phrase on a query cache as the possible reason, or "".
+
+    The phrase is not empty if a cache answered at least MIN_CACHE_SHARE of the SELECTs.
+    """
     sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
     return f"; the query cache of {' and '.join(sides)} answered some events" if sides else ""
 
@@ -351,7 +354,7 @@ def warm_after_ns(parts: list[RelativeLatencyRow]) -> int:
 
 
 def _slower_before(values: list[float], number: int) -> float:
-    """Return how many times longer statements took before a part than from this part on, by geometric means."""
+    """Return the mean time before a part, divided by the mean time from this part on. The means are geometric."""
     return exp(fmean(map(log, values[:number])) - fmean(map(log, values[number:])))
 
 

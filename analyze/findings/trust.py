@@ -22,7 +22,7 @@ MIN_ROUNDS = 3
 LOAD_PARAMETERS = ("speed", "pace", "order")
 LATE_NS = 5_000_000
 WAITED_SHARE = 0.05
-# Warnings of a run on its own lateness. The report replaces them by one sentence for all runs.
+# Warnings of a run on its own lateness. The report replaces these warnings with one sentence for all runs.
 OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
 ASLEEP = "only sleep"
 _NUMBERS = re.compile(r"\d[\d.,]*")
@@ -72,7 +72,7 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
 
 
 def clock_step_s(pairs: list[list[int]]) -> float | None:
-    """Return the jump of the wall clock against the monotonic clock in seconds, or None if there was none.
+    """Return the jump of the wall clock against the monotonic clock in seconds, or None if the clock did not jump.
 
     `pairs` are [monotonic ns, real ns] in order of time.
     """
@@ -96,7 +96,7 @@ def _given(rounds: Iterable[Folder], name: str) -> list[str]:
 
 
 def _comparison(report: Report) -> Iterator[Finding]:
-    """Yield the differences in load between the two sides, and the limits from the number of rounds."""
+    """Yield the differences in load between the two sides, and the limits that follow from the number of rounds."""
     for name in LOAD_PARAMETERS:
         values = {letter: _given(rounds, name) for letter, rounds in report.sides.items()}
         if len({value for given in values.values() for value in given}) > 1:
@@ -116,7 +116,7 @@ def _comparison(report: Report) -> Iterator[Finding]:
 
 
 def why_no_claim(report: Report) -> str | None:
-    """Return why the runs cannot support any verdict on times, or None if they can."""
+    """Return why the runs cannot support any verdict on times, or None if they can support verdicts."""
     for name, run in named_runs(report):
         accounting = run.run_info.get("accounting") or {}
         if accounting and not accounting.get("balanced", True):
@@ -165,7 +165,10 @@ def lateness(report: Report) -> Iterator[Finding]:
 
 
 def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Finding]:
-    """Yield how late the replayer sent 1 % of the statements, and the effect on the times."""
+    """Yield a finding on how late the replayer sent the latest 1 % of the statements.
+
+    The finding also describes the effect on the times.
+    """
     late = {letter: row["p99_ns"] for letter, row in rows.items()}
     least, worst = _least_called(report), max(late.values(), default=0)
     said = [text for _, text in _warnings(report) if OF_LATENESS.search(text)]
@@ -200,7 +203,10 @@ def _listed(values: dict[str, str]) -> str:
 
 
 def _least_called(report: Report) -> int | None:
-    """Return the smallest difference of medians with a verdict slower or faster, in ns, or None if there is none."""
+    """Return the smallest difference of medians in ns among slower and faster digests.
+
+    Returns None if no digest has one of these verdicts.
+    """
     called = [
         tuple(side.get("p50_ns") for side in sides_of(entry))
         for entry in report.digests
@@ -242,7 +248,7 @@ def conditions(report: Report) -> Conditions:
 
 
 def interference(report: Report) -> Iterator[Finding]:
-    """Yield the blocks of time that are excluded because of other programs, and whether other programs were visible."""
+    """Yield findings on time blocks that other programs disturbed, and on whether other programs were visible."""
     found = report.disturbance
     if found.disturbed:
         slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
@@ -279,9 +285,9 @@ def what_would_tell(report: Report) -> str:
 
 
 def unknown_plans(report: Report) -> Iterator[Finding]:
-    """Yield the number of slower statements without a query plan of a side, and the command that gets the plans.
+    """Yield a finding with the number of slower statements that lack a query plan, and the command to get the plans.
 
-    A run keeps the plans of its costliest statements only. No finding is yielded for DDL that was tried, because both
+    A run keeps only the plans of its costliest statements. No finding is yielded for DDL that was tried, because both
     sides were temporary servers of querytape.
     """
     if report.settings.ddl:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the columns of the unique indexes. A statement that compares all of them with values finds one row."""
+"""Read the columns of the unique indexes. A statement with a value for each column of such an index finds one row."""
 
 import duckdb
 
@@ -15,7 +15,7 @@ def unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, set[tuple[str, ...]
 
 
 def shared_unique_keys(con: duckdb.DuckDBPyConnection) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Return the unique keys of each table that are visible to the optimizer on both servers."""
+    """Return, for each table, the unique keys that the optimizer can use on both servers."""
     asked = "SELECT lower(tbl), run, db FROM schema_fact WHERE kind = 'table'"
     places: dict[str, set[tuple[str, str]]] = {}
     for table, run, db in con.execute(asked).fetchall():

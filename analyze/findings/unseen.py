@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report the parts of the schemas that the servers did not show and the tape may depend on."""
+"""Report schema parts that the servers did not show, although the tape may depend on them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -26,8 +26,8 @@ BLIND = """
     SELECT blind.run, blind.db FROM blind JOIN blind AS other ON other.db = blind.db AND other.run <> blind.run
     WHERE EXISTS (FROM used WHERE tbl NOT IN (SELECT tbl FROM seen WHERE kind = 'table'))
 """
-# The update time of statistics requires rights on the schema mysql. Row counts and cardinalities are compared without
-# it.
+# The update time of statistics requires rights on the schema mysql. Row counts and cardinalities are compared even if
+# the update time is unknown.
 DENIED_AGE = re.compile(r"^mysql\.\w+_stats: 1142\b")
 PROBLEMS = (
     "SELECT run, db, name, if(json_valid(facts), coalesce(facts ->> '$.said', ''), '') FROM schema_fact"

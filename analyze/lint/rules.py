@@ -12,7 +12,7 @@ from ..cause_table import gone_modes, of_error
 
 FAMILIES = ("mysql", "mariadb")
 EFFECTS = ("fails", "changes", "deprecated")
-NEWEST = 999  # a version number that is left out: mysql-9 means the newest 9.x
+NEWEST = 999  # value of a missing version number: mysql-9 means the newest 9.x
 # Newest versions that the rules cover, by test or by manual. The MySQL release after 9.7 is 26.7.
 KNOWN = {"mysql": (9, 7), "mariadb": (11, 8)}
 
@@ -52,8 +52,8 @@ class Version:
 class Rule:
     """One line of rules.tsv, or one reserved word.
 
-    `where` is the searched text. `text`: the statement without its strings and comments. `call`: the same, for a
-    function name. `value`: every whole statement. `prepared`: the text of prepared statements. Text that matches
+    `where` is the searched text. `text` and `call`: the statement without its strings and comments. `call` is used for
+    function names. `value`: every whole statement. `prepared`: the text of prepared statements. Text that matches
     `unless` is ignored.
     """
 
@@ -106,8 +106,8 @@ def sorts_groups(version: Version) -> bool:
 def applicable(source: Version | None, target: Version) -> list[Rule]:
     """Return the rules for the step from `source` (None: unknown) to `target`.
 
-    Rules that the source version already applies are left out, because its statements cannot break them. Deprecations
-    are always included.
+    Rules that the source version already applies are left out, because statements of the source cannot break them.
+    Deprecations are always included.
     """
     found = [rule for rule in all_rules() if _is_reached(rule, target) and _may_be_used(rule, source, target)]
     return found + list(_words(source, target))
@@ -134,7 +134,7 @@ def all_rules() -> Iterator[Rule]:
 
 
 def _remedy(number: re.Match[str]) -> str:
-    """Return the remedy for an error number from the table of causes, as a sentence."""
+    """Return, as a sentence, the remedy that the table of causes lists for an error number."""
     line = of_error(int(number[1]))
     assert line is not None
     return f"{line.remedy[:1].upper()}{line.remedy[1:]}"
@@ -185,7 +185,7 @@ def words() -> list[dict[str, str]]:
 
 
 def _words(source: Version | None, target: Version) -> Iterator[Rule]:
-    """Yield a rule for each word that the target reserves and the source does not."""
+    """Yield a rule for each word that the target reserves but the source does not reserve."""
     for word in words():
         if not reserved_since(word, target) or (source is not None and reserved_since(word, source)):
             continue

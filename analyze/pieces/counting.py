@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL that computes one step's table from partitions: partial rows, counts, values, and queries that combine them.
 
-If a whole digest is in one partition, its rows are aggregated there with the step's own statement. All other rows
-belong to digests larger than a partition, or to groups without a digest. For them each partition returns partial rows
-(sums, extremes).
+If a whole digest is in one partition, its rows are aggregated in this partition with the step's own statement. All
+other rows belong to digests larger than a partition, or to groups without a digest. For these rows each partition
+returns partial rows (sums, extremes).
 
-The value at a rank takes two passes. The first pass counts values in bins with a width of 2^-7 of a power of two. The
-counts show which bins contain the ranks. The second pass counts the single values of these bins only.
+Finding the value at a rank takes two passes. The first pass counts values in bins with a width of 2^-7 of a power of
+two. The counts show which bins contain the ranks. The second pass counts the single values of these bins only.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def whole_rows(step: Step, digests: str) -> str | None:
 
 
 def partial_rows(step: Step, digests: str) -> str:
-    """Return the query for partial rows. It covers all rows whose digest is not whole in a partition."""
+    """Return the query for partial rows. The query covers all rows whose digest is not whole in a partition."""
     return _query(step, [part for each in step.aggregates for part in _partial(each)], _spread(step, digests))
 
 
@@ -122,7 +122,7 @@ def _digest(step: Step) -> str | None:
 def _spread(step: Step, digests: str) -> str:
     """Return the condition for rows whose digest is not whole in a partition.
 
-    The SQL variable `spread` is true if the partition has such rows.
+    The SQL variable `spread` is true if the partition has rows of this kind.
     """
     digest = _digest(step)
     return f"getvariable('spread') AND ({digest} IS NULL OR {digest} NOT IN ({digests}))" if digest else ""

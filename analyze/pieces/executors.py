@@ -83,7 +83,10 @@ def in_order(processes: int) -> Iterator[Run]:
 
 @contextmanager
 def local_processes(processes: int) -> Iterator[Run]:
-    """Yield a function that gives jobs to worker processes. The workers end with the block or with this process."""
+    """Yield a function that gives jobs to worker processes.
+
+    The workers end when the `with` block or this process ends.
+    """
     command = [sys.executable, "-m", WORKER]
     workers = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
@@ -131,7 +134,8 @@ def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
         raise getattr(duckdb, failed["error"], duckdb.Error)(failed["text"])
 
 
-# By name: a context manager that takes the number of processes and yields a function that runs jobs.
+# Executors by name. An executor is a context manager that takes the number of processes and yields a function that runs
+# jobs.
 EXECUTORS: dict[str, Callable[[int], AbstractContextManager[Run]]] = {
     "in order": in_order,
     "processes": local_processes,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deal the events of a report's runs to partitions: files that the steps of the analyses read one partition at a time.
+"""Distribute the events of a report's runs to partitions (sets of files).
 
-First each share of the sessions is joined as in prelude.sql, and its rows are dealt by digest. A digest is whole in one
-partition unless it is too large. Large digests and events without a digest are dealt by session.
+The steps of the analyses read one partition at a time. The sessions are divided into shares. Each share is joined as in
+prelude.sql, and its rows are distributed by digest. A digest is whole in one partition unless it is too large. Large
+digests and events without a digest are distributed by session.
 """
 
 import re
@@ -17,7 +18,7 @@ from . import counting
 from .executors import Job, Run
 from .steps import statements
 
-OF_EVENTS = ("joined", "outcome", "failure")  # tables that prelude.sql makes of events; partitions contain them
+OF_EVENTS = ("joined", "outcome", "failure")  # tables that prelude.sql makes from events; partitions contain them
 VARIABLES = (
     *("errors_known", "tape_in_server", "sort_lost", "time_kept", "writes_race"),
     *("b", "skip_ns", "first_ns", "span_ns", "end_ns", "bin_ns"),
@@ -26,10 +27,10 @@ TYPES = ("digest_name", "short_name")
 NAMED = {"digest": "digest_name", "run": "short_name"}  # columns with a named type, in every table
 NAMED_EVENTS = {"kind": "result_kind"} | dict.fromkeys(("a_status", "b_status", "class", '"user"', "db"), "short_name")
 WHOLE = "FROM whole_digest"  # digests that are whole in one partition
-WHOLE_BYTES = 150  # minimum bytes per event of both sides: with less memory a report is cut
-EVENT_BYTES = 300  # bytes per event in a partition, including its results, and while events are joined and dealt
-MAX_SHARE = 0.5  # share of a partition; larger digests are dealt by session
-SPREAD = (  # true if a partition has events of digests that are not whole in it, or without a digest
+WHOLE_BYTES = 150  # bytes per event of both sides; with less memory the report is cut into partitions
+EVENT_BYTES = 300  # memory in bytes per event and its results, in a partition and while events are distributed
+MAX_SHARE = 0.5  # share of a partition; larger digests are distributed by session
+SPREAD = (  # true if a partition has events without a digest, or of digests that are not whole in it
     f"SET VARIABLE spread = (SELECT count(*) > 0 FROM joined WHERE digest IS NULL OR digest NOT IN ({WHOLE}))"
 )
 NO_FAILURE = (
@@ -44,7 +45,7 @@ _MADE = re.compile(r"(?:CREATE (?:OR REPLACE )?(?:TEMP )?(?:TYPE|TABLE|VIEW|MACR
 class Cut:
     """How a report is cut: number of partitions, memory per partition, and threads (None: one per core).
 
-    `deals`: number of jobs that join and deal the events. Each of these jobs reads all files, so there are few of them.
+    `deals`: number of jobs that join and distribute the events. The number is small because each job reads all files.
     """
 
     partitions: int
@@ -85,7 +86,7 @@ class Partitions:
             self._save(f"SELECT unnest(enum_range(NULL::{name}))::VARCHAR AS name", name)
 
     def deal(self) -> None:
-        """Join and deal all events, then set the SQL variables that depend on them."""
+        """Join and distribute all events, then set the SQL variables that depend on them."""
         ((failures,),) = self.database.con.execute(
             "SELECT count(*) FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL"
         ).fetchall()
@@ -100,7 +101,7 @@ class Partitions:
             self.database.set_variable(name, value, "BIGINT")
 
     def _dealing(self, number: int, failures: bool) -> Job:
-        """Return the job that joins one share of the sessions and deals its rows."""
+        """Return the job that joins one share of the sessions and distributes its rows."""
         parts, deals = self.cut.partitions, self.cut.deals
         setup = [*self._settings(), self._homes]
         for view, source in self.sources.items():
@@ -177,7 +178,7 @@ class Partitions:
         return made
 
     def _macros(self) -> list[str]:
-        """Return the statements that create macros. They need existing views."""
+        """Return the statements that create macros. The views that the macros read must already exist."""
         return [*(text for text in self._own.values() if _KIND.match(text)), *statements(counting.MACROS)]
 
     def _save(self, query: str, name: str) -> Path:

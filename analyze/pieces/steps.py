@@ -6,7 +6,7 @@ The file of an analysis contains three kinds of statements in this order:
   functions in FUNCTIONS, which can be computed in pieces. Without GROUP BY ALL, the rows of all pieces are collected
   unchanged.
 - CREATE OR REPLACE TEMP VIEW or MACRO, for expressions that several of its tables use.
-- One SELECT at the end. It reads these tables, which are small, and neither events nor outcomes.
+- One SELECT at the end. It reads only these small tables, not events or outcomes.
 FROM, WHERE and GROUP BY begin a line. The file is plain SQL that also runs as a whole.
 """
 
@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# Functions of an aggregate. RANKED functions return the value at a rank. The others are sums, extremes and fixed-point
-# means.
+# Functions of an aggregate. RANKED functions return the value at a rank. The other functions are sums, extremes and
+# fixed-point means.
 RANKED = ("quantile_disc", "median", "middle_interval")
 FUNCTIONS = ("count", "sum", "min", "max", "arg_min", "mean_of", *RANKED)
 # Tables and views that exist only in pieces. Steps that read none of them are computed once.
@@ -131,7 +131,7 @@ def _aggregate(item: str) -> Aggregate:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (place, character) for all characters outside brackets and quotes."""
+    """Yield (index, character) for all characters outside brackets and quotes."""
     depth, place = 0, 0
     for token in _TOKEN.findall(text):
         if token in ("(", "[", "{"):
@@ -144,7 +144,7 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the place of the closing bracket. The opening bracket is just before `start`."""
+    """Return the index of the closing bracket. The opening bracket is just before `start`."""
     depth, place = 1, start
     for token in _TOKEN.findall(text[start:]):
         depth += (token in ("(", "[", "{")) - (token in (")", "]", "}"))

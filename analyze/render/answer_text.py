@@ -17,7 +17,7 @@ LEAST_OF_PART = 2
 
 
 def show_servers(differences: Differences, console: Console) -> None:
-    """Print the server differences. Those caused only by the version are counted."""
+    """Print the server differences. For differences that only the version causes, print their number."""
     if differences.shown:
         console.print("\n[bold]The servers differ[/]")
     for said in differences.shown[:MAX_DIFFERENCES]:

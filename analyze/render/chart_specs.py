@@ -36,7 +36,7 @@ SERIES_UNITS = {"cpu": ("%", 1.0), "disk": ("MB/s", 1e6), "net ": ("MB/s", 1e6),
 
 
 class Chart(NamedTuple):
-    """One chart. `name`: of its file and of its page element."""
+    """One chart. `name`: the name of its file and of its page element."""
 
     name: str
     title: str

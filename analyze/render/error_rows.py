@@ -15,7 +15,7 @@ from .explanations_text import wrapped
 from .text_table import print_title
 
 NO_TEXT = "(the tape has no text of this statement)"
-HEAD_SHOWN, BEFORE_SHOWN = 30, 12  # characters shown: of the common beginning, and before the first difference
+HEAD_SHOWN, BEFORE_SHOWN = 30, 12  # shown characters of the common beginning, and before the first difference
 NAME_WIDTH, CELL_WIDTH, STATEMENT_WIDTH = 47, 11, 220
 
 
@@ -71,7 +71,7 @@ def apart(texts: Sequence[str], most: int) -> list[str]:
 
 
 def _parting(text: str, others: Iterable[str], most: int) -> str:
-    """Return a text's beginning, and its part from the first difference to the others."""
+    """Return the beginning of a text, and its part from the first difference to the other texts on."""
     begin = next((place for place, signs in enumerate(zip(*others, strict=False)) if len(set(signs)) > 1), len(text))
     return printable(f"{text[:HEAD_SHOWN]} ... {text[max(begin - BEFORE_SHOWN, HEAD_SHOWN) :]}", most)
 

@@ -75,7 +75,7 @@ def counter_lines(report: Report) -> Iterator[str]:
 
 
 def variable_lines(report: Report) -> Iterator[str]:
-    """Yield the most important variables, and the number of the others."""
+    """Yield the most important variables, and the number of the other variables."""
     shown = telling_variables(report.variables)[:MAX_VARIABLES]
     if not report.variables:
         return

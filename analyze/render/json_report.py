@@ -21,7 +21,7 @@ from ..verdicts.verdict import ERRORS, FASTER, INCONCLUSIVE, SAME, SLOWER, UNSTA
 from .workload_sections import without_values
 
 REPORT_VERSION = 2
-CUT = ("digests", "accounts")  # lists of a tape summary that are cut
+CUT = ("digests", "accounts")  # lists of a tape summary that are cut to the requested number of rows
 
 
 def as_dict(report: Report) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _digest(entry: DigestEntry, samples: bool) -> Row:
 
 
 def _sentences(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values with sentences for programs: microseconds are always `us`, never with a micro sign."""
+    """Return the values with `us` instead of the micro sign in sentences, because programs read them."""
     return {
         key: plain_micro(value)
         if isinstance(value, str)

@@ -34,7 +34,7 @@ from .workload_sections import sections_of
 
 MAX_DIGESTS = 1_000  # digests on the page of a tape
 MAX_FORMATTED = 100  # digests of a tape with formatted text
-MAX_ROWS = 100  # rows of each other list on the page of a tape
+MAX_ROWS = 100  # maximum rows of each other list on the page of a tape
 MAX_CHANGED = 2_000  # digests on the page of a plans folder
 MAX_PLAN = 20_000
 MAX_DIFFERENCES = 8  # server differences on the page of a plans folder; the others are folded

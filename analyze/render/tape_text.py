@@ -116,7 +116,7 @@ def limits(summary: TapeSummary) -> list[Limit]:
 
 
 def _known(totals: TapeTotalsRow) -> list[Limit]:
-    """Return limits on the times and failures in the tape."""
+    """Return the limits of the tape's data on times and failures."""
     fine = (totals["precision_ns"] or 0) <= MICROSECONDS
     failures = "failed statements are unknown, because this log has no error numbers"
     if totals["errors_known"]:

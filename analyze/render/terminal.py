@@ -180,7 +180,7 @@ def _results(view: View, texts: Mapping[str, str], console: Console, top: int) -
 
 
 def _server_times(report: Report, console: Console, top: int) -> None:
-    """Print the times from the servers' own logs. They share one measuring point and are comparable."""
+    """Print the times from the servers' own logs. These times share one measuring point and are comparable."""
     rows: Sequence[Mapping[str, Any]] = report.answers["server_times"]
     if not rows:
         return

@@ -24,8 +24,8 @@ from ..tape_rows import (
 class Entry(NamedTuple):
     """One row of a section. Its texts may contain unprintable characters, so the caller must make them printable.
 
-    `name`: a digest or signature. `text`: its statement. `more`: the lines below it. In a plain table all three are
-    empty.
+    `name`: a digest or signature. `text`: its statement. `more`: the lines below the statement. In a plain table
+    `name`, `text` and `more` are empty.
     """
 
     cells: list[str]

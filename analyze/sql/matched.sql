@@ -4,8 +4,8 @@
 --
 -- matched_events: one row for each such event, in each round. With only one run, that run is compared with the tape.
 -- a_ns is NULL in this case, because the tape's times were measured in another place.
--- - block: the number of one of 40 equal parts of the tape's time. Events of one part share the load of the machine at
---   that time.
+-- - block: the number of the block. A block is one of 40 equal parts of the tape's time. Events of one block share the
+--   load of the machine at that time.
 -- - rows_known: whether the number of sent rows is known on both sides.
 -- - sums_known: whether both sides have checksums that can be compared.
 -- - kind: how the results differ (results.sql). NULL if they are equal, and for commands without a statement (pings,

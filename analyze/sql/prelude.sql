@@ -22,14 +22,15 @@
 -- Tables and views that this file makes:
 -- - joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...) and the tape's data
 --   of the event. The status is NULL if a side has no outcome. The join is done only once: outcome and matched_events
---   (matched.sql) are views of it.
+--   (matched.sql) are views of `joined`.
 -- - joined.kind: how the results differ (results.sql), if both sides had no error. With a single run, the sides are the
 --   tape and a.
 -- - joined.more_sent: the difference in the number of sent rows.
 -- - outcome: one row for each outcome, with the tape's data of its event.
 -- - outcome.service_ns: the time from sending to the last byte of the answer.
 -- - outcome.response_ns: the time from the due time to the last byte. NULL with --pace none.
--- - outcome.ok: answered without an error, after the first skip_ns (a warm-up that is not measured).
+-- - outcome.ok: whether the event was answered without an error, after the first skip_ns (a warm-up that is not
+--   measured).
 -- - outcome.tape_errno: the error number on the tape. 0 = known to have succeeded, NULL = unknown.
 -- - failure: the messages of the outcomes with an error.
 --

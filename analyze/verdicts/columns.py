@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of an analysis as NumPy arrays: split them by digest, and compute the place of each row in time."""
+"""Columns of an analysis as NumPy arrays: split them by digest, and compute the position of each row in time."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Columns = dict[str, NDArray[np.generic]]
-BLOCKS = 64  # places per round; only 40 contain blocks
+BLOCKS = 64  # positions per round; only 40 of them contain blocks
 
 
 def places_of(columns: Columns, width: int = 1) -> NDArray[np.int64]:
-    """Return each row's place in time: the block number, counted through all rounds.
+    """Return each row's position in time: the block number, counted through all rounds.
 
-    `width`: number of places per row.
+    `width`: number of positions per row.
     """
     return columns["round"].astype(np.int64) * BLOCKS + columns["block"].astype(np.int64) * width
 

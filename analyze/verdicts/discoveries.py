@@ -6,12 +6,13 @@ are near 1. Counting all of them in the correction would hide real changes.
 
 Digests with a p-value above a half are therefore left out, and the other p-values are doubled. The doubling keeps the
 error rate of a digest exactly on the margin (Zhao, Small and Su 2019; Ellis, Pecanka and Goeman 2020). If no digest is
-clearly inside or outside, half of them stay and the correction has its usual strength.
+clearly inside or outside the margin, half of the digests stay and the correction has its usual strength.
 
-Exact tests of few pairs all stay without doubling. Their p-values come in steps, and five pairs reach 0.031 at best.
+The p-values of exact tests (few pairs) all stay and are not doubled. These p-values come in steps, and five pairs reach
+0.031 at best.
 
-The remaining p-values are corrected after Benjamini and Hochberg (1995). The time at stake is the weight (Genovese,
-Roeder and Wasserman 2006). Thousands of light digests therefore do not hide the few heavy ones.
+The remaining p-values are corrected after Benjamini and Hochberg (1995). The weight of a digest is its time at stake
+(Genovese, Roeder and Wasserman 2006). Thousands of light digests therefore do not hide the few heavy ones.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ def discoveries(
 ) -> list[float]:
     """Return corrected p-values. `times`: time at stake. `few`: whether the digest was tested exactly.
 
-    `tells`: whether the other conditions for a verdict hold. A digest without them gets no verdict, but counts in the
-    correction.
+    `tells`: whether the other conditions for a verdict are met. If they are not met, the digest gets no verdict but
+    counts in the correction.
     """
     p, limits = np.asarray(p_values, np.float64), np.where(np.asarray(few, np.bool_), 1.0, HALF)
     stays = np.flatnonzero(p <= limits)
@@ -52,7 +53,8 @@ def weights_of(times: Sequence[float]) -> list[float]:
 def corrected(p_values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
     """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995), with weights of mean 1.
 
-    scipy.stats.false_discovery_control has no weights, and loading it takes half a second, an eighth of a small report.
+    scipy.stats.false_discovery_control has no weights. Loading scipy.stats takes half a second, which is an eighth of
+    the time of a small report.
     """
     weighted = np.minimum(np.asarray(p_values, np.float64) / np.asarray(weights or [1.0] * len(p_values)), 1.0)
     order = np.argsort(weighted, kind="stable")[::-1]

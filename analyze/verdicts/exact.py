@@ -18,7 +18,7 @@ MIN_PAIRS = 5
 SURE_PAIRS = 7
 MARGINS = {5: 2.0, 6: 1.5}  # number of pairs: factor of the margin that these pairs must exceed
 MAX_P = 0.02  # largest p that counts, before correction; five pairs reach 0.031 at best
-REACH = 3.42  # distance from the margin, in standard errors, that is found with a probability of 80 % at p = 0.005
+REACH = 3.42  # distance from the margin, in standard errors, that is detected with a probability of 80 % at p = 0.005
 MAX_ROUNDS = 1000
 MOMENTS = 1 << 32  # moments per round
 
@@ -52,8 +52,8 @@ class Exact:
 def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared: float = 0.0) -> Exact:
     """Test the shifts of single pairs. `places`: the moment of each pair.
 
-    `shared`: a shift that the machine may have caused. A difference must exceed the margin by more than this shift. A
-    smaller difference beyond the margin is neither different nor the same.
+    `shared`: a shift that the machine may have caused. A difference must exceed the margin by more than this shift.
+    With a smaller difference beyond the margin, the digest counts neither as different nor as the same.
     """
     _, inverse = np.unique(places, return_inverse=True)
     values = np.bincount(inverse, shifts) / np.maximum(np.bincount(inverse), 1)

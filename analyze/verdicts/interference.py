@@ -2,16 +2,17 @@
 """Find the blocks of time in which other programs disturbed one side more, from the rows of interference.sql.
 
 The CPU use of other programs (including stolen time of the hypervisor) is compared block by block. A block with more
-use by others during B cannot support "slower". A block with more use during A cannot support "faster". Neither kind can
-support "same" if the servers cannot have caused the difference. Less use by others during B does not exclude a block,
-because a slower server leaves less CPU to other programs. Such an exclusion would hide the slowdown.
+use by others during B cannot support "slower". A block with more use during A cannot support "faster". If the servers
+cannot have caused the different CPU use, blocks of neither kind can support "same". Less use by others during B does
+not exclude a block, because a slower server leaves less CPU to other programs. Such an exclusion would hide the
+slowdown.
 
 If no CPU is idle, other programs use only the CPU that they get, and waiting times are random. The number of processes
 that wait for a CPU is then compared as well, over a whole round. If others used more than half of such a full machine
 (`crowded`), they may have caused a change that all statements share.
 
-The target's process may be invisible on one side, on another machine without --host-metrics or in a container. Then
-only stolen time is known and `seen` is false.
+The target's process may be invisible on one side, because it runs in a container, or on another machine without
+--host-metrics. Then only stolen time is known and `seen` is false.
 """
 
 from collections.abc import Sequence
@@ -25,17 +26,17 @@ from .columns import BLOCKS, Flags
 MAX_SHARE = 0.1  # share of the CPUs; a larger difference between the sides disturbs a block
 MIN_CPUS = 0.1
 CROWD = 0.5  # share of the CPUs; a machine with more use by others is crowded
-NO_IDLE = 0.1  # share of the CPUs; a smaller idle share counts as none
+NO_IDLE = 0.1  # share of the CPUs; a smaller idle share counts as zero
 MORE_WAITING = 2.0  # minimum difference in the number of waiting processes
 MAX_WAITING = 1.5  # minimum ratio of the sides' numbers of waiting processes
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Blocks of time that other programs disturbed, by place in time (columns.py).
+    """Blocks of time that other programs disturbed, by position in time (columns.py).
 
-    `b_more`, `a_more`: others used more CPU during B, or during A. `uneven`: either of them, if the servers cannot have
-    caused the difference. `seen`: whether the use by others is known.
+    `b_more`: others used more CPU during B. `a_more`: others used more CPU during A. `uneven`: the blocks of both kinds
+    whose difference the servers cannot have caused. `seen`: whether the use by others is known.
 
     `others`: CPUs that others used on average, by side. Empty if unknown. `queued`: average number of processes that
     asked for a CPU, by side. Only rounds with a clear difference count, and without such rounds `queued` is empty.
@@ -123,7 +124,7 @@ def disturbance(rows: Sequence[InterferenceRow]) -> Disturbance:
 
 
 def _bound(cpus: float) -> float:
-    """Return the number of additional CPUs used by others that disturbs a block."""
+    """Return how many additional CPUs other programs must use to disturb a block."""
     return max(MAX_SHARE * cpus, MIN_CPUS)
 
 
@@ -140,7 +141,7 @@ def _took(row: InterferenceRow) -> float:
 
 
 def _marks(a: InterferenceRow, b: InterferenceRow, waiting: int) -> tuple[bool, bool, bool]:
-    """Return whether others used more CPU during B, whether during A, and whether the servers cannot have caused it."""
+    """Return three flags: others used more CPU during B, more during A, and the servers cannot have caused this."""
     known = a["others"] is not None and b["others"] is not None
     more = _took(b) - _took(a) if known else float(b["steal"] or 0) - float(a["steal"] or 0)
     cpus = float(max(a["cpus"], b["cpus"]))

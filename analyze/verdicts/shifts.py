@@ -13,8 +13,8 @@ Its variance has two parts:
 
 One or two rounds do not show how much the runs of one server differ. A shift of up to 15 % that all digests share may
 then come from the machine. The margin on that side is widened by this shift. A larger shared shift is treated as real.
-If the CPU use of other programs is unknown, a shared shift of any size may come from them, and may affect digests
-differently. The margin is then widened by twice the shift.
+If the CPU use of other programs is unknown, a shared shift of any size may come from other programs. It may then affect
+digests differently. The margin is then widened by twice the shift.
 
 Blocks that other programs disturbed (interference.py) are left out. "slower" ignores blocks with more use by others
 during B. "faster" ignores blocks with more use by others during A. "same" ignores both kinds if the servers cannot have
@@ -52,7 +52,10 @@ NONE = np.zeros(1)
 
 @dataclass(frozen=True)
 class Test:
-    """One shift as a logarithm: its estimate, its 90 % interval, and the p-values of being at or inside the margin."""
+    """One shift as a logarithm: its estimate, its 90 % interval, and p-values.
+
+    The p-values are for a shift at or inside the margin.
+    """
 
     shift: float
     low: float
@@ -141,7 +144,7 @@ def measure_undisturbed(
 
 
 def _without(columns: Columns, flags: NDArray[np.bool_], width: int) -> Columns:
-    """Return the rows whose blocks have no flag. `width`: number of places that a row covers."""
+    """Return the rows whose blocks have no flag. `width`: number of positions that a row covers."""
     first = places_of(columns, width)
     hit = np.zeros(len(first), np.bool_)
     for step in range(width):
@@ -186,7 +189,7 @@ def measure(blocks: Columns, tails: Columns, margin: float, seen: bool = True) -
 
 
 def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
-    """Return the shift that all digests share by place in time, the standard error of its mean, and the stalls."""
+    """Return the shared shift of all digests by position in time, the standard error of its mean, and the stalls."""
     if len(blocks["n"]) == 0:
         return NONE, 0.0, NONE.astype(np.bool_)
     places = places_of(blocks)

@@ -27,7 +27,7 @@ from .shifts import Shift, Shifts, Test
 
 MIN_EVENTS = 30
 MAX_FAILED = 0.01  # share of a digest's events that failed on both sides but not on the tape
-FALSE_DISCOVERIES = 0.1  # 0.4 gave 8 % false calls on noisy digests when every second one was slower (make verdicts)
+FALSE_DISCOVERIES = 0.1  # 0.4 gave 8 % false verdicts on noisy digests if half of them were slower (make verdicts)
 SAME_P = 0.05
 UNSEEN_ROUNDS_P = 0.001  # maximum p of the test over rounds, if the effect of other programs is unknown
 ROUNDS_P = 0.01  # maximum p of the test over rounds; a slow machine affects all digests of a round
@@ -47,7 +47,7 @@ WORDS = (SLOWER, ERRORS, FASTER, SAME, UNSTABLE, INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class Margin:
-    """The smallest difference that counts. It must exceed both `ratio` (0.1 = 10 %) and `ns`."""
+    """The smallest difference that counts. A difference must exceed both `ratio` (0.1 = 10 %) and `ns`."""
 
     ratio: float = 0.1
     ns: int = 50_000
@@ -134,7 +134,7 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
 
 
 def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
-    """Return why a digest cannot be judged, or None if it can."""
+    """Return why a digest cannot be judged, or None if it can be judged."""
     if conditions.no_claim is not None:
         return conditions.no_claim
     events = case.shift.events if case.shift else 0
@@ -206,7 +206,7 @@ def times_as_long(ratio: float) -> str:
 
 
 def _difference(level: float | None, middle: Test) -> float:
-    """Return how much longer the middle of B is than A's level, in ns.
+    """Return the middle time of B minus A's level, in ns.
 
     The result is infinite if A's level is unknown.
     """

@@ -12,7 +12,10 @@ SERVED = frozenset({"filter", "range", "join", "group", "order"})
 
 
 class Index(TypedDict):
-    """An index of a server. A column is None if it is an expression. `uses` is None if uses were not counted."""
+    """An index of a server.
+
+    A column is None if the index has an expression in its place. `uses` is None if uses were not counted.
+    """
 
     schema: str
     table: str

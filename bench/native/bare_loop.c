@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The minimum work of a replay: threads sleep until absolute times, send a statement, and receive its answer. If the
- * machine delays this loop, it delays every replayer. The loop also serves to try other ways to wait.
+ * machine delays this loop, the machine delays every replayer. The loop also serves to try different ways to wait.
  *
  *   bare_loop PORT THREADS EVENTS EVENTS_A_SECOND WAY [STATEMENT]     0 events per second: as fast as possible
  *
- *   recv    send, and a blocking recv           batch   the same under SCHED_BATCH
- *   uring   both as one linked submission       cores   the same, thread i on core i modulo the cores
+ *   recv    send, and a blocking recv           batch   recv under SCHED_BATCH
+ *   uring   send and recv as one linked submission      cores   recv, thread i on core i modulo the cores
  *
  *   cc -O2 bench/native/bare_loop.c $(mariadb_config --include --libs) -pthread -o bare_loop */
 #define _GNU_SOURCE

@@ -77,7 +77,7 @@ class Cloud:
     def pages(self, service: str, action: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Yield the entries under `key` from all pages of an answer. Raises the errors of `call`.
 
-        Raises TargetError if the answer has more than MAX_PAGES pages.
+        Also raises TargetError if the answer has more than MAX_PAGES pages.
         """
         marker: dict[str, Any] = {}
         for _ in range(MAX_PAGES):
@@ -101,7 +101,7 @@ def _text(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """A parameter group of an instance or of a cluster. `others`: other instances that use the same group."""
+    """A parameter group of an instance or of a cluster. `others`: the other instances that use this group."""
 
     name: str
     of_cluster: bool
@@ -110,7 +110,7 @@ class Group:
 
     @property
     def is_default(self) -> bool:
-        """Whether this is the default group of the engine. AWS does not allow changes to default groups."""
+        """Whether the group is the default group of its engine. AWS does not allow changes to default groups."""
         return self.name.startswith(DEFAULT_GROUP)
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ def _cluster_group(cloud: Cloud, group: str, name: str) -> Group:
 
 
 def _arn(cloud: Cloud, action: str, kind: str, group: str) -> str:
-    """Return the ARN of a group, or its name if AWS does not describe the group."""
+    """Return the ARN of a group. Return the name of the group if AWS does not describe the group."""
     try:
         found = list(cloud.pages("rds", action, f"{kind}s", **{f"{kind}Name": group}))
     except GoneError:

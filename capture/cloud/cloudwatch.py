@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the slow log or audit log of an instance from CloudWatch Logs. One event of a log stream is one log entry.
 
-Aurora writes its audit log to several streams, INSTANCE and INSTANCE.*. None of them is strictly ordered, so their rows
-are sorted by time, as in `AuditLogFiles`.
+Aurora writes its audit log to several streams, INSTANCE and INSTANCE.*. No stream is strictly ordered. The rows of the
+streams are therefore sorted by time, as in `AuditLogFiles`.
 """
 
 import time
@@ -20,7 +20,7 @@ LATE_S = 20.0  # seconds by which events may arrive late
 
 @dataclass
 class CloudWatchLog(PulledLog):
-    """Reads one log stream of an instance, starting at the time of `begin`."""
+    """Reads one log stream of an instance. Starts at the time when `begin` is called."""
 
     cloud: Cloud
     group: str
@@ -33,7 +33,7 @@ class CloudWatchLog(PulledLog):
         self._since_ms = int(time.time() * 1000)
 
     def pull(self) -> Iterator[str]:
-        """Yield the events since the last pull, each with a newline. Raises TargetError or RefusedError."""
+        """Yield the events since the last pull. Each event ends with a newline. Raises TargetError or RefusedError."""
         while True:
             token = {"nextToken": self._token} if self._token else {}
             try:
@@ -75,7 +75,7 @@ class CloudWatchAudit(PulledLog):
         self._since_ms = int(time.time() * 1000)
 
     def pull(self) -> Iterator[str]:
-        """Yield the held rows up to LATE_US before the newest row, in time order.
+        """Yield the held rows in time order. Rows less than LATE_US older than the newest row stay held.
 
         Raises TargetError or RefusedError.
         """

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the log files of an instance while they grow and rotate. Tested against an emulator only.
+"""Read the log files of an instance while the files grow and rotate. Tested against an emulator only.
 
-LogFiles reads one log file in portions, each addressed by a marker. A portion counts only if a later file listing shows
-that the file was not rotated. Otherwise the portion is read from the rotated file, whose text must continue the text
-that was already read.
+LogFiles reads one log file in portions. A marker addresses each portion. A portion counts only if a later file listing
+shows that the file was not rotated. Otherwise the portion is read from the rotated file. The text of the rotated file
+must continue the text that was already read.
 
 RDS names rotated files by the hour (...log.2026-11-22.07) or by a number. A file named by the hour may still grow.
-Numbered files are renamed at each rotation, so they are recognized by size and time of the last write.
+Numbered files are renamed at each rotation. Their size and the time of their last write identify them.
 
 AuditLogFiles reads the audit log of Aurora in time order. Aurora writes several files at once, named
 `audit/audit.log.NUMBER.YYYY-MM-DD-HH-MM.TURN`. Each row begins with its time in microseconds. Aurora does not write
-rows in strict order. A row is therefore passed on only when all files were read LATE_US beyond its time.
+rows in strict order. AuditLogFiles therefore holds a row until all files were read to LATE_US after the time of the
+row.
 """
 
 import re
@@ -21,12 +22,12 @@ from ...common.errors import TargetError
 from .aws import Cloud, GoneError
 
 MAX_LINES = 10_000
-CUT = "[Your log message was truncated]"  # RDS writes this in place of text beyond a portion of 1 MB
+CUT = "[Your log message was truncated]"  # RDS writes this text in place of the text beyond a portion of 1 MB
 ROW = re.compile(r"(\d{16}),")  # a row begins with its time in microseconds
 LATE_US = 10_000_000
 SLOW_LOG = "slowquery/mysql-slowquery.log"
 AUDIT_LOG = "audit/server_audit.log"
-PORTIONS_AT_ONCE = 8  # about 1 MB each, held until a listing confirms them
+PORTIONS_AT_ONCE = 8  # portions of about 1 MB each, held until a listing confirms them
 KEPT_TAIL = 512
 DATED = re.compile(r"\.\d{4}-\d\d-\d\d\.\d+$")
 AUDIT_FILE = re.compile(r"audit/audit\.log\.(\d+)\.(\d{4}(?:-\d+){4})\.(\d+)")
@@ -61,7 +62,7 @@ class Place:
         return data[begin:].decode("utf-8", "replace") if begin else text
 
     def lacks(self, listed: Listed) -> bool:
-        """Whether the file is longer than the part that was read or skipped."""
+        """Whether the file is longer than its part that was read or skipped."""
         return listed.size > max(self.size, self.passed)
 
 
@@ -83,8 +84,8 @@ def listed_files(cloud: Cloud, instance: str, part: str) -> dict[str, Listed]:
 def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[str, str, bool]:
     """Return a portion of a file, the next marker, and whether more text follows.
 
-    Asks for fewer lines if RDS truncates the portion. Raises GoneError if the file does not exist, else TargetError or
-    RefusedError.
+    Asks for fewer lines if RDS truncates the portion. Raises GoneError if the file does not exist. Raises TargetError
+    or RefusedError for other errors.
     """
     lines = MAX_LINES
     while True:
@@ -108,7 +109,7 @@ def read_portion(cloud: Cloud, instance: str, name: str, marker: str) -> tuple[s
 
 
 def read_on(cloud: Cloud, instance: str, name: str, place: Place) -> Iterator[str]:
-    """Yield the text of a file from a position to its end, without skipped bytes.
+    """Yield the text of a file from a position to the end of the file, without skipped bytes.
 
     Raises the errors of `read_portion`.
     """
@@ -150,9 +151,9 @@ class RowsByTime:
     def hold(self, row: str, before: int) -> int:
         """Hold a row (which ends with a newline) and return its time in microseconds.
 
-        A row without a time continues the previous row, so it gets the time `before`.
+        A row without a time continues the previous row. Such a row gets the time `before`.
         """
-        found = ROW.match(row)  # the parser reports rows that it cannot read
+        found = ROW.match(row)  # no match: the parser reports unreadable rows
         time = int(found.group(1)) if found else before
         self.newest = max(self.newest, time)
         self._held.append((time, row))
@@ -200,10 +201,10 @@ class _LogPlace:
 
 @dataclass
 class PulledLog:
-    """A log that is read by polling. `begin` skips the current content; each `pull` yields the new content.
+    """A log that is read by polling. `begin` skips the current content. Each `pull` yields the new content.
 
-    `holes`: messages about text that is certainly missing. `cuts`: number of lines that RDS truncated. `read`: bytes by
-    file. `waits_s`: seconds to keep polling after the end, for late rows.
+    `holes`: messages about missing text. `cuts`: number of lines that RDS truncated. `read`: number of bytes that were
+    read, by file. `waits_s`: seconds of polling for late rows after the end of the capture.
     """
 
     holes: list[str] = field(default_factory=list, kw_only=True)
@@ -226,7 +227,7 @@ class PulledLog:
         raise NotImplementedError
 
     def rest(self) -> Iterator[str]:
-        """Yield all rows that are still held back. The log is complete at this time."""
+        """Yield all rows that are still held back. Called when the log is complete."""
         yield from self._rows.give(None)
 
 
@@ -331,7 +332,7 @@ class LogFiles(PulledLog):
         if not place.characters:
             yield from self._whole(name)
             return
-        # If the latest portion is read again unchanged, the markers are valid for the renamed file.
+        # The latest portion is read again. If its text is unchanged, the markers are valid for the renamed file.
         text, marker, _ = read_portion(self.cloud, self.instance, name, place.before_latest)
         if place.latest and text.startswith(place.latest):
             yield from self._given(name, text[len(place.latest) :])
@@ -407,7 +408,7 @@ class AuditLogFiles(PulledLog):
         self.cuts = 0
 
     def pull(self) -> Iterator[str]:
-        """Yield the held rows up to LATE_US before the newest row, in time order.
+        """Yield the held rows in time order. Rows less than LATE_US older than the newest row stay held.
 
         Raises TargetError or RefusedError.
         """

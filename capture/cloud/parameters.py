@@ -13,7 +13,7 @@ from ..server_log.restore import RDS, default_restore_file, pending_sentence, re
 from ..server_log.settings import BEGIN, MAX_LENGTH, RESET, Change, Left, same
 from .aws import Cloud, Group, Instance, look_at
 
-# The log misses statements without these values. The MySQL defaults differ from them.
+# The log misses statements without these values. The defaults of MySQL are different values.
 NEEDED = {"log_output": "FILE", "long_query_time": "0", "slow_query_log": "1"}
 # These parameters are changed only if the engine has them and no reboot is needed. Each pair has the wanted value and
 # the default of the engine.
@@ -70,7 +70,7 @@ def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
 def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -> tuple[list[Change], list[str]]:
     """Return the needed changes, and notes about parameters that cannot be changed.
 
-    Raises RefusedError if a needed parameter is missing from the group, is read-only or requires a reboot.
+    Raises RefusedError if a needed parameter is missing from the group, is read-only, or requires a reboot.
     """
     changes, notes = [], []
     for name, wanted in NEEDED.items():
@@ -142,7 +142,8 @@ def apply(cloud: Cloud, group: Group, changes: Sequence[Change]) -> None:
 def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
     """Revert the changes.
 
-    Returns the parameters that someone else changed in the meantime, which stay, and the changes that AWS refused.
+    Returns two lists: the changes that someone else has overwritten, and the changes that AWS refused to revert.
+    Parameters that someone else changed keep their new values.
     """
     left = Left()
     try:
@@ -199,8 +200,8 @@ def wait_in_sync(
 ) -> None:
     """Wait until the instance reports the group as in sync in two consecutive checks.
 
-    Two checks are needed because AWS starts to apply the values with a delay. A group that was already pending a reboot
-    is accepted. Raises TargetError after the timeout.
+    Two checks are needed because AWS starts to apply the values with a delay. The function accepts a group that was
+    already pending a reboot. Raises TargetError after the timeout.
     """
     before = instance.status.get(group.name)
     until = time.monotonic() + timeout_s
@@ -222,11 +223,12 @@ def _named(group: Group) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RdsOptions:
-    """Options of a capture from RDS. `poll_s`: seconds between pulls. `sync_s`: longest wait for the parameters.
+    """Options of a capture from RDS.
 
-    `shared_ok`: allow changes to a group that other instances use. `restore_file`: None means one file per group in the
-    state folder. `audit`: read the audit log instead of the slow log. `query_limit`: the value of
-    server_audit_query_log_limit on the server. `say` receives progress messages.
+    `poll_s`: seconds between pulls. `sync_s`: longest wait for the parameters in seconds. `shared_ok`: allow changes to
+    a group that other instances use. `restore_file`: None means one file per group in the state folder. `audit`: read
+    the audit log instead of the slow log. `query_limit`: the value of server_audit_query_log_limit on the server. `say`
+    receives progress messages.
     """
 
     duration_s: float = 600.0
@@ -289,7 +291,7 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
 
 
 def _changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], list[str]]:
-    """Return the parameter group that applies, its changes, and notes.
+    """Return the parameter group to change, its changes, and notes.
 
     A default group is accepted if no change is needed.
     """
@@ -343,8 +345,8 @@ def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:
 def restore_rds(cloud: Cloud, name: str, path: Path | None) -> list[str]:
     """Revert the changes of a killed capture of this instance and return messages about the result.
 
-    Raises InputError if there is no restore file. Raises RefusedError if the file belongs to another group or a change
-    could not be reverted.
+    Raises InputError if there is no restore file. Raises RefusedError if the file belongs to another group or if a
+    change could not be reverted.
     """
     groups = look_at(cloud, name).groups
     paths = [path] if path else [default_restore_file(group.arn) for group in groups]

@@ -48,8 +48,8 @@ class RdsRecorded:
 class Puller(threading.Thread):
     """Thread that writes a log into a pipe for a limited time. `failed`: the reason for an early end.
 
-    `enough` ends the thread after it wrote the pulled text. `unread` ends it immediately, because nobody reads the
-    pipe.
+    `enough` ends the thread after the thread wrote the pulled text. `unread` ends the thread immediately, because
+    nobody reads the pipe.
     """
 
     log: PulledLog
@@ -90,7 +90,7 @@ class Puller(threading.Thread):
             self._write(text)
 
     def _write(self, text: str) -> None:
-        """Write all bytes into the pipe. Stop if the reader has ended, even if it still holds the pipe open."""
+        """Write all bytes into the pipe. Stop if the reader has ended, even if the reader still holds the pipe open."""
         view = memoryview(text.encode("utf-8", "surrogateescape"))
         while view and not self.unread.is_set():
             if select.select([], [self.out], [], 0.2)[1]:
@@ -100,7 +100,7 @@ class Puller(threading.Thread):
 def record_rds(cloud: Cloud, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> RdsRecorded:
     """Capture the log and return the JSON of the tape. The parameter group is reverted on success and on every error.
 
-    `settings` must not contain values that come from the plan and the options. Raises RefusedError if AWS refuses a
+    `settings` must not contain the values that `plan` and `options` determine. Raises RefusedError if AWS refuses a
     change, TargetError if AWS does not apply a change, and InputError if the log has no events.
     """
     log = choose_log(cloud, plan, options)
@@ -146,7 +146,7 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
         apply(cloud, plan.group, plan.changes)
         yield
     finally:
-        with stop_on_signals(lambda: None):  # signals are ignored here: a partial revert is worse than a wait
+        with stop_on_signals(lambda: None):  # ignores signals, because a partial revert is worse than a wait
             left.append(take_back(cloud, plan.group, plan.changes))
             for line in left[0].changed:
                 say(line)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the statements that a server executes during a capture, and compute the share that the log contains.
+"""Count the statements that a server executes during a capture, and compute which fraction of them the log contains.
 
-The counts come from performance_schema if it is enabled, by account and by thread. They count the same statements as
-the log. Otherwise they come from the global status variable Questions. The active sessions are then found through
-QUERY_ID on MariaDB, and through the idle time on MySQL.
+If performance_schema is enabled, the counts come from it, by account and by thread. These counts cover the same
+statements as the log. Otherwise the counts come from the global status variable Questions. The active sessions are then
+found through QUERY_ID on MariaDB, and through the idle time on MySQL.
 """
 
 from collections.abc import Collection
@@ -33,12 +33,12 @@ BY_THREAD = (
     " JOIN performance_schema.threads t USING (THREAD_ID)"
     f" WHERE t.PROCESSLIST_ID IS NOT NULL AND {IS_STATEMENT} GROUP BY t.PROCESSLIST_ID"
 )
-# MariaDB's id of the latest statement of a session. It grows with each statement.
+# MariaDB's id of the latest statement of a session. The id grows with each statement.
 QUERY_IDS = "SELECT ID, QUERY_ID FROM information_schema.PROCESSLIST"
 # MySQL: the second in which the session started its current statement or became idle.
 LAST_ACTIVE = "SELECT ID, CAST(UNIX_TIMESTAMP() - TIME AS SIGNED) FROM information_schema.PROCESSLIST"
 # The global counter `Questions` includes the quit command of each session. The number of quit commands is the number of
-# ended sessions minus aborted sessions and failed logins. These are the counters of that sum with their signs.
+# ended sessions minus aborted sessions and failed logins. This table lists the counters with their signs.
 ENDED = {"Connections": 1, "Threads_connected": -1, "Aborted_clients": -1, "Aborted_connects": -1}
 STATUS = (
     "SHOW GLOBAL STATUS WHERE Variable_name IN"
@@ -46,7 +46,8 @@ STATUS = (
 )
 OWN_QUESTIONS = "SHOW SESSION STATUS LIKE 'Questions'"
 
-# Carried events restore the state of sessions. No client executed them during the capture.
+# Carried events restore the state of sessions. They are not counted, because no client executed them during the
+# capture.
 LOGGED = (
     "SELECT count(*) FILTER (command IN ('query', 'execute', 'bulk_execute')),"
     " count(*) FILTER (command NOT IN"
@@ -62,7 +63,7 @@ class Counted:
 
     `executed`: statements of all clients. `errors`: texts with syntax errors, if the server counts them separately.
     `by_session`: a counter per session that grows by more than `slack` when the session executes a statement. `exact`:
-    the counter is the number of statements. `own`: statements of the connections of querytape.
+    whether the counter is the number of statements. `own`: statements of the connections of querytape.
     """
 
     basis: str
@@ -76,10 +77,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The share of the executed statements that the log contains.
+    """The fraction of the executed statements that the log contains.
 
-    `silent`: number of sessions that executed statements but have none in the log. `silent_statements`: number of their
-    statements, or None if the server does not count by session.
+    `silent`: number of sessions that executed statements but have no statement in the log. `silent_statements`: number
+    of statements that these sessions executed, or None if the server does not count by session.
     """
 
     basis: str
@@ -90,7 +91,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The share of executed statements in the log, from 0 to 1."""
+        """The fraction of the executed statements that the log contains, from 0 to 1."""
         return min(1.0, self.logged / self.executed) if self.executed else 1.0
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +117,10 @@ class Coverage:
         return text
 
     def warnings(self, method: str) -> list[TapeWarning]:
-        """Return a warning that the tape is partial, with remedies. No warning if the share is at least MIN_SHARE."""
+        """Return a warning that the tape is partial, with remedies.
+
+        No warning if the coverage is at least MIN_SHARE.
+        """
         if self.share >= MIN_SHARE:
             return []
         out = ["capture packets", "restart the clients' connection pool during the capture"]
@@ -125,21 +129,21 @@ class Coverage:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent. Only a share of 1 is shown as 100."""
+    """Return a fraction in percent. Only the fraction 1 is shown as 100."""
     rounded = f"{100 * share:.1f}".removesuffix(".0")
     return "99.9" if rounded == "100" and share < 1 else rounded
 
 
 def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | None:
-    """Return the number of statements that the server has executed so far, or None if the server does not report it.
+    """Return the number of statements that the server has executed so far.
 
-    `own`: ids of the connections of querytape.
+    Returns None if the server does not report the number. `own`: ids of the connections of querytape.
     """
     threads = query_or_none(con, BY_THREAD, 2)
     by_thread = {int(row[0]): int(row[1]) for row in threads or ()}
     total = query_or_none(con, EXECUTED, 2) if by_thread else None
     mine = sum(by_thread.get(id_, 0) for id_ in own)
-    if total and total[0][0] is not None and mine:  # the server counts our own queries, so its counters work
+    if total and total[0][0] is not None and mine:  # our own queries were counted, so the counters work
         executed, errors = map(int, total[0])
         return Counted("performance_schema", executed, errors, by_session=by_thread, exact=True, own=mine)
     rows = query_or_none(con, STATUS, 2)
@@ -162,8 +166,8 @@ def measure_coverage(
 ) -> Coverage | None:
     """Return the coverage between two counts, or None if the counts have a different basis.
 
-    `con` has the events of the log as view `events`; None means that the log has no events. `logs_errors`: this server
-    logs statements with syntax errors.
+    `con` has the events of the log as view `events`. None means that the log has no events. `logs_errors`: whether this
+    server logs statements with syntax errors.
     """
     if before.basis != after.basis:
         return None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the tables mysql.slow_log and mysql.general_log in the format of the server's log files.
 
-The parsers then read them like any other log. A row has the same fields as a log entry, and its time has microseconds.
+The parsers then read the result like any other log. A row has the same fields as a log entry. Its time has
+microseconds.
 """
 
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ def table_bytes(con: "Connection[Any]", method: str) -> int:
 
 
 def write_rows(con: "Connection[Any]", method: str, skip: int, out: BinaryIO) -> int:
-    """Write the rows after the first `skip` rows in log format, and return their number.
+    """Write the rows after the first `skip` rows in log format, and return the number of written rows.
 
     Reads the rows as a stream and closes `con`.
     """

@@ -36,12 +36,12 @@ METHODS = ("auto", "file", "table", "general")
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Limits and options of a recording. `duration_s`: seconds. `max_disk`: bytes of log. `max_rate`: bytes per second.
+    """Limits and options of a recording.
 
-    `max_rate` applies to an average over 5 s. `method`: one of METHODS. `restore_file`: None means one file per server
-    in the state folder of the user. `say` receives a progress message once per second. `enough`: event of another
-    thread that ends the recording. `begun`: event that is set when the log is enabled. `renew_rate`: maximum number of
-    idle sessions to end per second.
+    `duration_s`: seconds. `max_disk`: bytes of log. `max_rate`: bytes per second. `max_rate` applies to an average over
+    5 s. `method`: one of METHODS. `restore_file`: None means one file per server in the state folder of the user. `say`
+    receives a progress message once per second. `enough`: event by which another thread ends the recording. `begun`:
+    event that is set when the log is enabled. `renew_rate`: maximum number of idle sessions to end per second.
     """
 
     duration_s: float = 600.0
@@ -57,9 +57,9 @@ class RecordOptions:
 
 @dataclass(frozen=True)
 class LoggingPlan:
-    """A recording plan.
+    """A recording plan: its method, the ordered changes, the path of querytape's log file (or None), and notes.
 
-    It has the method, the ordered changes, the path of our own log file (or None), and notes about missing statements.
+    The notes report statements that the log will miss.
     """
 
     facts: Facts
@@ -80,7 +80,7 @@ class LoggingPlan:
 
 
 def check_options(options: RecordOptions) -> None:
-    """Raise InputError for an unknown method, a duration of 0 s, or --renew-idle with the general log."""
+    """Raise InputError for an unknown method, for a duration of 0 s, and for --renew-idle with the general log."""
     if options.method not in METHODS:
         raise OptionError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
     if options.duration_s <= 0:
@@ -119,7 +119,7 @@ def with_renewal(plan: LoggingPlan, con: "Connection[Any]", rate: float) -> Logg
 
 
 def server_identity(target: Target, facts: Facts) -> str:
-    """Return a unique name of the server: the identity that it reports, or its address."""
+    """Return a unique name of the server: the identity that the server reports, or its address."""
     return facts.identity or target.name
 
 
@@ -167,7 +167,7 @@ def _table(method: str) -> str:
 
 
 def _rate(facts: Facts) -> str:
-    """Return the expected growth of the log in parentheses, or an empty text if unknown.
+    """Return the expected growth of the log in parentheses. Return an empty text if the growth is unknown.
 
     The estimate uses the mean statement rate since the server started.
     """
@@ -194,9 +194,9 @@ def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
 
 
 def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
-    """Return notes about settings that sessions keep after the capture, and their effect on the slow log.
+    """Return notes about settings that sessions keep after the capture, and about the effect on the slow log.
 
-    The sessions connect during the capture and copy its settings.
+    Sessions that connect during the capture copy the settings of the capture.
     """
     if not any(change.name in COPIED for change in changes):
         return []
@@ -218,7 +218,8 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
 class Rights:
     """Messages about missing privileges.
 
-    `needed`: a capture cannot start without them. `useful`: a capture is less complete without them.
+    `needed`: privileges without which a capture cannot start. `useful`: privileges without which a capture is less
+    complete.
     """
 
     needed: tuple[str, ...]
@@ -285,7 +286,7 @@ def _denied(con: "Connection[Any]", statement: str) -> bool:
 
 
 def _may_kill(facts: Facts) -> bool:
-    """Return whether the grants allow the account to end sessions of others. A role counts as allowed."""
+    """Return whether the grants allow the account to end sessions of other accounts. A role counts as such a grant."""
     may = facts.may
     return may is None or any(right.upper() in MAY_KILL or right.startswith("the role ") for right in may)
 

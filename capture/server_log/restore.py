@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Restore the settings of a server after a capture, even after a crash.
 
-The restore file lists the changes of a capture. It is completely on disk before the first change, and it is removed
+The restore file lists the changes of a capture. The file is completely on disk before the first change. It is removed
 when all settings are restored. After a kill, `capture server URL --restore` reads the file.
 
 take_back: disable the server's slow log (if on) -> restore settings -> settle: watch sessions -> enable the slow log
@@ -36,14 +36,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RestoreFile:
-    """Content of a restore file: the server, its changed settings, the time, and the path of our log on the server.
+    """Content of a restore file: the server, its changed settings, the time, and the path of querytape's log.
 
-    `method`: the way the log is read. `first_id`: sessions with a larger id connected after the capture began.
-    `last_id`: sessions with a larger id connected after the settings were restored; 0 means not yet restored.
-    `already`: sessions that had the capture's long_query_time before the capture. `started`: start time of the server.
-    `held`: whether the changes with role HOLD were made.
+    The path is a path on the server. `method`: the way to read the log. `first_id`: sessions with a larger id connected
+    after the capture began. `last_id`: sessions with a larger id connected after the settings were restored. 0 means
+    not yet restored. `already`: sessions that had the capture's long_query_time before the capture. `started`: start
+    time of the server. `held`: whether the changes with role HOLD were made.
 
-    `group`: the changed parameter group of a managed server. `method` is then "rds" and `server` is the instance.
+    `group`: the changed parameter group of a managed server. For such a server, `method` is "rds" and `server` is the
+    instance.
     """
 
     server: str
@@ -104,7 +105,10 @@ def replace_restore_file(path: Path, saved: RestoreFile) -> None:
 
 @contextmanager
 def _written(path: Path, saved: RestoreFile) -> Iterator[Path]:
-    """Yield a synced temporary file next to `path` with the new content. Removes it at the end and syncs the folder."""
+    """Yield a synced temporary file with the new content next to `path`.
+
+    Remove the file and sync the folder at the end.
+    """
     whole = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -159,11 +163,11 @@ def _change(values: Mapping[str, Any]) -> Change:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """Options for waiting until no session has the settings of the capture.
+    """Options of the wait until no session has the settings of the capture.
 
     `watch_s`: maximum wait in seconds. `end_sessions`: end sessions that are idle and outside transactions.
-    `log_again`: enable the server's own log at the end even if such sessions remain. `say` receives the number of
-    remaining sessions once per second.
+    `log_again`: enable the server's own log after the wait, even if sessions with the settings remain. `say` receives
+    the number of remaining sessions once per second.
     """
 
     watch_s: float = 600.0
@@ -174,7 +178,7 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class HandedBack:
-    """Messages about the restored settings. `done`: every setting is restored and nothing is pending."""
+    """Messages about the restored settings. `done`: whether every setting is restored and nothing is pending."""
 
     lines: tuple[str, ...]
     done: bool
@@ -200,14 +204,15 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
     """Restore the settings that can be restored immediately.
 
     Returns the updated restore file and the settings that were not restored. The server's own slow log is disabled
-    before the other settings are restored. It stays disabled until `settle`.
+    before the other settings are restored. This log stays disabled until `settle`.
     """
     left = Left()
     for change in saved.of(HOLD):
         now = global_value(con, change.name)
         on = now is not None and same(now, change.before)
-        # If the log is on and other changes are still active, the process was killed after it wrote the restore file
-        # and before it disabled the log. If no other change is active, someone else has enabled the log again.
+        # If the log is on and other changes are still active, the process was killed before it disabled the log. At
+        # that time, the process had already written the restore file. If no other change is active, someone else has
+        # enabled the log again.
         if saved.held and not (on and _any_changed(con, saved.of(BEGIN))):
             continue
         if not on:
@@ -237,7 +242,7 @@ def _any_changed(con: "Connection[Any]", changes: tuple[Change, ...]) -> bool:
 def settle(target: Target, path: Path, saved: RestoreFile, span: Span, watch: WatchOptions) -> HandedBack:
     """Wait until no session has the capture's settings, restore the remaining settings and remove the restore file.
 
-    Ctrl-C ends the wait like the timeout. Settings that were not restored stay in the restore file.
+    Ctrl-C has the same effect as the timeout: the wait ends. Settings that were not restored stay in the restore file.
     """
     lines: list[str] = []
     waiting = saved.of(CONTROL, HOLD)
@@ -282,7 +287,10 @@ def _look(target: Target, span: Span) -> list[Carrier] | None:
 def _wait(
     target: Target, span: Span, watch: WatchOptions, lines: list[str], found: list[Carrier] | None
 ) -> list[Carrier] | None:
-    """Check once per second until no such session is left or the time is over. Ends idle sessions if requested."""
+    """Check once per second until no session has the capture's settings or the time is over.
+
+    End idle sessions if requested.
+    """
     until = time.monotonic() + watch.watch_s
     ended: set[int] = set()
     try:
@@ -341,7 +349,7 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
 
 
 def _ended(found: list[Carrier] | None, held: bool) -> list[str]:
-    """Return a message about the remaining sessions with the capture's settings, and their effect."""
+    """Return a message about the sessions that still have the capture's settings, and about their effect."""
     if found == []:
         return ["no session has the settings of the capture any longer"] if held else []
     who = "sessions that this account cannot see may have long_query_time = 0" if found is None else _carry(found)

@@ -91,11 +91,11 @@ class Recorded:
 
 
 def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path) -> Recorded:
-    """Enable the log, wait, restore the settings that need no waiting, and return the log. `settle` restores the rest.
+    """Enable the log, wait, restore the settings that can be restored immediately, and return the log.
 
-    `work`: a folder for a log that is read from a table. Raises RefusedError if the server refuses a change, InputError
-    if an earlier recording was not restored, and TargetError if the server cannot be reached. KeyboardInterrupt ends
-    the wait.
+    `settle` restores the other settings. `work`: a folder for a log that is read from a table. Raises RefusedError if
+    the server refuses a change, InputError if an earlier recording was not restored, and TargetError if the server
+    cannot be reached. KeyboardInterrupt ends the wait.
     """
     with closing(target.connect()) as con, closing(target.connect()) as spare:
         own = {connection_id(con), connection_id(spare)}
@@ -112,7 +112,7 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
         except (pymysql.MySQLError, OSError) as error:
             course.ended, course.broke = f"the connection broke: {error}", True
         finally:
-            with stop_on_signals(lambda: None):  # signals are ignored here: a partial restore is worse than a wait
+            with stop_on_signals(lambda: None):  # ignores signals, because a partial restore is worse than a wait
                 saved, left = _set_back(target, spare, plan.restore_file, saved, own)
     if not left.refused:
         with suppress(TargetError):
@@ -143,7 +143,7 @@ def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", f
 
 
 def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own: set[int], course: Course) -> None:
-    """Change the settings and wait. Counts the statements that the server executes in the meantime."""
+    """Change the settings and wait. Count the statements that the server executes during the wait."""
     for change in plan.changes:
         if change.role in (BEGIN, CONTROL):
             set_global(con, change.name, change.wanted)
@@ -163,7 +163,10 @@ def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own:
 def _set_back(
     target: Target, spare: "Connection[Any]", path: Path, saved: RestoreFile, own: set[int]
 ) -> tuple[RestoreFile, Left]:
-    """Restore the settings over the spare connection, whose statements are not logged. Reconnect if it is broken."""
+    """Restore the settings over the spare connection, whose statements are not logged.
+
+    Reconnect if this connection is broken.
+    """
     with suppress(pymysql.MySQLError, TargetError, OSError):
         return take_back(spare, path, saved)
 
@@ -278,7 +281,7 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
 
 
 def settings_are_back(target: Target, path: Path, saved: RestoreFile) -> RestoreFile:
-    """Save the id of the first session that connects with the restored settings, unless it is known.
+    """Save the id of the first session that connects with the restored settings. Keep an id that is already saved.
 
     Returns the updated restore file.
     """
@@ -303,8 +306,8 @@ def tape_of(
 ) -> tuple[dict[str, Any], frozenset[int]]:
     """Write the tape. Return its JSON and the older sessions with the settings of the capture.
 
-    The log shows which sessions from before the capture have its settings. `settings` must not contain values that come
-    from the recording. Raises InputError if the log has no events.
+    The log shows which sessions from before the capture have its settings. `settings` must not contain values that the
+    recording determines. Raises InputError if the log has no events.
     """
     seen: set[int] = set()
 
@@ -329,7 +332,7 @@ def tape_of(
 
 
 def coverage_of(con: duckdb.DuckDBPyConnection | None, recorded: Recorded, plan: LoggingPlan) -> Coverage | None:
-    """Return the share of executed statements in the log, or None if the server did not report its counts."""
+    """Return the coverage of the log. Return None if the server did not report its counts."""
     before, after = recorded.course.before, recorded.course.after
     if before is None or after is None:
         return None
@@ -339,10 +342,10 @@ def coverage_of(con: duckdb.DuckDBPyConnection | None, recorded: Recorded, plan:
 
 
 def sessions_changed(con: duckdb.DuckDBPyConnection, recorded: Recorded, plan: LoggingPlan) -> set[int]:
-    """Return sessions from before the capture that now have its threshold. A reset or a change of user copied it.
+    """Return the older sessions that now have the capture's threshold, because a reset or a change of user copied it.
 
-    Returns no sessions if the server has the global control of Percona Server. It applies to all sessions without a
-    copy.
+    Returns no sessions if the server has the global control of Percona Server. This control applies to all sessions,
+    and no session copies the threshold.
     """
     before = next((change.before for change in plan.changes if change.name == "long_query_time"), None)
     if before is None or GLOBAL_CONTROL in plan.facts.variables:

@@ -2,13 +2,13 @@
 """Find the sessions that have the settings of a capture, and the idle sessions that lack them.
 
 A session copies long_query_time when it connects. MySQL shows the value of each session in
-performance_schema.variables_by_thread. MariaDB does not show it. A MariaDB session may have the capture's value if it
-connected while the value was set. Session ids always grow, so the id shows when a session connected. Log entries of a
-session can also prove that it has the value.
+performance_schema.variables_by_thread. MariaDB does not show the value. A MariaDB session may have the capture's value
+if the session connected while the value was set. Session ids always grow, so the id shows when a session connected. Log
+entries of a session can also prove that the session has the value.
 
---renew-idle ends idle sessions that were open before the capture. Their pool then opens new sessions, which are logged.
-Sessions in transactions or with visible locks are not ended. A few sessions end per second, longest idle first.
-Replication, the event scheduler and other server threads are never ended.
+--renew-idle ends idle sessions that were open before the capture. Their connection pool then opens new sessions, which
+are logged. Sessions in transactions or with visible locks are not ended. A few sessions end per second, longest idle
+first. Replication, the event scheduler and other server threads are never ended.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -51,7 +51,7 @@ ALL_LOCKS = ("GET_LOCK", "LOCK TABLES", "FLUSH TABLES WITH READ LOCK")
 
 @dataclass(frozen=True)
 class Carrier:
-    """A session with the settings of the capture. If `certain` is false, it only may have them.
+    """A session with the settings of the capture. If `certain` is false, the session only may have the settings.
 
     `idle`: the session executes no statement now.
     """
@@ -67,10 +67,10 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Span:
-    """The range of sessions that may have the settings of the capture: ids after `first` and up to `last`.
+    """The range of sessions that may have the settings of the capture: ids greater than `first`, up to `last`.
 
-    `seen`: further ids, found in the log. `already`: excluded, because they had the same value before the capture.
-    `own`: excluded sessions of querytape.
+    `seen`: further ids that were found in the log. `already`: excluded sessions, because they had the same value before
+    the capture. `own`: excluded sessions of querytape.
     """
 
     first: int
@@ -81,7 +81,7 @@ class Span:
 
 
 def values_by_session(con: "Connection[Any]") -> dict[int, float] | None:
-    """Return long_query_time by session, or None if the server or the privileges do not show it."""
+    """Return long_query_time by session. Return None if the server or missing privileges hide the values."""
     rows = query_or_none(con, CARRYING, 2)
     if not rows:
         return None
@@ -89,12 +89,18 @@ def values_by_session(con: "Connection[Any]") -> dict[int, float] | None:
 
 
 def carrying_now(con: "Connection[Any]") -> tuple[int, ...]:
-    """Return the sessions that log every statement now. Before a capture, someone else has set their value."""
+    """Return the sessions that log every statement now.
+
+    Called before a capture. Someone else has set the value of these sessions.
+    """
     return tuple(sorted(id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0))
 
 
 def carriers(con: "Connection[Any]", span: Span) -> list[Carrier] | None:
-    """Return the sessions that have or may have the settings, or None if the account cannot see other sessions."""
+    """Return the sessions that have or may have the settings of the capture.
+
+    Returns None if the account cannot see other sessions.
+    """
     processes = gather_processes(con)
     values = values_by_session(con)
     if processes is None:
@@ -139,9 +145,10 @@ def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
 
 
 def end_session(con: "Connection[Any]", id_: int, option: str) -> bool:
-    """End a session and return whether it existed. Raises RefusedError if the account may not end it.
+    """End a session and return whether the session existed.
 
-    `option`: the option that requested it, for the message.
+    Raises RefusedError if the account may not end the session. `option`: name of the option that requested this, for
+    the message.
     """
     try:
         with closing(con.cursor()) as cursor:
@@ -155,7 +162,7 @@ def end_session(con: "Connection[Any]", id_: int, option: str) -> bool:
 
 @dataclass(frozen=True)
 class Ended:
-    """A session ended by --renew-idle, and the time."""
+    """A session that --renew-idle ended, and the time."""
 
     id: int
     who: str
@@ -175,9 +182,9 @@ class Holders:
 
 @dataclass
 class Renewal:
-    """The progress of --renew-idle. `rate`: maximum number of sessions per second, or 0 for none.
+    """The progress of --renew-idle. `rate`: maximum number of sessions per second, or 0 if no session may be ended.
 
-    `ended`: sessions ended so far. `refused`: the reason for giving up, or "".
+    `ended`: sessions ended so far. `refused`: the reason why --renew-idle stopped, or "".
     """
 
     rate: float = 0.0
@@ -185,7 +192,7 @@ class Renewal:
     refused: str = ""
 
     def step(self, con: "Connection[Any]", elapsed_s: float, last_id: int, own: Collection[int]) -> None:
-        """End the sessions that are due by now, with ids up to `last_id`. Gives up if the server refuses."""
+        """End the sessions that are due by now, with ids up to `last_id`. Stop --renew-idle if the server refuses."""
         due = int(self.rate * elapsed_s) - len(self.ended)
         if due <= 0 or self.refused:
             return
@@ -219,7 +226,7 @@ def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) ->
     if processes is None or transactions is None:
         raise RefusedError("--renew-idle: this account cannot see sessions and transactions. The account needs PROCESS")
     kept = {whole(row[0]) for row in transactions} | lock_holders(con).ids | set(own)
-    kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # already logged sessions
+    kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # already logged
     found = []
     for row in processes:
         id_, user, command = whole(row[0]), str(row[1]), str(row[4])

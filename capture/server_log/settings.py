@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change the settings of a server so that its log contains every statement, and restore them.
+"""Change the settings of a server so that its log contains every statement, and restore the settings afterwards.
 
-The log destination is changed before the thresholds and restored after them. The server's own log therefore never
-receives statements that only the capture requested.
+The log destination is changed before the thresholds and restored after the thresholds. The server's own log therefore
+never receives statements that only the capture requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from pymysql.connections import Connection
 from ...common.errors import RefusedError
 from ...servers.target import fault_text
 
-# Percona Server variable: all sessions, even those from before the change, use the global slow log settings.
+# Percona Server variable: all sessions, even sessions from before the change, use the global slow log settings.
 GLOBAL_CONTROL = "slow_query_log_use_global_control"
 MAX_LENGTH = "log_slow_max_query_length"  # MariaDB 13.1 omits longer statements from the log
 # Each setting is changed only if the server has it. MySQL, MariaDB and Percona Server have different settings.
@@ -27,7 +27,7 @@ WANTED = {
     "log_slow_rate_limit": "1",
     "log_slow_filter": "",
     "log_slow_disabled_statements": "sp",
-    MAX_LENGTH: str(1 << 30),  # the maximum of max_allowed_packet
+    MAX_LENGTH: str(1 << 30),  # the maximum of max_allowed_packet, in bytes
     GLOBAL_CONTROL: "all",
 }
 # Settings that each session copies when it connects.
@@ -37,15 +37,15 @@ COPIED = frozenset(WANTED) & {
 }
 SWITCHES = {"file": "slow_query_log", "table": "slow_query_log", "general": "general_log"}
 
-# Roles of a change. BEGIN: made at the start of the capture and reverted at its end.
+# Roles of a change. BEGIN: made at the start of the capture and reverted at the end of the capture.
 #
-# CONTROL: reverted only when no session has the capture's settings. It is used for the global control of Percona
-# Server, which makes sessions use the global threshold.
+# CONTROL: reverted only when no session has the capture's settings. The global control of Percona Server has this role.
+# It makes sessions use the global threshold.
 #
 # HOLD: made at the end of the capture. The server's own slow log stays off while sessions would write every statement
 # into it.
 #
-# RESET: a parameter that was not set in a parameter group. It is reverted by a reset of the parameter.
+# RESET: a parameter that was not set in a parameter group. A reset of the parameter reverts the change.
 BEGIN, CONTROL, HOLD, RESET = "begin", "control", "hold", "reset"
 
 
@@ -60,14 +60,14 @@ class Change:
 
 
 def plan_changes(variables: Mapping[str, str], method: str, log_file: str | None) -> tuple[Change, ...]:
-    """Return the needed changes in the order of setting: log destination first, log switch last, then HOLD changes."""
+    """Return the needed changes in the order to set them: log destination first, log switch last, then HOLD changes."""
     wanted = {"log_output": "FILE" if method == "file" else "TABLE"}
     if log_file is not None:
         wanted["slow_query_log_file"] = log_file
     if method != "general":
         wanted |= WANTED
     if method == "table":
-        del wanted["log_slow_extra"]  # mysql.slow_log has no columns for the extra fields
+        del wanted["log_slow_extra"]  # the table mysql.slow_log has no columns for the extra fields
     wanted[SWITCHES[method]] = "ON"
     own = method != "general" and own_log_is_on(variables)
     changes = []
@@ -120,7 +120,7 @@ def set_global(con: "Connection[Any]", name: str, value: str) -> None:
 
 
 def global_value(con: "Connection[Any]", name: str) -> str | None:
-    """Return the current value of a global variable, or None if the server does not have it."""
+    """Return the current value of a global variable. Return None if the server does not have the variable."""
     with con.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES LIKE %s", (name.replace("_", r"\_"),))
         row = cursor.fetchone()
@@ -129,7 +129,7 @@ def global_value(con: "Connection[Any]", name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Left:
-    """Settings that were not restored, as messages. `changed`: someone else set a new value, which stays.
+    """Messages about settings that were not restored. `changed`: someone else set a new value, and this value stays.
 
     `refused`: the server refused the old value.
     """
@@ -142,7 +142,7 @@ class Left:
 
 
 def restore(con: "Connection[Any]", changes: Sequence[Change]) -> Left:
-    """Revert changes, last change first. Returns refused changes and values that someone else has set since."""
+    """Revert changes, last change first. Return the refused changes and the values that someone else has set since."""
     left = Left()
     for change in reversed(changes):
         now = global_value(con, change.name)

@@ -12,7 +12,7 @@ from .duck_rows import SECOND, number, open_json, seconds, sniff_objects, text, 
 
 OBJECT = rb'\{(?:\s*"audit_record"\s*:|(?=.*"timestamp"\s*:)(?=.*"class"\s*:)(?=.*"event"\s*:))'
 HEAD = 64 << 10
-# Variables of audit_log, of the audit_log_filter plugin, and of the audit_log_filter component, in this order.
+# Names of one variable: in audit_log, in the audit_log_filter plugin, and in the audit_log_filter component.
 STRATEGIES = ("audit_log_strategy", "audit_log_filter_strategy", "audit_log_filter.strategy")
 # Rows of audit_log have all fields in audit_record. Rows of audit_log_filter have one object per event class.
 OLD, NEW = "audit_record.", ""
@@ -29,7 +29,8 @@ VALUES = {
     "precision_ns": "1000000000",
     "duration_ns": seconds("general_data.query_statistics.query_time"),
     "thread_id": f"coalesce({number(OLD + 'connection_id')}, {number('connection_id')})",
-    # The server inserts the values into the text of an Execute. A text without `?` is then an ordinary query.
+    # The server inserts the values into the text of an Execute. An Execute without `?` in its text is an ordinary
+    # query.
     "command": f"""CASE WHEN {NAME} = 'Query' OR ({NAME} = 'Execute' AND NOT contains({SQL}, '?')) THEN 'query'
         ELSE {NAME} END""",
     "user": f"regexp_extract({USER}, '^([^\\[]*)', 1)",
@@ -71,7 +72,7 @@ def may_lack_rows(description: Mapping[str, Any]) -> list[TapeWarning]:
 
 
 def sniff(head: bytes) -> int:
-    """Return the offset of the first mark of an audit log or cloud export, or -1."""
+    """Return the offset of the first mark of an audit log or cloud export. Return -1 if there is no mark."""
     found = sniff_objects(OBJECT, head)
     return found if found >= 0 else sniff_exports(head)
 

@@ -15,7 +15,7 @@ RAW = b"\xfebin"
 
 
 def sniff(first: bytes) -> int:
-    """Return the offset of mysqlbinlog output in the first bytes of a file, or -1. Also recognizes a raw binary log."""
+    """Return the offset of mysqlbinlog output in the first bytes of a file, or -1. Also recognize a raw binary log."""
     return 0 if first.startswith(RAW) else sniff_pattern(EVENT)(first)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Presets of `capture audit-json` for JSON log exports of Google Cloud SQL and Azure Database for MySQL.
 
-The presets follow the documentation of the vendors. They were never tested with an export of a real instance.
+The presets follow the documentation of the vendors. No preset was tested with an export of a real instance.
 """
 
 import re
@@ -35,7 +35,7 @@ from .duck_rows import (
     with_memory,
 )
 
-AZURE_TEXT = 2048  # Azure truncates statements to this length
+AZURE_TEXT = 2048  # Azure truncates statements to this length in characters
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def detect_preset(first: bytes) -> str | None:
 
 
 def sniff_exports(head: bytes) -> int:
-    """Return the offset of the first object that matches an export format, or -1."""
+    """Return the offset of the first object that matches an export format. Return -1 if no object matches."""
     return sniff_objects(b".*(?:" + b"|".join(preset.marks for preset in PRESETS.values()) + b")", head)
 
 

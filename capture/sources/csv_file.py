@@ -18,8 +18,8 @@ from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
 from .duck_rows import MEMORY_PER_ROW, START, csv_reason, entry, open_query, unread
 
-MAX_BACK_NS = 60_000_000_000  # after a larger backward step, local times may be ambiguous
-MIN_LINE = 2 << 20  # DuckDB's own limit in bytes
+MAX_BACK_NS = 60_000_000_000  # after a larger step back in time, local times may be ambiguous
+MIN_LINE = 2 << 20  # DuckDB's own limit for a line, in bytes
 HEAD = 64 << 10
 OPTIONS = "header = true, all_varchar = true, null_padding = true"
 QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"(?=\t|\r?$)', re.MULTILINE)  # a complete quoted value

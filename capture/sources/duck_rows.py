@@ -17,7 +17,7 @@ from ...native.bindings.inputs import Pipe, plain_file, unpack
 from ...native.bindings.parsers import Lines, open_rows
 from ...native.bindings.reader import Reader
 
-# Column types of qt_rows_source_open, in its order.
+# Column types of the arguments of qt_rows_source_open, in the same order.
 COLUMNS = {
     "when_ns": "BIGINT",
     "stamp": "BIGINT",
@@ -43,18 +43,18 @@ COLUMNS = {
     "file": "BIGINT",
     "unread": "VARCHAR",
 }
-SECOND, END, START = 0, 1, 2  # meaning of `when_ns`: second of the end, end, start
+SECOND, END, START = 0, 1, 2  # meaning of `when_ns`: the second of the end, the end, or the start
 SECOND_NS = 1_000_000_000
-BETWEEN, BEHIND = "\x1f", "\x1e"  # `unread` format: separator inside an entry, end of an entry
+BETWEEN, BEHIND = "\x1f", "\x1e"  # format of `unread`: separator inside an entry, end of an entry
 MAX_UNREAD = 200  # maximum characters of a text in `unread`
 MIN_MEMORY = 1 << 30
-MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes to parse and sort it
-MEMORY_PER_ROWS = 80  # copies of its longest rows if DuckDB processes several at once
+MEMORY_PER_ROW = 24  # DuckDB makes this many copies of the longest row to parse and sort it
+MEMORY_PER_ROWS = 80  # number of copies of the longest rows if DuckDB processes several rows at once
 KEY = re.compile(r'\bj\."([^"]+)"')  # matches the SQL that text() returns for a key
-# Macro calls from values.sql for one column. Group 1 is the column expression, group 2 its name.
+# Calls of macros from values.sql for one column. Group 1 is the column expression, group 2 is the column name.
 CALL = re.compile(r'\b(?:whole|span_ns|moment_ns)\(((?:j\.)?"((?:[^"]|"")+)")(?:, \d+)?\)')
 # The possible start of an object: the start of the text or one of these characters, then blanks. Newlines do not count
-# as blanks, so that the search visits each of them once.
+# as blanks, so the search visits each newline once.
 OBJECT = re.compile(r"(?:\A|[\n\[,}])[^\S\n]*+(?=\{)")
 Given = TypeVar("Given")
 
@@ -66,7 +66,8 @@ class LargeRowsError(InputError):
 def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the JSON objects in the first bytes of a file, each with its offset and reformatted as one line.
 
-    An object that is cut off is yielded as far as it goes. Invalid JSON is yielded up to the end of its line.
+    If the bytes end inside an object, the existing part of the object is yielded. Invalid JSON is yielded up to the end
+    of its line.
     """
     whole, at = head.decode("latin-1"), 0
     decoder = json.JSONDecoder(strict=False)
@@ -83,7 +84,10 @@ def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def sniff_objects(pattern: bytes, head: bytes) -> int:
-    """Return the offset of the first object that matches a pattern as one line, or -1."""
+    """Return the offset of the first object that matches the pattern when written as one line.
+
+    Return -1 if none matches.
+    """
     return next((place for place, line in objects(head) if re.match(pattern, line)), -1)
 
 
@@ -98,17 +102,20 @@ def number(key: str) -> str:
 
 
 def when(key: str) -> str:
-    """Return SQL that converts an ISO time in UTC in the JSON row `j` to nanoseconds since the epoch."""
+    """Return SQL that converts an ISO time in UTC, found in the JSON row `j`, to nanoseconds since the epoch."""
     return f"moment_ns({text(key)})"
 
 
 def seconds(key: str) -> str:
-    """Return SQL that converts seconds or HH:MM:SS.ffffff in the JSON row `j` to nanoseconds."""
+    """Return SQL that converts a duration in the JSON row `j` to nanoseconds.
+
+    The duration is a number of seconds or HH:MM:SS.ffffff.
+    """
     return f"span_ns({text(key)}, {SECOND_NS})"
 
 
 def unread(values: Mapping[str, str]) -> str:
-    """Return SQL for a list of values that could not be converted, or NULL if there are none.
+    """Return SQL for a list of values that could not be converted. The SQL returns NULL if all values were converted.
 
     Each entry has the target column, the column name in the input, and the text.
     """
@@ -128,7 +135,7 @@ def entry(column: str, name: str, sql: str) -> str:
 def json_rows(keys: Sequence[str]) -> str:
     """Return a table expression for table `lines` whose column `j` has the values of these keys.
 
-    `j` is NULL if a line is not a JSON object. Each line is parsed only once, because it may be large.
+    `j` is NULL if a line is not a JSON object. Each line is parsed only once, because lines may be large.
     """
     paths = ", ".join(sql_text(f"$.{key}") for key in keys)
     fields = ", ".join(f'"{key}" := v[{n}]' for n, key in enumerate(keys, 1))
@@ -160,7 +167,8 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
     InputError if a file is unreadable.
     """
     keys = list(dict.fromkeys(KEY.findall(" ".join([*values.values(), where]))))
-    # This is not a WHERE clause, because DuckDB collects filtered rows. A chunk of large rows would use all its memory.
+    # The condition is not a WHERE clause, because DuckDB collects filtered rows. A chunk of large rows would use all
+    # its memory.
     given = {**values, "unread": unread(values)}
     passed = {name: f"CASE WHEN {where} THEN {given[name]} END" for name in ("when_ns", "stamp", "statement", "unread")}
 
@@ -191,8 +199,8 @@ def too_large(mebibytes: int, error: duckdb.Error) -> "LargeRowsError":
 def with_memory(read: Callable[[int], Given], plain: Sequence[str]) -> Given:
     """Call `read(memory)` with as little memory as the files need, and return its result.
 
-    Tries MIN_MEMORY, then enough for one of the longest rows, then enough for several. `read` must raise LargeRowsError
-    if the memory is too small. The last such error is raised to the caller.
+    Tries MIN_MEMORY, then enough memory for one of the longest rows, then enough for several such rows. `read` must
+    raise LargeRowsError if the memory is too small. If the last try fails, the caller gets its LargeRowsError.
     """
     try:
         return read(MIN_MEMORY)
@@ -209,8 +217,8 @@ def open_query(
 ) -> Reader:
     """Return a reader of the SQL table expression `source`. `values` maps columns of COLUMNS to SQL expressions.
 
-    Rows are read in time order. Rows without a time become problems, as do texts that the macros of values.sql cannot
-    convert.
+    Rows are read in time order. Rows without a time become problems. Texts that the macros of values.sql cannot convert
+    also become problems.
 
     `resources` are closed with the reader or after an error. `memory`: bytes for DuckDB, at least MIN_MEMORY. `tables`:
     Arrow streams by their name in `source`. Raises InputError if DuckDB cannot read the input, and LargeRowsError if

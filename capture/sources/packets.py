@@ -61,7 +61,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 
 
 def four_ways(interface: str, ports: Sequence[int]) -> str:
-    """Return instructions for capturing from an interface without the required privilege CAP_NET_RAW."""
+    """Return four ways to capture from an interface if the privilege CAP_NET_RAW is missing."""
     live = " ".join(["--interface", interface, *(f"--port {port}" for port in ports if port != DEFAULT_PORT)])
     tcp = " or ".join(f"tcp port {port}" for port in ports)
     given = "".join(f" --port {port}" for port in ports if port != DEFAULT_PORT)
@@ -84,7 +84,7 @@ def expected(settings: Settings) -> str:
 def time_is_up(settings: Settings) -> Callable[[], bool]:
     """Return a function that reports whether the time of --duration has elapsed.
 
-    The time starts now. Without --duration, the function always returns false.
+    The time starts with this call. Without --duration, the function always returns false.
     """
     duration_ns = settings.extra.get("duration")
     if not duration_ns:
@@ -110,7 +110,10 @@ def unread_reasons(description: Mapping[str, Any]) -> str:
 
 
 def decrypted(description: Mapping[str, Any]) -> list[str]:
-    """Return notes about decrypted connections if TLS keys were available, and about borrowed parameter types."""
+    """Return notes about decrypted connections if TLS keys were available, and about borrowed parameter types.
+
+    Executions borrow parameter types from other connections.
+    """
     if "decrypted" not in description:
         return borrowed(description)
     keys = f"the keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"

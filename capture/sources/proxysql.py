@@ -15,9 +15,9 @@ from ..source import Option, Settings, SourceKind
 from .duck_rows import START, number, open_json, sniff_objects, text
 from .proxysql_sampling import log_settings, looks_sampled, sampling
 
-# The statement in the first line may be longer than the inspected bytes.
+# The statement in the first line may be longer than the bytes that are inspected.
 OBJECT = rb'\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us"|[^\n]*"query"[^\n]*\Z)'
-# Length of the first record (below 8 GiB), then its type: query, execution, prepare or metadata.
+# The length of the first record (below 8 GiB), then the type of the record: query, execution, prepare or metadata.
 BINARY = re.compile(rb"[\s\S]{4}[\0\1]\0{3}[\0\x10-\x12]")
 # MySQL protocol types by their names in ProxySQL JSON.
 TYPES = {
@@ -39,10 +39,10 @@ def lenenc(size: str) -> str:
 
 
 def bound() -> str:
-    """Return SQL that encodes the parameters of an execution in the binary format, or NULL without parameters.
+    """Return SQL that encodes the parameters of an execution in the binary format.
 
-    ProxySQL replaces bytes that are not valid UTF-8. The original bytes are then unknown, so the parameter gets the
-    unknown type.
+    The SQL returns NULL without parameters. ProxySQL replaces bytes that are not valid UTF-8. The original bytes are
+    then unknown, so the parameter gets the unknown type.
     """
     types = ", ".join(f"'{name}': '{code:02x}00'" for name, code in TYPES.items())
     value = "encode(coalesce(p.value, ''))"

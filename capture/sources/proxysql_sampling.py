@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report events that ProxySQL omitted from its events log: by sampling, by query rules, or probably by sampling."""
+"""Report events that ProxySQL omitted from its events log because of sampling or query rules.
+
+Sampling is certain if the log settings are known. Otherwise it is only probable.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +18,13 @@ from ..source import Settings, TapeWarning
 RATE, DEFAULT = "mysql-eventslog_rate_limit", "mysql-eventslog_default_log"
 EDGE = ACTIONS["begin"] | ACTIONS["commit"] | ACTIONS["rollback"] | ACTIONS["implicit_commit"]
 MIN_SEEN = 20
-MAX_SHARE = 0.2  # largest plausible share of unprepared executions or unended transactions in a complete log
+MAX_SHARE = 0.2  # largest plausible fraction of such executions or transactions in a complete log (see looks_sampled)
 
 
 def log_settings(settings: Settings) -> dict[str, Any]:
     """Return the known log settings. Raises InputError if --sampled is less than 1.
 
-    `sampled`: N if ProxySQL logs one event of N. `rules`: number of query rules that select events.
+    `sampled`: N if ProxySQL logs one of N events. `rules`: number of query rules that select events.
     """
     said = settings.extra.get("sampled")
     if said is not None and said < 1:
@@ -41,7 +44,7 @@ def log_settings(settings: Settings) -> dict[str, Any]:
 
 
 def number(text: object) -> int | None:
-    """Return the value of a variable as an integer, or None if it is not a number."""
+    """Return the value of a variable as an integer. Return None if the value is not a number."""
     digits = str(text if text is not None else "")
     return int(digits) if digits.isdigit() and len(digits) < 10 else None
 
@@ -66,8 +69,8 @@ def sampling(description: Mapping[str, Any]) -> list[TapeWarning]:
 def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return a warning if the events of view `events` look sampled and the sampling rate is unknown.
 
-    Checks for executions that their session never prepared, in sessions that began after the first tenth of the log.
-    Also checks for transactions without an end before the next BEGIN.
+    Checks for executions of statements that their session never prepared, in sessions that began after the first tenth
+    of the log. Also checks for transactions without an end before the next BEGIN.
     """
     if description.get("sampled", 1) > 1:
         return []

@@ -18,11 +18,11 @@ from ..source import Option, Settings, SourceKind, TapeWarning, sniff_pattern
 from ..wrapped import AUDIT_ROW, AUDIT_TIME
 
 ROW = rb"^" + AUDIT_TIME + rb"," + AUDIT_ROW
-AURORA = re.compile(rb"\d{16},")  # Aurora time: microseconds since the epoch
+AURORA = re.compile(rb"\d{16},")  # time in Aurora logs: microseconds since the epoch
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of audit logs. It also gets the audit buffer size of the server if the server was queried.
+    """Return a reader of audit logs. If the server was queried, the reader also gets the server's audit buffer size.
 
     Raises InputError if Aurora logs are mixed with other logs, or if sorting fails.
     """

@@ -16,7 +16,7 @@ HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of slow logs in the given order.
 
-    It knows the size limit of logged statements if the server was queried.
+    If the server was queried, the reader knows the size limit of logged statements.
     """
     reader = open_slowlog(names, settings.timezone_ns, follow=settings.follow)
     variables = (settings.server or {}).get("variables") or {}

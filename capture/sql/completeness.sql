@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Can this tape be the complete workload? If the log has a threshold, all values are above a minimum. If it has missing
--- parts, there are long silences.
+-- Can this tape be the complete workload? If the log has a threshold, all values are above a minimum. If parts of the
+-- log are missing, there are long silences.
 --
 -- Input: the view events (a tape's events). The result has one row:
 -- - events: the number of events.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- These macros convert a text of a CSV or JSON row to a number or a time. Each macro returns NULL for a text that it
--- cannot read. duck_rows.py finds their calls, and reports a text that is present but unreadable. Run by hand:
+-- cannot read. duck_rows.py finds the calls of these macros, and reports a text that is present but unreadable. Run by
+-- hand:
 --   duckdb -cmd ".read capture/sql/values.sql" -c "SELECT span_ns('00:00:01.5', 1000)"
 
 -- Returns the trimmed text, or NULL if the text means "no value".

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Split a tape into a set of tapes with equal load for parallel replays. Sessions stay whole and keep their numbers.
 
-The load of a session is the mean of its share of the events and its share of the busy time. The heaviest sessions are
-assigned one by one to the tape with the least load. The remaining light sessions are assigned in turns, forward and
-backward through the tapes.
+A session has a fraction of all events and a fraction of the total busy time. Its load is the mean of these fractions.
+The heaviest sessions are assigned one by one to the tape with the least load. The other sessions are assigned in turns,
+forward and backward through the tapes.
 """
 
 import heapq
@@ -27,12 +27,12 @@ from .gather import write_set
 
 MAX_TAPES = 1000
 OWN = ("parts", "tables", *OF_SETS)  # entries of the original tape that the set does not inherit
-ONE_BY_ONE = 20_000  # sessions assigned one by one; all others are lighter
+ONE_BY_ONE = 20_000  # number of sessions assigned one by one; all other sessions have less load
 
 
 @dataclass(frozen=True)
 class Share:
-    """One tape of a set. `load`: share of the total load."""
+    """One tape of a set. `load`: fraction of the total load."""
 
     folder: str
     sessions: int
@@ -58,7 +58,7 @@ class Dealt:
 def deal(tape: Path, count: int, out: Path) -> Dealt:
     """Write a set of `count` tapes with the sessions of one tape.
 
-    Raises InputError if the tape has fewer sessions, the tape is unfinished, or `out` exists.
+    Raises InputError if the tape has fewer than `count` sessions, the tape is unfinished, or `out` exists.
     """
     folder = open_finished(tape)
     sessions = int(folder.info["counts"]["sessions"])
@@ -94,9 +94,9 @@ def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path
 
 
 def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
-    """Create table `dealt` with the columns session and share from view `tape_events`.
+    """Assign the sessions of view `tape_events` to `count` tapes, and return the new set.
 
-    `share` is the number of the target tape, from 0.
+    Creates table `dealt` with the columns session and share. `share` is the number of the target tape, from 0.
     """
     con.execute(f"CREATE TABLE loads AS {load_sql(__package__, 'loads.sql')}")
     heavy = con.execute(f"SELECT session, load FROM loads ORDER BY load DESC, session LIMIT {ONE_BY_ONE}").fetchall()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make a new tape from old tapes: merged, cut to a time range, or filtered. SQL does the work without loading a tape.
 
-The new tape keeps the events that a replay with the same filter sends. These are whole transactions, and earlier events
-that set the state of their sessions. Events from before the time range move to its start and are marked as carried.
+The new tape keeps the events that a replay with the same filter sends. These events are whole transactions and earlier
+events that set the state of their sessions. Events from before the time range move to the start of the range and are
+marked as carried.
 """
 
 import shutil
@@ -25,7 +26,7 @@ from ..source import TapeWarning
 from ..storage import open_storage
 from ..tape_writer import new_tape
 
-# Session properties that do not follow from events.
+# Session properties that cannot be computed from events.
 FACTS = (
     "thread_id",
     "user",
@@ -40,7 +41,7 @@ FACTS = (
 )
 UNCHANGED = "SELECT session, seq, start_ns, start_ns AS tape_ns, flags FROM everything"
 ROWS_A_PART = 1_000_000
-BYTES_A_PART = 96 << 20  # bytes of statements and parameters in a part, which must be sorted in memory
+BYTES_A_PART = 96 << 20  # maximum bytes of statements and parameters in a part, because a part is sorted in memory
 # Event columns that a selection reads.
 OF_SELECTION = ("session", "seq", "start_ns", "command", "class", "actions", "flags", "db", "stmt", "digest", "errno")
 
@@ -116,7 +117,7 @@ def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: Even
 
 
 def open_finished(path: Path) -> Folder:
-    """Open a tape. Raises InputError if its capture was killed and the tape was not completed later."""
+    """Open a tape. Raises InputError if its capture was killed and the tape was not completed afterwards."""
     tape = open_folder("tape", path)
     if not tape.finished:
         raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete it")
@@ -152,7 +153,7 @@ def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
 
 
 def inherited_warnings(folders: Sequence[Folder]) -> list[TapeWarning]:
-    """Return the warnings of the tapes, except the kinds that are computed again for the new tape."""
+    """Return the warnings of the old tapes, except the kinds that are computed again for the new tape."""
     own = {"long_query_time", "min_examined_row_limit", "hole", "snapshot"}
     warnings: list[TapeWarning] = []
     for folder in folders:
@@ -181,8 +182,8 @@ def make_views(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder]) -> Non
 def write_parts(con: duckdb.DuckDBPyConnection, out: Path, kept: str) -> list[dict[str, Any]]:
     """Write the events that table `kept` lists into parts by time, and return the entries of the parts.
 
-    `kept` has the columns session, seq, start_ns, tape_ns (the start in view `everything`) and flags. Rows and bytes
-    limit the size of a part.
+    `kept` has the columns session, seq, start_ns, tape_ns (the start in view `everything`) and flags. A part is limited
+    by its number of rows and by its bytes.
     """
     size = "coalesce(octet_length(e.statement), 0) + coalesce(octet_length(e.params), 0)"
     con.execute(
@@ -216,14 +217,14 @@ def lost_together(folders: Sequence[Folder]) -> dict[str, Any]:
 
 
 def write_problems(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], out: Path) -> None:
-    """Write the problems of all tapes (unparsed input) for `finish`."""
+    """Write the problems of all tapes (input that could not be parsed). `finish` reads them."""
     for tape, shift in con.execute("SELECT tape, files FROM shifts ORDER BY tape").fetchall():
         query = f"SELECT * REPLACE (file + {shift} AS file) FROM {folders[tape].source('problems')}"
         write_parquet(con, query, out / "problems" / f"part-{tape:05d}.parquet")
 
 
 def write_facts(con: duckdb.DuckDBPyConnection, out: Path, from_ns: int | None = None) -> None:
-    """Write the session properties that do not follow from events, for `finish`.
+    """Write the session properties that cannot be computed from events. `finish` reads them.
 
     `from_ns`: start of the cut. Sessions that were open at this time count as open at the start of the tape.
     """

@@ -16,7 +16,7 @@ from ..storage import LARGE_EVENT, open_storage
 # The SQL queries for these formats return complete entries as bytes. DuckDB itself writes the formats in TABLES.
 ENTRIES = {"slowlog": "export_slowlog.sql", "sql": "export_sql.sql"}
 TABLES = {"csv": "FORMAT csv, HEADER true", "jsonl": "FORMAT json"}
-NEXT = {"csv": "FORMAT csv, HEADER false"}  # COPY options for all windows after the first
+NEXT = {"csv": "FORMAT csv, HEADER false"}  # COPY options for each window except the first
 FORMATS = (*ENTRIES, *TABLES)
 AT_ONCE = 10_000
 # Bytes to write at once for a tape with large events, in output order. A row is never split.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follow a tape while its capture writes it, until the capture ends.
+"""Follow a tape while its capture writes the tape, until the capture ends.
 
 live.tape (a capture's) ──hard links, as parts are published──► own.tape (the reader's, unfinished until its end)
-                                                                  └─ snapshots/N: what came since, as a small tape
+                                                                  └─ snapshots/N: the new parts as a small tape
 
-A separate thread links new parts immediately, because --keep may drop them at any time. Events that were dropped before
-they were linked are counted as lost. The reader keeps the folder of the tape open, so a renamed tape is still read to
-its end.
+A separate thread links new parts immediately, because --keep may drop parts at any time. Events that were dropped
+before they were linked are counted as lost. The reader keeps the folder of the tape open, so a renamed tape is still
+read to its end.
 """
 
 import os
@@ -33,7 +33,7 @@ from .older_logins import OlderLogins
 from .snapshot import ROOM, published, take
 
 POLL_S = 0.2
-PARTS_AT_ONCE = 200  # largest number of parts in a small tape, except the first one
+PARTS_AT_ONCE = 200  # maximum number of parts in a small tape, except the first small tape
 LOGIN = (
     'session, thread_id, "user", host, db, port, client_flags, charset, attributes, open_at_start, open_at_end,'
     " encrypted"
@@ -41,11 +41,11 @@ LOGIN = (
 
 
 class Following:
-    """A tape that is followed, and the reader's own copy of its parts. Create it with `follow`.
+    """A tape that is followed, and the reader's own copy of its parts. Created by `follow`.
 
     `live`: folder of the capture. `path`: folder of the copy. `begun`: last published time (ns) and number of events
     when the reader began. `lost`: number of events that were dropped before they were linked. `ended`: how the capture
-    ended, or None while it runs.
+    ended, or None while the capture runs.
     """
 
     def __init__(self, live: Path, path: Path) -> None:
@@ -61,7 +61,7 @@ class Following:
         self._info: dict[str, Any] = {}
         self._last = ""  # name of the last inspected part
         self._seen: tuple[int, int] | None = None
-        self._before = self._taken = 0  # number of events before the first linked part, and of linked events
+        self._before = self._taken = 0  # two counts: events before the first linked part, and linked events
         self._waiting: list[dict[str, Any]] = []
         self._given: list[dict[str, Any]] = []
         self._small = 0
@@ -92,7 +92,7 @@ class Following:
         self._thread.start()
 
     def more(self, wait_s: float = POLL_S) -> Folder | None:
-        """Return a small tape with the parts linked since the last call, or None if there are no new parts."""
+        """Return a small tape with the parts linked since the last call. Return None if there are no new parts."""
         if self._error is not None:
             raise self._error
         with self._lock:
@@ -125,7 +125,7 @@ class Following:
         return self.ended is not None and not self._waiting
 
     def finish(self) -> Folder:
-        """Stop following, complete the own tape from the parts that were returned, and return it."""
+        """Stop following, complete the reader's own tape from the returned parts, and return this tape."""
         self._end()
         remove_folder(self.path / ROOM)
         given = {Path(part["file"]).name for part in self._given}
@@ -146,7 +146,10 @@ class Following:
         return open_folder("tape", self.path)
 
     def story(self) -> dict[str, Any]:
-        """Return the `follow` entry of run.json: the tape, its progress at the start and now, and the lost events."""
+        """Return the `follow` entry of run.json.
+
+        The entry has the tape, its progress at the start and now, and the number of lost events.
+        """
         given = [part["last_ns"] for part in self._given]
         return {
             "tape": str(self.live),
@@ -179,7 +182,7 @@ class Following:
 
     def _look(self) -> None:
         """Link the parts that were published since the last check."""
-        held = is_held(self._folder)  # checked before tape.json: a capture that ends in between is handled next time
+        held = is_held(self._folder)  # before tape.json: the next call handles a capture that ends in between
         marker = (self._folder / "tape.json").stat()
         if self._seen != (marker.st_ino, marker.st_mtime_ns):
             info = published(self._folder)
@@ -200,7 +203,7 @@ class Following:
             try:
                 take(self._folder / part["file"], self.path / part["file"])
             except FileNotFoundError:
-                continue  # dropped after tape.json was read
+                continue  # the part was dropped after tape.json was read
             name = Path(part["file"]).name
             for folder in ("problems", "facts"):
                 if (self._folder / folder / name).exists():
@@ -247,7 +250,7 @@ class Following:
         self._logins.give(con, folder, [folder / part["file"] for part in parts])
 
     def _write(self) -> None:
-        """Write the JSON of the own tape, so that it can be completed after a kill."""
+        """Write the JSON of the reader's own tape, so that the tape can be completed after a kill."""
         info = {**self._info, "finished": False, "parts": [*self._given, *self._waiting]}
         write_json(self.path / "tape.json", info)
 

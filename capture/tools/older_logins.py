@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provide logins for the small tapes of a follower. Each small tape gets the logins of its sessions, however old.
+"""Provide logins for the small tapes of a follower. Each small tape gets all logins of its sessions, even old logins.
 
 The login files of the latest parts are linked unchanged. Older files are merged into one file, a few hundred at a time.
 A small tape gets only the rows of its own sessions from the merged file.
@@ -14,7 +14,7 @@ from ...common.duck import sql_files, sql_text, write_parquet
 from .snapshot import take
 
 LATEST_PARTS = 200
-OLDER = "part--older.parquet"  # sorts before all parts, so later files complete its rows
+OLDER = "part--older.parquet"  # sorts before all parts, so later files complete the rows of this file
 
 
 class OlderLogins:
@@ -27,7 +27,7 @@ class OlderLogins:
         self._until = ""  # name of the last part in the merged file
 
     def give(self, con: duckdb.DuckDBPyConnection, small: Path, events: Sequence[Path]) -> None:
-        """Write the logins for the sessions of these parts into the folder `facts` of a small tape."""
+        """Write the logins of the sessions in these parts into the folder `facts` of a small tape."""
         last = events[-1].name
         told = [file for file in sorted(self._facts.glob("part-*.parquet")) if self._until < file.name <= last]
         latest = max(self._latest_parts, len(events))
@@ -42,7 +42,7 @@ class OlderLogins:
             write_parquet(con, f"{gathered} WHERE session IN ({mine}) ORDER BY told", small / "facts" / OLDER)
 
     def _gather(self, con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-        """Add files to the merged file."""
+        """Add login files to the merged file."""
         fresh = (
             "SELECT * EXCLUDE (filename, file_row_number),"
             " parse_filename(filename) || lpad(file_row_number::VARCHAR, 12, '0') AS told"

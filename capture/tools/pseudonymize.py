@@ -25,7 +25,7 @@ from ..tape_writer import new_tape
 from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
 
 READING_MEMORY = 512 << 20
-READING_PER_EVENT = 8  # copies of the largest event in memory while DuckDB reads a result
+READING_PER_EVENT = 8  # number of copies of the largest event in memory while DuckDB reads a result
 
 
 def new_key() -> bytes:
@@ -36,8 +36,8 @@ def new_key() -> bytes:
 def read_key(path: Path) -> bytes:
     """Return the key in a file of 32 hexadecimal digits.
 
-    Creates a missing file with a new key, readable only by its owner. Raises InputError if the file is unreadable or
-    has no valid key.
+    Creates a missing file with a new key. Only its owner can read the new file. Raises InputError if the file is
+    unreadable or has no valid key.
     """
     try:
         text = path.read_text(encoding="ascii").strip()

@@ -51,7 +51,7 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
 
 
 def _json(tape: Path) -> dict[str, Any]:
-    """Return the content of tape.json, or an empty object if it is missing or damaged."""
+    """Return the content of tape.json. Return an empty object if the file is missing or damaged."""
     with contextlib.suppress(InputError, ValueError, RecursionError), open_regular(tape / "tape.json") as handle:
         info = json.loads(handle.read(MAX_BYTES).decode("utf-8"))
         if isinstance(info, dict):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a tape while its capture writes it. The snapshot is a tape of hard links to published parts with its own tables.
+"""Read a tape while its capture writes the tape. The snapshot is a tape of hard links to published parts.
 
-The capture is not affected. Its files are not changed, and a dropped part stays on disk while a link exists.
+The snapshot has its own tables. The capture is not affected: its files are not changed, and a dropped part stays on
+disk while a link exists.
 """
 
 import contextlib
@@ -26,13 +27,13 @@ from ..tape_writer import new_tape
 
 ROOM = "snapshots"  # folder inside the tape, because hard links need the same file system
 TRIES = 20
-YOUNG_S = 60  # age in seconds after which an unlocked snapshot counts as abandoned
+YOUNG_S = 60  # age in seconds at which an unlocked snapshot counts as abandoned
 
 
 def snapshot(tape: Path, out: Path) -> dict[str, Any]:
     """Write a tape with the parts that a running capture has published so far, and return its JSON.
 
-    Raises InputError if nothing was published, or if parts are dropped before they can be linked.
+    Raises InputError if no part was published, or if parts are dropped before they can be linked.
     """
     for _ in range(TRIES):
         new_tape(out)
@@ -42,7 +43,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
                 raise InputError(f"{tape}: the capture is still running and has not yet published any events")
             _link(tape, out, info)
             break
-        except FileNotFoundError:  # dropped after tape.json was read
+        except FileNotFoundError:  # a part was dropped after tape.json was read
             shutil.rmtree(out)
         except BaseException:
             shutil.rmtree(out)
@@ -78,9 +79,10 @@ def snapshot_of(tape: Path) -> Iterator[Path]:
 
 
 def published(tape: Path) -> dict[str, Any]:
-    """Return the current content of tape.json. `ended`: whether the tape is finished.
+    """Return the current content of tape.json for readers of an unfinished tape.
 
-    Raises FolderError if the file is not a valid tape.json.
+    `finished` is set to false. The added field `ended` shows whether the tape is finished. Raises FolderError if the
+    file is not a valid tape.json.
     """
     marker = tape / "tape.json"
     info = read_json("tape", marker)

@@ -22,7 +22,7 @@ OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
 GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
 DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
-# Reads every value of every column to find damage.
+# Reads every value of every column, because reading finds damage.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
 
 
@@ -32,7 +32,7 @@ class Damage:
 
     what: str
     saved: str = "querytape cannot repair this damage: capture again"
-    lost: bool = False  # true if events are unreadable, so that later checks are skipped
+    lost: bool = False  # true if events are unreadable; later checks are then skipped
 
 
 def verify(path: Path, work: Path) -> Iterator[Damage]:
@@ -85,7 +85,7 @@ def _tapes_in(path: Path) -> list[str]:
 
 
 def _set(path: Path, work: Path) -> Iterator[Damage]:
-    """Yield the faults of a set: faults of its tapes, faults of its list of tapes, and faults of its own file."""
+    """Yield the faults of a set: faults of its tapes, of its list of tapes, and of its own files."""
     inside, damaged = _tapes_in(path), False
     for name in inside:
         for damage in verify(path / name, work):
@@ -185,9 +185,9 @@ def _tables(path: Path, info: dict[str, Any]) -> Iterator[Damage]:
 
 
 def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = False) -> Iterator[Damage]:
-    """Yield faults in the order of start times within a part, and in the numbering of a session.
+    """Yield faults in the order of start times within a part, and in the numbering of the events of a session.
 
-    `dropped`: the first events of a session may be missing, so its numbering may start later.
+    `dropped`: the first events of a session may be missing, so the numbering of its events may start later.
     """
     parts = f"read_parquet({sql_files(files)}, filename = true, file_row_number = true)"
     unsorted = con.execute(
@@ -209,7 +209,7 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
 
 
 def _counts(con: duckdb.DuckDBPyConnection, path: Path, parts: list[Path], info: dict[str, Any]) -> Iterator[Damage]:
-    """Yield counts in tape.json and in the tables that differ from the events."""
+    """Yield the counts in tape.json and in the tables that differ from the number of events."""
     counts = info.get("counts", {})
     events = f"read_parquet({sql_files(parts)})" if parts else "(SELECT NULL AS session, NULL AS digest WHERE false)"
     rows = {"events": con.execute(f"SELECT count(*) FROM {events}").fetchall()[0][0]}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...servers.client_sessions import OpenSessions
 
 
-LINE_EVERY_S = 60  # line interval of a capture without an end, suitable for a journal
+LINE_EVERY_S = 60  # seconds between lines of a capture without an end, suitable for a journal
 TYPES = {"int": int, "duration": Duration(), "bytes": Size()}  # types of the options of a kind; the default is text
 LOOKED_AT = "querytape.capture.looked_at"  # key in click's meta: the input whose kind was detected
 
@@ -54,7 +54,7 @@ class CaptureGroup(LazyGroup):
                 from ...capture import detect_source
                 from ...native.bindings.inputs import as_input
 
-                first = ctx.meta[LOOKED_AT] = as_input(named[0])  # a pipe opens only once: keep the bytes read
+                first = ctx.meta[LOOKED_AT] = as_input(named[0])  # a pipe opens only once, so the bytes read are kept
                 kind = detect_source(first, SOURCES.values())
                 click.echo(f"{named[0]}: {kind.title} (capture {kind.name})", err=True)
                 args = [kind.name, *args]

@@ -99,7 +99,8 @@ def rds_command(instance: str, **options: Any) -> int:
 
     Changes the instance's parameter group so that the slow log contains every statement. Waits until the instance has
     applied the change, and downloads the log files while they grow and rotate. Restores each parameter at the end, at
-    Ctrl-C, and after an error. A file keeps the old values during the capture: after a kill, --restore restores them.
+    Ctrl-C, and after an error. A file keeps the old values during the capture. After a kill, --restore restores the old
+    values.
 
     The command never changes parameters that need a reboot, or default parameter groups. With --audit (Aurora only),
     the command changes server_audit_logging and server_audit_events in the cluster's parameter group. Aurora writes

@@ -132,8 +132,8 @@ def server_command(url: str, **options: Any) -> int:
     """Enable a server's own log temporarily and capture it.
 
     Shows the planned changes, changes the server's settings, and restores them at the end, at Ctrl-C, and after an
-    error. A file keeps the old values during the capture: after a kill, --restore restores them. At the end the
-    command lists sessions that still have the capture's settings, and the share of executed statements on the tape.
+    error. A file keeps the old values during the capture. After a kill, --restore restores the old values. At the end
+    the command lists sessions that still have the capture's settings, and the share of executed statements on the tape.
     """
     target = server_of(url, options, URL)
     watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)
@@ -230,7 +230,7 @@ def say_back(back: HandedBack) -> None:
 
 
 def say_line(text: str) -> None:
-    """Print a progress line. On a terminal it overwrites the previous line."""
+    """Print a progress line. On a terminal the line overwrites the previous line."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[Kcapture server: {text}", err=True, nl=False)
     else:

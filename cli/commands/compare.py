@@ -167,7 +167,7 @@ def compare_command(
 
 
 def not_with_quick(options: dict[str, Any]) -> None:
-    """Raise UsageError if an option is given that cannot be used with --quick."""
+    """Raise UsageError if one of the given options cannot be used with --quick."""
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
         raise click.UsageError(f"--{wrong[0].partition('_')[0]} cannot be combined with --quick")
 
@@ -175,7 +175,7 @@ def not_with_quick(options: dict[str, Any]) -> None:
 def run_night(
     folder: Path, keep: int, tape: Path | None, replay_options: tuple[str, ...], options: dict[str, Any]
 ) -> int:
-    """Compare into a new folder named by date.
+    """Run a comparison in a new folder that is named by date.
 
     Remove the oldest folders after a complete comparison. Return the exit code.
     """

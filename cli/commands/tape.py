@@ -203,8 +203,8 @@ Examples:
 def verify_command(tape: Path, saved: Path | None) -> int:
     """Check the files, the order and the counts of a tape.
 
-    Prints each damage and the data that can still be read. The exit code is 1 if the tape is damaged and --salvage is
-    not given.
+    Lists all damage and the data that can still be read. The exit code is 1 if the tape is damaged and --salvage is not
+    given.
     """
     with temporary_folder() as work:
         damages = list(verify(tape, Path(work)))

@@ -8,8 +8,8 @@
 -- - session, seq: the place on the original tape
 --
 -- In a lap, samples with the same login, settings and weight share a session. They run serially, and need few
--- connections. All laps of the light samples come before those of the heavier ones. On a busy machine, a thread that
--- has just used much CPU waits longer for the CPU.
+-- connections. All laps of the light samples come before the laps of the heavier samples. On a busy machine, a thread
+-- that has just used much CPU waits longer for the CPU.
 --
 -- quick_sessions contains the login of each session, as far as the tape has it.
 --

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which execution of a digest is shown as its example? The first of these that exists:
+-- Which execution of a digest is shown as its example? The result is the first execution in this list that exists:
 -- - the first execution that failed only in B
 -- - the first that failed in B, then in A, then on the tape
 -- - the execution that took longest on the tape
 --
--- The row also shows how many executions failed in each place.
+-- The row also shows how many executions failed on the tape, in A and in B.
 --
 -- Input: the views tape_events and said, and the variable shown_digest.
 WITH mine AS (

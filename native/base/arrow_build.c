@@ -199,8 +199,8 @@ int64_t qt_columns_bytes(const struct qt_columns *cols)
     return sum;
 }
 
-/* Packs each non-zero byte into one bit, least significant bit first. Works in place: bit i is never stored after byte
- * i. */
+/* Packs each non-zero byte into one bit, least significant bit first. Works in place, because the bits never overwrite
+ * bytes that are still unread. */
 static void pack_bits(uint8_t *bytes, int64_t n)
 {
     for (int64_t at = 0; at < n; at += 8) {
@@ -402,7 +402,8 @@ int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct Arro
     return code;
 }
 
-/* Both ways to replace invalid UTF-8 share one check of a sequence: columns get U+FFFD, and texts in place get '?'. */
+/* The two functions that replace invalid UTF-8 share one check of a sequence. Columns get U+FFFD. Texts that are
+ * repaired in place get '?'. */
 
 size_t qt_utf8_sequence(const unsigned char *p, size_t len)
 {
@@ -424,7 +425,7 @@ void qt_col_any_text(struct qt_column *c, const char *text, size_t len)
     while (at < len && (signed char)text[at] >= 0)
         at++;
     char *clean = at < len ? malloc(len * 3) : NULL;
-    if (clean == NULL) { /* the text is all ASCII (the usual case), or memory ran out: append only the ASCII start */
+    if (clean == NULL) { /* all ASCII (the usual case), or out of memory: append only the leading ASCII bytes */
         qt_col_bytes(c, text, at);
         return;
     }

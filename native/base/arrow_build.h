@@ -124,7 +124,7 @@ void qt_column_pad_last(struct qt_column *, int64_t rows);
 /* Needs no struct qt_columns. The caller releases `out`. Returns QT_ENOMEM when out of memory. */
 int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct ArrowSchema *out);
 
-/* Texts of unknown origin for UTF-8 columns. */
+/* Functions for texts that may not be valid UTF-8. */
 
 /* Returns the length of the well-formed UTF-8 sequence at p, or 0 if there is none (Unicode 15, table 3-7). `len` is
  * the number of available bytes and must be above 0. */

@@ -109,8 +109,8 @@ void qt_stream_release(struct ArrowArrayStream *stream)
 
 size_t qt_stream_size(void) { return sizeof(struct ArrowArrayStream); }
 
-/* A reader of an incoming stream. It keeps the current batch until the next batch or the end. Pointers into a batch are
- * valid for the same time. */
+/* A reader of an incoming stream. The reader keeps the current batch until it takes the next batch or the stream ends.
+ * Pointers into the batch are valid until then. */
 
 static int stream_failed(struct ArrowArrayStream *stream, struct qt_error *err)
 {

@@ -10,8 +10,8 @@
 struct qt_stream_source {
     const struct qt_column_spec *specs; /* must outlive the stream */
     int32_t n_specs;
-    /* Fills *out with the next batch. At the end it leaves out->release NULL. It is not called again after the end or
-     * an error. */
+    /* Fills *out with the next batch. At the end of the stream the function leaves out->release NULL. The function is
+     * not called again after the end or an error. */
     int (*next)(void *self, struct ArrowArray *out, struct qt_error *);
     void (*close)(void *self); /* called when the stream is released; may be NULL */
     void *self;

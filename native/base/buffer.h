@@ -11,7 +11,7 @@
 struct qt_pool;
 
 struct qt_pool *qt_pool_new(void);   /* NULL when out of memory */
-void qt_pool_free(struct qt_pool *); /* buffers in use stay valid; the last one frees the pool */
+void qt_pool_free(struct qt_pool *); /* buffers in use stay valid; freeing the last buffer frees the pool */
 
 /* Returns a buffer of at least `size` uninitialized bytes, aligned to 64 bytes. Returns NULL when out of memory. */
 void *qt_buffer_new(struct qt_pool *, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes are mixed with multiplications and shifts, as in splitmix64. This is cheap compared with hashing the row, and
- * it depends on the order. */
+/* Hashes are mixed with multiplications and shifts, as in splitmix64. Mixing is cheap compared with hashing a row. The
+ * result depends on the order of the hashes. */
 #include "base/checksum.h"
 
 #include <inttypes.h>

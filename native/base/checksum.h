@@ -7,10 +7,10 @@
  *                                                0xFB for NULL; binary protocol: header, NULL bitmap, values
  *     qt_checksum_text(&c, "text", out);         "text:A:B"; an empty text if there was no result set
  *
- * A row's hash is XXH3-64 of its payload. A payload of 16 MiB - 1 or more bytes spans several packets: their hashes are
- * mixed in order. A mixes rows and result sets in order. B is the sum of the row hashes, each mixed with the number of
- * its result set. B is therefore the same for the same rows in any order. Only checksums of the same protocol (text or
- * binary) are comparable. */
+ * A row's hash is XXH3-64 of its payload. A payload of 16 MiB - 1 or more bytes spans several packets. The hashes of
+ * these packets are mixed in order. Part A mixes the row hashes and the result sets in order. Part B is the sum of the
+ * row hashes, each mixed with the number of its result set. B is therefore the same for the same rows in any order.
+ * Only checksums of the same protocol (text or binary) are comparable. */
 #ifndef QT_CHECKSUM_H
 #define QT_CHECKSUM_H
 
@@ -21,7 +21,7 @@
 
 struct qt_checksum {
     uint64_t ordered, set, results, rows;
-    uint64_t split; /* mixed hash of the packets so far of an unfinished row */
+    uint64_t split; /* mixed hash of the received packets of an unfinished row */
     int in_split;
 };
 

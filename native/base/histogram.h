@@ -4,7 +4,7 @@
  *
  *     0 1 2 ... 127 | 128 130 ... 254 | 256 260 ... 508 | 512 ...
  *
- * Any thread may add a duration at any time. A reader sees the counts of one moment. */
+ * Any thread may add a duration at any time. A reader uses a copy of the counts. */
 #ifndef QT_HISTOGRAM_H
 #define QT_HISTOGRAM_H
 
@@ -31,8 +31,8 @@ static inline void qt_histogram_note(struct qt_histogram *h, int64_t ns)
 
 /* Returns the middle of a bucket, in nanoseconds. */
 int64_t qt_bucket_value(int bucket);
-/* Returns the q-quantile of all values in `n` histograms. If `before` is given, only values since its counts were taken
- * are used, and `before` is updated. Returns -1 if there are no values. */
+/* Returns the q-quantile of all values in `n` histograms. If `before` is given, only values that are not yet counted in
+ * `before` are used. `before` is then updated. Returns -1 if there are no values. */
 int64_t qt_histogram_quantile(const struct qt_histogram *, int n, uint64_t before[QT_BUCKETS], double q);
 /* Sets below[i] to the number of values below 2^(first + i), for i from 0 to n - 1. `first` must be at least 7. Returns
  * the total number of values. */

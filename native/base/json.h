@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one JSON object with texts and numbers into memory of a fixed size. It holds the few properties that a capture
- * source reports. */
+/* Writes one JSON object with texts and numbers into memory of a fixed size. The object holds the few properties that a
+ * capture source reports. */
 #ifndef QT_JSON_H
 #define QT_JSON_H
 
@@ -20,9 +20,10 @@ void qt_json_text(struct qt_json *, const char *key, const char *p,
 void qt_json_int(struct qt_json *, const char *key, int64_t value);
 void qt_json_end(struct qt_json *);
 
-/* Returns whether a byte must be escaped inside a JSON string. For code that builds JSON texts itself. */
+/* Returns whether a byte must be escaped inside a JSON string. Used by code that builds JSON texts itself. */
 static inline int qt_json_must_escape(unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; }
-/* Writes the escape of a byte. It takes QT_JSON_ESCAPE bytes including the NUL. Returns the length without the NUL. */
+/* Writes the escape sequence of a byte. The sequence needs QT_JSON_ESCAPE bytes including the NUL. Returns the length
+ * without the NUL. */
 enum { QT_JSON_ESCAPE = 7 };
 size_t qt_json_escape(char *to, unsigned char c);
 
@@ -41,9 +42,9 @@ struct qt_json_scan {
 /* Returns whether at least one JSON reader treats the byte as white space. */
 static inline int qt_json_is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 void qt_json_scan_begin(struct qt_json_scan *);
-/* Continues with the next n bytes. The first byte of all must be the object's opening bracket. Returns 1 if the object
- * ends after *used bytes, and 0 if it needs more bytes. Returns -1 if the last of *used bytes makes it invalid JSON.
- * Numbers and words are not validated. A newline inside a string is invalid. */
+/* Continues with the next n bytes. The first byte of the input must be the object's opening bracket. Returns 1 if the
+ * object ends after *used bytes, and 0 if more bytes are needed. Returns -1 if the last of *used bytes makes the object
+ * invalid JSON. Numbers and words are not validated. A newline inside a string is invalid. */
 int qt_json_scan(struct qt_json_scan *, const char *p, size_t n, size_t *used);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts rows that are nearly in order. A log, for example, lists its events by their end, a few places from the order
- * of their starts. Each row is first moved back to its place, with few comparisons. If this needs too many moves, a
- * natural merge sort finishes the work: it merges neighbouring ascending runs in pairs until one run is left. */
+/* Sorts rows that are nearly in order. A log, for example, lists its events by end time, so most events are only a few
+ * rows away from their position by start time. Each row is first moved back to its position, with few comparisons. If
+ * too many moves are needed, a natural merge sort finishes the work. It merges neighbouring ascending runs in pairs
+ * until one run is left. */
 #include "base/sort_order.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 int qt_order_rows(const int64_t *const *keys, int n_keys, size_t n, uint32_t *order);
 
 /* Reorders the rows of growing columns. */
-/* Moves row order[i] to place i. `order` contains each row once. Returns QT_ENOMEM when out of memory: the columns
+/* Moves row order[i] to position i. `order` contains each row once. Returns QT_ENOMEM when out of memory: the columns
  * after the failed column are then unchanged. */
 int qt_columns_permute(struct qt_columns *, const uint32_t *order);
 

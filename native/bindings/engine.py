@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drive the native replay engine. Sessions and events go in and outcomes come out, all as Arrow streams."""
+"""Drive the native replay engine. Sessions and events are its input, outcomes are its output, all as Arrow streams."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .streams import Stream, stream_pointer
 
 
 class State(IntEnum):
-    """Progress of a run, see enum qt_engine_state."""
+    """The progress of a run, with the values of enum qt_engine_state."""
 
     NEW = 0
     OPENING = 1
@@ -26,7 +26,7 @@ class State(IntEnum):
 
 
 class EndedBy(IntEnum):
-    """Reason why the engine stopped by itself, see enum qt_ended_by."""
+    """The reason why the engine stopped by itself, with the values of enum qt_ended_by."""
 
     NOTHING = 0
     ERRORS = 1
@@ -38,8 +38,8 @@ class EndedBy(IntEnum):
 class EngineOptions(PlainEngineOptions):
     """Options of one replay. schemas/names.toml explains each option.
 
-    `accounts`: pairs (user, password); sessions refer to an account by its index. `read_target`: a second server with
-    the same data that answers reads outside transactions.
+    `accounts`: pairs (user, password). Sessions refer to an account by its index. `read_target`: a second server with
+    the same data. It answers reads outside transactions.
     """
 
     accounts: tuple[tuple[str, str | None], ...] = ()
@@ -48,7 +48,7 @@ class EngineOptions(PlainEngineOptions):
 
 @dataclass(frozen=True)
 class EngineStats(EngineCounts):
-    """Counters and quantiles of `struct qt_engine_stats`. A quantile is None if nothing was measured."""
+    """Counters and quantiles of `struct qt_engine_stats`. A quantile is None if it has no measurements."""
 
     sessions_open: int
     queued_bytes: int
@@ -67,8 +67,8 @@ class EngineStats(EngineCounts):
     ended_by: EndedBy
 
 
-# Lateness quantiles over the whole run: lateness caused by querytape, and lateness of the timer probes. None if
-# unknown.
+# Quantiles of lateness over the whole run: lateness that querytape caused, and lateness of the timer probes. A quantile
+# is None if it is unknown.
 LATENESS = ("tool_p50_ns", "tool_p99_ns", "tool_p999_ns", "probe_p50_ns", "probe_p99_ns", "probe_p999_ns")
 
 
@@ -78,7 +78,7 @@ def _text(value: str) -> Any:
 
 
 def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
-    """Set the plain fields of a C struct. `keep` collects the objects that its pointers refer to."""
+    """Set the plain fields of a C struct. `keep` collects the objects that pointers in the struct refer to."""
     for name, value in vars(options).items():
         number = NONES.get(name) if value is None else CHOICES[name][value] if name in CHOICES else value
         if isinstance(number, str):
@@ -89,7 +89,10 @@ def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
 
 
 class Engine:
-    """One replay. `feed` may run in a separate thread. Each call releases the interpreter lock while it waits in C."""
+    """One replay.
+
+    `feed` may run in a separate thread. Each method releases the interpreter lock while it waits in C.
+    """
 
     def __init__(self, options: EngineOptions) -> None:
         error = ffi.new("struct qt_error *")
@@ -125,9 +128,10 @@ class Engine:
         return self._engine
 
     def sessions(self, source: Any) -> None:
-        """Pass all sessions from an object with `__arrow_c_stream__`. Raises NativeFault if the columns are wrong.
+        """Pass all sessions from an object with `__arrow_c_stream__` to the engine.
 
-        If the engine follows a growing tape, the feeding thread may add more sessions during the run.
+        If the engine follows a growing tape, the feeding thread may add more sessions during the run. Raises
+        NativeFault if the columns are wrong.
         """
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
@@ -148,7 +152,7 @@ class Engine:
         check(lib.qt_engine_go(self._open, zero_ns, error), error)
 
     def feed(self, source: Any) -> None:
-        """Pass planned events until the stream ends. Blocks while the memory budget is full."""
+        """Pass planned events to the engine until the stream ends. Blocks while the memory budget is full."""
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
         check(lib.qt_engine_feed(self._open, stream, error), error)
@@ -182,11 +186,14 @@ class Engine:
         return self._stats(lib.qt_engine_stats)
 
     def peek(self) -> EngineStats:
-        """Return the counters like `stats`, but without interval quantiles. The current interval continues."""
+        """Return the counters like `stats`, but without interval quantiles. The interval of `stats` continues."""
         return self._stats(lib.qt_engine_peek)
 
     def meters(self) -> Meters:
-        """Return histograms by statement kind and lateness cause, and error counts by number, for the run so far."""
+        """Return the metrics of the run so far.
+
+        These are histograms by statement kind, histograms by lateness cause, and error counts by error number.
+        """
         return read_meters(self._open)
 
     def slowest(self, most: int) -> list[DigestTime]:
@@ -198,7 +205,7 @@ class Engine:
         return read_doing(self._open)
 
     def due(self) -> int | None:
-        """Return the number of fed events that are due by now, with a precision of 1/2048 of the run.
+        """Return the number of fed events whose due time has come, with a precision of 1/2048 of the run.
 
         Returns None if the pace gives events no due time.
         """

@@ -21,7 +21,10 @@ def check(code: int, error: Any) -> None:
 
 
 def check_code(code: int) -> None:
-    """Raise unless `code` is QT_OK. For functions without an error message. Raises MemoryError or NativeFault."""
+    """Raise MemoryError or NativeFault unless `code` is QT_OK.
+
+    For C functions that return no error message.
+    """
     if code == lib.QT_ENOMEM:
         raise MemoryError
     if code:

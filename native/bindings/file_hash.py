@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XXH3-128 hashes, several times faster than SHA-256. They detect equal files but do not protect against forgery."""
+"""XXH3-128 hashes, which are several times faster than SHA-256.
+
+The hashes detect equal files but do not protect against forgery.
+"""
 
 from .._querytape import ffi, lib
 from .errors import check

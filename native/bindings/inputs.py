@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspect files before they are read. Pipes are opened once, and their inspected bytes are kept for the reader."""
+"""Inspect files before the reader reads them.
+
+Pipes are opened once, and the reader receives their inspected bytes again.
+"""
 
 import os
 import stat
@@ -21,8 +24,8 @@ Paths = Sequence[str | Path]
 class Pipe(str):
     """The name of an input that can be read only once: a pipe, FIFO, device, or "-" for standard input.
 
-    The input is opened when its first bytes are inspected. The open handle then passes to the reader. An input that was
-    not inspected is opened by the reader.
+    The input is opened when its first bytes are inspected. The open handle then passes to the reader. If an input was
+    not inspected, the reader opens it.
     """
 
     def __new__(cls, name: str) -> "Pipe":
@@ -50,13 +53,13 @@ class Pipe(str):
 
 
 def as_input(name: str) -> str:
-    """Return the name, as a Pipe unless it names a regular file."""
+    """Return the name unchanged if it names a regular file, else return it as a Pipe."""
     if isinstance(name, Pipe):
         return name
     try:
         regular = name != STDIN and stat.S_ISREG(Path(name).stat().st_mode)
     except OSError:
-        regular = True  # the reader reports why it cannot be opened
+        regular = True  # the reader reports why the file cannot be opened
     return name if regular else Pipe(name)
 
 
@@ -84,7 +87,7 @@ def heads(paths: Paths, room: int) -> list[tuple[str | Path, bytes]]:
 def unpack(path: str | Path, out: int = -1, quote: str = "") -> int:
     """Write the uncompressed bytes of a file to the descriptor `out` (-1: nowhere).
 
-    Returns the length of the longest line. With `quote`, returns the length of the longest record; a newline inside
+    Returns the length of the longest line. With `quote`, returns the length of the longest record. A newline inside
     quotes does not end a record. A Pipe is read to its end. Raises NativeFault if the file is unreadable or damaged.
     """
     handle = ffi.gc(path.take(), lib.qt_input_close) if isinstance(path, Pipe) else ffi.NULL
@@ -97,10 +100,11 @@ def unpack(path: str | Path, out: int = -1, quote: str = "") -> int:
 
 
 def rewrite_csv(path: str | Path, out: int, separator: str, quote: str = "") -> None:
-    r"""Rewrite CSV with backslash escapes to the descriptor `out`, with commas and double quotes and without escapes.
+    r"""Rewrite a CSV file that has backslash escapes. The output goes to the descriptor `out`.
 
-    NULL is `\N` or an unquoted NULL in the input, and an empty value in the output. Raises NativeFault if the file is
-    unreadable or a value continues after its closing quote. The message contains the line.
+    The output has commas, double quotes, and no backslash escapes. The input shows NULL as `\N` or as NULL without
+    quotes. The output shows NULL as an empty value. Raises NativeFault if the file is unreadable or a value continues
+    after its closing quote. The message contains the line number.
     """
     handle, error = _open(path), ffi.new("struct qt_error *")
     check(lib.qt_input_rewrite_csv(handle, out, separator.encode(), quote.encode() or b"\0", error), error)
@@ -130,7 +134,7 @@ def plain_file(path: str | Path, folder: Path) -> str:
 
 
 class CPaths:
-    """File names as C arrays that live as long as this object. Open pipes pass to the reader."""
+    """File names as C arrays that live as long as this object. The reader takes over the handles of open pipes."""
 
     def __init__(self, paths: Paths) -> None:
         self._texts = [ffi.new("char[]", c_path(path)) for path in paths]

@@ -8,7 +8,10 @@ from .errors import check_code
 
 
 class KnownSessions:
-    """Sessions as described by their server. A reader takes ownership of them. Raises MemoryError or NativeFault."""
+    """Sessions as their server shows them.
+
+    A reader takes ownership of the sessions. Raises MemoryError or NativeFault.
+    """
 
     def __init__(self) -> None:
         self._sessions = lib.qt_open_sessions_new()

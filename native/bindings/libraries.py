@@ -7,13 +7,14 @@ from .._querytape import ffi, lib
 from .errors import check
 
 MAX_BYTES = 4096
-# MariaDB Connector/C has a compiled-in plugin folder, which exists only where the library was installed. A wheel
-# therefore contains plugins for caching_sha2_password, sha256_password, ed25519, cleartext and dialog.
+# MariaDB Connector/C has a compiled-in path of its plugin folder. This folder exists only on machines where the library
+# was installed. A wheel therefore contains plugins for caching_sha2_password, sha256_password, ed25519, cleartext and
+# dialog.
 PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
 
 
 def login_plugins() -> str | None:
-    """Return the folder of login plugins in this installation, or None to use the folder of the library."""
+    """Return the folder of login plugins in this installation. None means the plugin folder of MariaDB Connector/C."""
     return str(PLUGINS) if PLUGINS.is_dir() else None
 
 

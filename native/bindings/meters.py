@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the metrics of a running replay.
 
-The metrics are histograms by kind and cause, errors by number, time by digest, and the activity of each session.
+The metrics are histograms by statement kind and by lateness cause, and counts of errors by number. They also include
+the service time by digest and the activity of each session.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any
 from ...schemas.names import LATENESS
 from .._querytape import ffi, lib
 
-# Upper bounds of the histogram buckets.
+# Upper bounds of the histogram buckets in nanoseconds.
 BOUNDS_NS = tuple(1 << (lib.QT_METER_FIRST + place) for place in range(lib.QT_METER_BOUNDS))
 # Names of enum qt_kind and enum qt_lateness, in the order of their values.
 KINDS = ("read", "write", "other")
@@ -22,7 +23,8 @@ CAUSES = tuple(LATENESS)
 class Meter:
     """A histogram of durations.
 
-    `below`: cumulative counts for each bound in BOUNDS_NS. `count`: all durations. `sum_ns`: their total.
+    `below`: cumulative counts for each bound in BOUNDS_NS. `count`: number of durations. `sum_ns`: sum of the
+    durations.
     """
 
     below: tuple[int, ...]
@@ -35,8 +37,8 @@ class Meters:
     """The metrics of `struct qt_engine_meters`.
 
     `service`: service time by statement kind. `late`: lateness (send time minus due time). `delay`: parts of the
-    lateness by cause. `errors`: counts by error number. `errors_elsewhere`: errors with further numbers. `last_due_ns`:
-    due time of the last event that was fed.
+    lateness by cause. `errors`: counts by error number. `errors_elsewhere`: count of errors with all other numbers.
+    `last_due_ns`: due time of the last event that was fed.
     """
 
     service: Mapping[str, Meter]
@@ -51,8 +53,8 @@ class Meters:
 class DigestTime:
     """The service time of one digest so far, see `struct qt_digest_time`.
 
-    `unsure_ns`: possible missing part of `sum_ns`. It is above 0 only on tapes with thousands of digests, because not
-    all of them fit into memory.
+    `unsure_ns`: time that may be missing from `sum_ns`. It is greater than 0 only on tapes with thousands of digests,
+    because not all of these digests fit into memory.
     """
 
     digest: str
@@ -66,9 +68,9 @@ class DigestTime:
 class Doing:
     """The activity of an open session, see `struct qt_doing`. None means that a value does not apply.
 
-    `seq`: its last started event. `connection`: its connection id on the target. `table`: the event waits for commits
-    on this table. `commit`: number of the first unfinished commit of the table, or 0 without a table. `asleep`: the
-    session is not waiting for an answer.
+    `seq`: number of the last event that the session started. `connection`: connection id of the session on the target.
+    `table`: the event waits for commits on this table. `commit`: number of the first unfinished commit of the table, or
+    0 without a table. `asleep`: whether the session is not waiting for an answer.
     """
 
     session: int

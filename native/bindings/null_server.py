@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start and stop the native null server, which answers every command immediately. It measures the replayer itself."""
+"""Start and stop the native null server, which answers every command immediately. It serves to measure the replayer."""
 
 from pathlib import Path
 from types import TracebackType

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open the native parsers. Each function handles one kind of input and returns a Reader.
 
-`paths` form one tape in the given order; "-" is standard input. `timezone_ns`: zone of local times in the log. None
-means the zone shown in the log, else UTC. `max_event`: maximum bytes to keep of an event. The rest is cut and the event
-is marked; 0 means 1100 MiB.
+`paths` form one tape in the given order. "-" is standard input. `timezone_ns`: zone of local times in the log. None
+means the zone that the log shows, else UTC. `max_event`: maximum bytes to keep of an event. 0 means 1100 MiB. The rest
+of the event is cut off, and the event is marked.
 
-Before the first part is pulled, only the first bytes of a file are read. Every function raises NativeFault if a file
-cannot be opened or is of another kind.
+Before the first part is requested, a function reads only the first bytes of a file. Every function raises NativeFault
+if a file cannot be opened or is of another kind.
 """
 
 import os
@@ -26,9 +26,10 @@ from .streams import Stream, stream_pointer
 
 @dataclass(frozen=True)
 class Follow:
-    """Options to follow the last path like `tail -F` until Reader.stop. The reader then reads the rest of the file.
+    """Options to follow the last path like `tail -F` until Reader.stop.
 
-    `part_s`: seconds after which a part is closed. `from_end`: skip the current content of the file.
+    After the stop, the rest of the file is still read. `part_s`: seconds after which a part is closed. `from_end`: skip
+    the current content of the file.
     """
 
     part_s: float = 5.0
@@ -63,7 +64,7 @@ def open_server_audit(
 def open_binlog(
     paths: Paths, timezone_ns: Zone | None = None, max_event: int = 0, follow: Follow | None = None
 ) -> Reader:
-    """Return a reader of mysqlbinlog output. Most events have a SET TIMESTAMP, which needs no time zone."""
+    """Return a reader of mysqlbinlog output. Most events need no time zone, because they have a SET TIMESTAMP."""
     return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
@@ -85,8 +86,8 @@ def open_packets(
     """Return a reader of capture files (pcap, pcapng), or of a network interface if there are no paths.
 
     `ports`: server ports. `ring_bytes`: maximum bytes of packets that wait for the parser. `part_s`: seconds per part
-    of a live capture. `user`: account to switch to from root after the interface is open. `keylog`: file with TLS
-    secrets. `keylog_grows`: secrets may arrive after the packets, so connections wait for them.
+    of a live capture. `user`: account that replaces root after the interface is open. `keylog`: file with TLS secrets.
+    `keylog_grows`: secrets may arrive after the packets, so connections wait for their secrets.
     """
     options = ffi.new("struct qt_packets_options *")
     c_ports = ffi.new("int32_t[]", list(ports))
@@ -101,7 +102,10 @@ def open_packets(
 
 
 class LiveFilter(NamedTuple):
-    """The libpcap filter of a live capture. `ports_only`: it passes neither packets in tunnels nor IP fragments."""
+    """The libpcap filter of a live capture.
+
+    `ports_only`: whether the filter passes neither packets in tunnels nor IP fragments.
+    """
 
     text: str
     ports_only: bool
@@ -121,8 +125,8 @@ def live_filter(link: int, ports: Sequence[int]) -> LiveFilter:
 def open_rows(relation: Any, resources: ExitStack) -> Reader:
     """Return a reader of any object with `__arrow_c_stream__` and the columns of `qt_rows_source_open`.
 
-    The reader takes ownership of `resources` (database connection, files) and closes them. After an error they stay
-    with the caller.
+    The reader takes ownership of `resources` (database connection, files) and closes them. After an error, the
+    resources stay with the caller.
     """
     pointer, capsule = stream_pointer(relation)
     reader = Reader(lambda error: lib.qt_rows_source_open(pointer, error))

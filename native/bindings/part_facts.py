@@ -24,7 +24,7 @@ class PartFacts:
 
 
 class WatchedStream(Stream):
-    """A stream with the rows of another stream. `facts` has the properties of the rows read so far."""
+    """A stream with the rows of another stream. `facts` contains the properties of the rows read so far."""
 
     def __init__(self, inner: Stream) -> None:
         error, memory = ffi.new("struct qt_error *"), ffi.new("char[]", lib.qt_stream_size())
@@ -39,13 +39,16 @@ class WatchedStream(Stream):
 
     @property
     def facts(self) -> PartFacts:
-        """Properties of the rows read so far. Invalid after `close`."""
+        """Return the properties of the rows read so far. Invalid after `close`."""
         found = lib.qt_counted_stream_facts(self._watch)
         known = frozenset(place for place in range(64) if found.known >> place & 1)
         return PartFacts(found.rows, known, found.first_ns, found.last_ns, found.precision_ns)
 
     def is_empty(self) -> bool:
-        """Return whether the stream has no rows. Reads the first rows ahead and keeps them. Raises NativeFault."""
+        """Return whether the stream has no rows. The call reads the first rows and keeps them for the consumer.
+
+        Raises NativeFault.
+        """
         error = ffi.new("struct qt_error *")
         check(lib.qt_counted_stream_read_ahead(self._watch, error), error)
         return not self.facts.rows

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replace values by pseudonyms. Equal values get equal pseudonyms of the same form, without any original content."""
+"""Replace values by pseudonyms. Equal values get equal pseudonyms.
+
+A pseudonym has the form of its value and contains no part of it.
+"""
 
 from typing import Any
 
@@ -37,7 +40,8 @@ class Pseudonyms:
         - m: VARCHAR, error messages
         - t: VARCHAR, values
 
-        `source` is any object with `__arrow_c_stream__` and 64-bit offsets. It is read once. Raises NativeFault.
+        `source` is any object with `__arrow_c_stream__` and 64-bit offsets. The source is read once. Raises
+        NativeFault.
         """
         pointer, alive = stream_pointer(source)
 

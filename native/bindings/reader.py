@@ -22,10 +22,10 @@ DESCRIPTION_BYTES = 64 << 10
 class ReaderStats:
     """Counters of a reader since it was opened.
 
-    `bytes_read`: bytes of the stored files. `bytes_parsed`: the same after decompression. `lost`: packets dropped by a
-    live capture. `largest`: text bytes of the largest event. `not_understood`: bytes that belong to no event.
-    `first_ns` and `last_ns`: nanoseconds since the epoch, None before the first event. `file`: number of the current
-    file. `finished`: the last part was taken.
+    `bytes_read`: bytes of the stored files. `bytes_parsed`: bytes that were parsed, after decompression. `lost`:
+    packets dropped by a live capture. `largest`: text bytes of the largest event. `not_understood`: bytes that belong
+    to no event. `first_ns` and `last_ns`: nanoseconds since the epoch, None before the first event. `file`: number of
+    the current file. `finished`: whether the last part was taken.
     """
 
     bytes_read: int
@@ -48,8 +48,8 @@ class Reader:
     Raises NativeFault if `open_reader` returns NULL. `resources` are closed with the reader. `more`: extra fields for
     the description.
 
-    `at_stop` is called by `stop` to end the producer of the input, because a reader that waits for a pipe cannot notice
-    a stop. `ends_by_itself`: `stop` only calls `at_stop`, and the reader reads the rest of the input.
+    `stop` calls `at_stop` to end the producer of the input, because a reader that waits for a pipe cannot notice a
+    stop. `ends_by_itself`: `stop` only calls `at_stop`, and the reader reads the rest of the input.
     """
 
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
@@ -63,14 +63,17 @@ class Reader:
             check(error.code, error)
 
     def know_sessions(self, known: KnownSessions) -> None:
-        """Take ownership of sessions that were open before the capture. Call it before the first part."""
+        """Take ownership of sessions that were open before the capture.
+
+        Must be called before the first part is read.
+        """
         known.give_to(self._reader)
 
     def part(self, max_rows: int, max_bytes: int) -> Stream:
         """Return a stream of the next events, sorted by start.
 
-        It has about `max_rows` rows or `max_bytes` bytes of statements. The limits of the first call apply to all
-        parts. Raises NativeFault.
+        The stream has about `max_rows` rows or `max_bytes` bytes of statements. The limits of the first call apply to
+        all parts. Raises NativeFault.
         """
 
         def fill(out: Any) -> None:
@@ -84,7 +87,10 @@ class Reader:
         return self._stream(lib.qt_reader_problems)
 
     def sessions(self) -> Stream:
-        """Return a stream of session properties found since the last call that do not follow from events."""
+        """Return a stream of the session properties found since the last call.
+
+        The events do not contain these properties.
+        """
         return self._stream(lib.qt_reader_sessions)
 
     def _stream(self, take: Callable[[Any, Any, Any], int]) -> Stream:
@@ -95,7 +101,7 @@ class Reader:
         return Stream(fill, self)
 
     def drain_part(self, max_rows: int, max_bytes: int) -> int:
-        """Parse the next part, discard it, and return its number of rows. Used to measure only the parser."""
+        """Parse the next part, discard it, and return its number of rows. Used for measurements of the parser only."""
         memory = ffi.new("char[]", lib.qt_stream_size())
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         error = ffi.new("struct qt_error *")

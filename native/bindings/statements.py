@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalise statements: compute their digest, their text without literals, their class and their danger."""
+"""Normalise statements: compute their digest, their text without literals, their class and their danger level."""
 
 import re
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Statement:
     danger: int
     actions: int  # bits from ACTIONS
     flags: int
-    redacted: bytes | None  # statement without literals if it contains passwords or keys
-    open_quote: str  # start of a literal or comment without an end, or ""
+    redacted: bytes | None  # the statement without literals if it contains passwords or keys, else None
+    open_quote: str  # start of a literal or comment that has no end, or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Normalizer:
         self._error = ffi.new("struct qt_error *")
 
     def normalize(self, sql: bytes, mode: Mode | None = None) -> Statement:
-        """Return the properties of `sql`, which may contain any bytes. `mode` None means unknown.
+        """Return the properties of `sql`, which may contain any bytes. If `mode` is None, the mode is unknown.
 
-        Raises NativeFault when out of memory.
+        Raises NativeFault if memory runs out.
         """
         out = self._out
         source, known = ffi.from_buffer(sql), _native(mode or Mode())
@@ -75,12 +75,15 @@ class Normalizer:
         return _texts(out.tables, out.tables_len), _texts(out.calls, out.calls_len)
 
     def properties(self, sql: bytes, mode: Mode | None = None) -> int:
-        """Return the form of `sql` as bits of PROPERTIES."""
+        """Return the properties of the form of `sql`, as bits of PROPERTIES."""
         source, known = ffi.from_buffer(sql), _native(mode or Mode())
         return int(lib.qt_statement_properties(self._normalizer, known, source, len(sql)))
 
     def killed_thread(self, sql: bytes) -> tuple[int | None, bool]:
-        """Return the connection id in a KILL (None if not a number), and whether the KILL ends the session."""
+        """Return the connection id in a KILL statement, and whether the statement ends the session.
+
+        The id is None if the statement does not contain a number.
+        """
         ends_session = ffi.new("int32_t *")
         thread = lib.qt_killed_thread(self._normalizer, ffi.from_buffer(sql), len(sql), ends_session)
         return (int(thread) if thread >= 0 else None), bool(ends_session[0])
@@ -92,9 +95,9 @@ class Normalizer:
         return Mode(own.reading, own.charset, own.known)
 
     def mode_of(self, digest: str, sql: bytes) -> Mode:
-        """Return the mode in which `sql` has this digest. The default mode is preferred.
+        """Return the mode in which `sql` has this digest. Prefer the default mode.
 
-        An invalid digest, for example from a damaged tape, returns the default mode.
+        For an invalid digest, for example from a damaged tape, the result is the default mode.
         """
         own = _native(Mode())
         if not _DIGEST.fullmatch(digest):

@@ -27,7 +27,7 @@ class Stream:
         self._streams: list[Any] = []
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return a new capsule. This object keeps ownership of the memory of the stream."""
+        """Return a new capsule. This stream object keeps ownership of the memory."""
         memory = ffi.new("char[]", lib.qt_stream_size())
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         self._fill(stream)

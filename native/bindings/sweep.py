@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the commits that each event waits for if a replay keeps the order of commits."""
+"""Find the commits that each event must wait for when a replay keeps the order of commits."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -22,16 +22,16 @@ def sweep_commits(
     times: str = "both",
     unknown: bool = False,
 ) -> Stream:
-    """Return session, seq, tape_ns and waits of each event that waits or is waited for.
+    """Return session, seq, tape_ns and waits of each event that waits or that another event waits for.
 
     docs/order.md explains the rules. `events` is any object with `__arrow_c_stream__`, sorted by lo_ns, session, seq.
-    It is read once. native/sweep/stream.c lists its columns. `uses`: tuples (digest, table, USE_* of schemas/names.py),
-    sorted by digest. Table numbers range from 0 to `tables` - 1. Table 0 means all tables, 1 unknown tables, and 2
-    user-level locks.
+    The object is read once. native/sweep/stream.c lists its columns. `uses`: tuples (digest, table, USE_* of
+    schemas/names.py), sorted by digest. Table numbers range from 0 to `tables` - 1. Table 0 means all tables, 1 means
+    unknown tables, and 2 means user-level locks.
 
-    `long_tables`: tables with a statement that took too long to be explained by lock waits. `exclusive_tables`: tables
-    that DDL or LOCK TABLES locks completely. `times`: one of TIMES, the known times of an event. `unknown`: some event
-    uses table 1. Raises NativeFault.
+    `long_tables`: tables with a statement whose duration is too long for lock waits to explain it. `exclusive_tables`:
+    tables that DDL or LOCK TABLES locks completely. `times`: one of TIMES, the known times of an event. `unknown`:
+    whether any event uses table 1. Raises NativeFault.
     """
     pointer, alive = stream_pointer(events)
     options = ffi.new("struct qt_sweep_options *")

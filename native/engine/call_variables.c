@@ -46,7 +46,8 @@ static int begins(struct qt_lexer *lexer)
     return t.kind == QT_T_OPEN;
 }
 
-/* Reads the arguments up to the closing parenthesis. Returns 1 if it exists and only a semicolon follows. */
+/* Reads the arguments up to the closing parenthesis. Returns 1 if the parenthesis is found and at most a semicolon
+ * follows. */
 static int take_arguments(struct call *c, struct qt_lexer *lexer)
 {
     struct qt_token t;
@@ -75,7 +76,7 @@ static int take_arguments(struct call *c, struct qt_lexer *lexer)
     return t.kind == QT_T_END && lexer->open_quote == 0;
 }
 
-/* Parses the text in one reading (sql_mode). Returns 0 on success, 1 if this reading finds no suitable CALL, -1 when
+/* Parses the text as one sql_mode reads it. Returns 0 on success, 1 if the text is then no suitable CALL, and -1 when
  * out of memory. */
 static int read_once(struct qt_bytes *set, struct qt_bytes *call, struct qt_lexer *lexer, const char *sql, size_t len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server logs record a CALL with the values of its OUT and INOUT arguments. The server does not accept values there, so
- * this file replaces the values with variables. */
+/* Server logs record a CALL with the values of its OUT and INOUT arguments. The server accepts only variables for these
+ * arguments, so this file replaces the values with variables. */
 #ifndef QT_CALL_VARIABLES_H
 #define QT_CALL_VARIABLES_H
 

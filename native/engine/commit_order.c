@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of commits. A statement waits for earlier commits on the tables that it uses: commits that had certainly
- * finished before it on the tape. The plan numbers the commits of each table by their end. It gives each statement the
- * number of commits to wait for. During the replay each table counts its finished commits, from the first up to the
- * first unfinished commit:
+ * finished before the statement on the tape. The plan numbers the commits of each table by their end. The plan gives
+ * each statement the number of commits to wait for. During the replay each table counts its finished commits, from the
+ * first up to the first unfinished commit:
  *
  *   done:  2 3 5 ─► next = 1: nothing is settled
  *   1 comes      ─► next = 4: waits for 3 or fewer end; 5 waits for 4
  *
  * Skipped, refused and failed statements also count as finished. Lock waits in the target can form a deadlock that the
- * plan cannot see. A wait is therefore stuck if nothing has moved for order_bound_ns and its session has an open
- * transaction. Other sessions hold no locks: their waits are stuck after ten times as long. The engine breaks the stuck
- * wait that is earliest on the tape, and counts it. It breaks one wait at a time, because one resumed session may
- * resolve the deadlock for all. The transaction of a broken wait no longer waits until it ends, because its locks must
- * be released.
+ * plan cannot see. A wait is therefore stuck if no commit has finished for order_bound_ns and the waiting session has
+ * an open transaction. Sessions without a transaction hold no locks: their waits are stuck after ten times as long. The
+ * engine breaks a stuck wait: the session continues before its turn. The engine chooses the stuck wait that is earliest
+ * on the tape, and counts it. It breaks one wait at a time, because one resumed session may resolve the deadlock for
+ * all. After a broken wait, the transaction no longer waits until it ends, because its locks must be released.
  *
- * A wait for a statement that adds rows is a guess, and the likely cause of a deadlock. Such waits are broken first.
- * They are not counted: they only prevent deadlocks, and the replayed rows are the same without them. Afterwards the
- * transaction waits only for commits. If nothing moves for another order_bound_ns, its wait is the first to be broken.
+ * If a statement adds rows, its wait is a guess and the likely cause of a deadlock. Such waits are broken first and are
+ * not counted. They only prevent deadlocks, and the replayed rows are the same without them. Afterwards the transaction
+ * waits only for commits. If no commit finishes for another order_bound_ns, the transaction's wait is the first to be
+ * broken.
  *
  * A stall is a period of order_bound_ns in which waits had to be broken. Stalls are consecutive as long as more than
  * one in MOVING_WAITS of the finished waits is broken. The replay then only advances because waits are broken. */
@@ -29,7 +30,7 @@
 #include "engine/outcomes.h"
 
 #define NO_LOCKS_FACTOR 10
-#define APART 8 /* divisor of the bound: minimum time between two broken waits */
+#define APART 8 /* order_bound_ns / APART is the minimum time between two broken waits */
 #define MOVING_WAITS 10
 
 struct item {
@@ -172,8 +173,8 @@ static int may_be_the_cause(struct qt_session *s)
     return is_guess(atomic_load(&s->at_table)) || atomic_load(&s->unordered) == QT_PAST_GUESSES;
 }
 
-/* A session with a stuck wait sets its `stuck_due_ns`. At least `apart` after the last broken wait, one thread breaks
- * another wait. Waits that may cause the deadlock come first, then the earliest on the tape. */
+/* A session with a stuck wait sets its `stuck_due_ns`. One thread breaks the next stuck wait, at least `apart` ns after
+ * the last broken wait. Waits that may cause the deadlock come first, then the earliest wait on the tape. */
 static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
 {
     int64_t last = atomic_load(&e->waits.last_broken_ns), earliest = QT_NOT_STUCK;

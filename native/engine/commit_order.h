@@ -7,16 +7,17 @@
 
 struct qt_order *qt_order_new(int32_t tables); /* NULL when out of memory */
 void qt_order_free(struct qt_order *);
-/* Turns of an event, as the plan writes them: "waits;marks", each a list of "place:number". An event that ends a
- * transaction and does more has two turns, separated by '|': the turn of its COMMIT and its own turn. */
+/* The turns of an event in the plan's format "waits;marks". Both parts are lists of "table:number". Some events first
+ * end a transaction and then do more. They have two turns, separated by '|': the turn of the COMMIT and the event's own
+ * turn. */
 int qt_has_own_commit(const char *waits);
 const char *qt_last_turn(const char *waits);
 /* Sleeps until the turn comes, the run stops, or the wait is broken. Only the session's own thread may call it. */
 void qt_await_turn(struct qt_session *, const struct qt_planned_event *, const char *turn);
 /* Marks the commits of this turn as finished. Any thread may call it. */
 void qt_settle_turn(struct qt_engine *, const char *turn);
-/* Marks the event's commits as finished: it was answered, or it will never be sent. Sessions that wait for them
- * continue. Any thread may call it. */
+/* Marks the event's commits as finished, because the event was answered or will never be sent. Sessions that wait for
+ * these commits continue. Any thread may call it. */
 void qt_settle_commits(struct qt_engine *, const struct qt_planned_event *);
 
 #endif

@@ -27,8 +27,8 @@
 /* The connection that this thread currently opens. The library's wait callback has no argument of its own. */
 static _Thread_local struct qt_connection *connecting;
 
-/* Returns whether nothing can be sent after this error: client errors (2000-2999, and 5000-5999 of MariaDB's client),
- * server shutdown, killed connection, idle timeout. */
+/* Returns whether the connection is unusable after this error: client errors (2000-2999, and 5000-5999 of MariaDB's
+ * client), server shutdown, killed connection, idle timeout. */
 static int is_loss(unsigned error)
 {
     return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
@@ -36,9 +36,9 @@ static int is_loss(unsigned error)
 }
 
 /* Detects a row that is larger than a session may hold. Connector/C's socket layer reports such a row as error 2020 and
- * then replaces it with 2013 (connection lost). The socket layer calls its error function through a pointer, which
- * points to this function once the connection is open. After each call the library sets the error again, with the state
- * and its own text. */
+ * then replaces it with 2013 (connection lost). The socket layer reports errors through a function pointer. While the
+ * connection is open, the pointer points to this function. After each call the library sets the error again, with the
+ * state and its own text. */
 static void note_error(MYSQL *m, unsigned error, const char *state, const char *format, ...)
 {
     struct qt_connection *c = m->options.local_infile_userdata; /* set by local_files.c */
@@ -62,7 +62,7 @@ static void watch_for_large_rows(struct qt_connection *c, unsigned long most)
         c->mysql->net.pvio->set_error = note_error;
 }
 
-/* Explains a connection that was lost because of a row that is too large. If so, the function counts the row, writes
+/* Checks whether the connection was lost because of a row that is too large. If so, the function counts the row, writes
  * the reason to `text` and returns 1. Otherwise it returns 0. */
 static int explain_large_row(struct qt_connection *c, char *text, size_t room)
 {
@@ -102,8 +102,8 @@ static void choose_collation(struct qt_connection *c, const char *names)
         mysql_options(c->mysql, MYSQL_SET_CHARSET_NAME, name);
 }
 
-/* All waits of the library call this function. While connecting, it also reports the socket and applies one deadline to
- * all steps. */
+/* All waits of the library call this function. While connecting, this function also reports the socket and applies one
+ * deadline to all steps. */
 static int wait_for_socket(my_socket fd, my_bool is_read, int timeout_ms)
 {
     struct pollfd p = {.fd = fd, .events = is_read ? POLLIN : POLLOUT};
@@ -167,7 +167,7 @@ static void choose_account(const struct qt_engine_options *o, const struct qt_lo
 static size_t count_bytes_read(struct qt_connection *c)
 {
     size_t bytes = c->bytes;
-    /* A lost connection has no socket layer any more, and the library would still use it. */
+    /* A lost connection no longer has a socket layer, but the library would still use the layer. */
     if (c->mysql->net.pvio == NULL)
         return bytes;
     mariadb_get_infov(c->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
@@ -415,9 +415,9 @@ void qt_connection_set_option(struct qt_connection *c, int option, struct qt_ans
     finish_short_answer(c, a);
 }
 
-/* Restores the session settings that the server has reset: sends the init statements again, and the collation if the
- * server went back to that of the login. If the settings (for example READ ONLY) cannot be restored, the connection
- * counts as lost. */
+/* Restores the session settings that the server has reset. Sends the init statements again. Also restores the collation
+ * if the server returned to the login's collation. If the settings (for example READ ONLY) cannot be restored, the
+ * connection counts as lost. */
 static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, int with_names,
                          struct qt_answer *a)
 {
@@ -430,8 +430,8 @@ static void set_up_again(struct qt_connection *c, const struct qt_engine_options
     c->bytes = count_bytes_read(c);
 }
 
-/* MariaDB resets to the login's collation, MySQL to its global collation. The original session did the same, so only
- * MariaDB gets SET NAMES again. */
+/* A reset restores the login's collation on MariaDB, but the global collation on MySQL. The original session was reset
+ * in the same way. Only MariaDB therefore needs SET NAMES again. */
 void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, struct qt_answer *a)
 {
     memset(a, 0, sizeof *a);

@@ -33,8 +33,8 @@ void qt_connection_finish(struct qt_connection *, struct qt_answer *, int error,
 /* Commands with one packet in each direction. */
 void qt_connection_select_db(struct qt_connection *, const char *db, struct qt_answer *);
 void qt_connection_ping(struct qt_connection *, struct qt_answer *);
-/* Reset the session or change its user. Both also restore the collation and run `init` again, because the command
- * resets them. */
+/* Reset the session or change its user. Both functions also restore the collation and run `init` again, because the
+ * server resets the session's settings. */
 void qt_connection_reset(struct qt_connection *, const struct qt_engine_options *, struct qt_answer *);
 void qt_connection_change_user(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *,
                                struct qt_answer *);

@@ -55,7 +55,7 @@ struct qt_connection {
     struct st_mysql_stmt *receiving; /* statement in `prepared` whose answer is awaited; NULL = sent as a query */
     const char *file;                /* file for the next LOAD DATA LOCAL of the command; NULL = none */
     size_t file_len;
-    const char *more_files; /* files for later LOAD DATA LOCAL: for each a lenenc length and bytes; NULL = none */
+    const char *more_files; /* files for later LOAD DATA LOCAL, each as lenenc length and bytes; NULL = none */
     size_t more_files_len;
     int file_missing;         /* the command needed a file that is not on the tape */
     int named;                /* query attributes are agreed on: parameters have names (query_attributes.h) */
@@ -63,7 +63,7 @@ struct qt_connection {
     uint64_t bulk_rows;       /* number of executions sent in place of bulk executions */
     _Atomic uint64_t *counts; /* counters of the engine by enum qt_counter; may be NULL */
     unsigned long max_row;    /* largest allowed row, in bytes */
-    int row_is_too_large;     /* the library found such a row; the loss is not reported yet */
+    int row_is_too_large;     /* a row is larger than max_row; the lost connection is not reported yet */
     int names_set;            /* SET NAMES was sent, because the library cannot log in with the collation */
     /* Collation of the last login or change of user. */
     int32_t collation; /* 0 = unknown */

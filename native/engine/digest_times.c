@@ -54,7 +54,7 @@ uint64_t qt_digest_number(const char *text, size_t len)
     return number;
 }
 
-/* Returns the maximum time that the digest may have cost. The slot with the least is replaced. */
+/* Returns the maximum time that the digest may have cost. The slot with the smallest weight is replaced. */
 static int64_t weight(const struct qt_digest_time *slot) { return slot->sum_ns + slot->unsure_ns; }
 
 /* Returns the digest's slot, or a free slot of its set. If the set is full, replaces the lightest slot and keeps its

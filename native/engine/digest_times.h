@@ -10,7 +10,8 @@ void qt_digest_times_free(struct qt_digest_times *);
 
 /* Converts a digest of 16 hex digits to a number. Returns 0 (no digest) for any other text. */
 uint64_t qt_digest_number(const char *text, size_t len);
-/* Adds the records of one chunk that were answered and have a digest. Any thread may call it. */
+/* Adds the records in one chunk of `n` records. Records without an answer or a digest are skipped. Any thread may call
+ * it. */
 void qt_digest_times_note(struct qt_digest_times *, const struct qt_record *, int32_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start and end of the engine. engine_state.h shows the structure in between. */
+/* Starts and ends the engine. engine_state.h shows the structure of the running engine. */
 #include <mysql.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  *                     chunk of records ──full or a second old──► engine.out ──► outcome stream (the caller's thread)
  *
  * Session threads only wait for each other to keep the order of commits (commit_order.c). They share counters and the
- * lock of engine.out, which is held briefly to hand over a full chunk.
+ * lock of engine.out. A thread holds this lock only briefly, to hand over a full chunk.
  *
  * Internal times are absolute, on CLOCK_MONOTONIC. They become relative to the run's zero when a record is written. */
 #ifndef QT_ENGINE_STATE_H
@@ -71,7 +71,8 @@ struct qt_chunk {
     struct qt_record record[QT_CHUNK_RECORDS];
 };
 
-/* Values of qt_session.sleep: why the session's thread sleeps. To wake it, swap in QT_AWAKE and wake the futex. */
+/* Values of qt_session.sleep: why the session's thread sleeps. To wake the thread, swap in QT_AWAKE and wake the
+ * futex. */
 enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3, QT_WAITS_FOR_ORDER = 4 };
 
 /* Special values of qt_session.stuck_due_ns: the wait is not stuck, or it is stuck and was broken. */
@@ -83,7 +84,7 @@ enum qt_unordered { QT_IN_ORDER = 0, QT_PAST_GUESSES = 1, QT_OUT_OF_ORDER = 2 };
 
 enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
 
-/* A session's connection to the target or the read target, and the known session state there. */
+/* A session's connection to the target or the read target, and the known state of the session on that server. */
 struct qt_backend {
     struct qt_connection connection;
     const char *current_db; /* interned: equal names are equal pointers */
@@ -99,19 +100,19 @@ enum qt_pin { QT_PINNED_BY_TABLES = 1, QT_PINNED_BY_LOCKS = 2 };
 
 struct qt_session {
     struct qt_engine *engine;
-    /* From the plan. */
+    /* Values from the plan. */
     int64_t id, open_due_ns, planned, client_flags; /* client_flags 0 = unknown */
     int64_t place;                                  /* index in the order of open_due_ns */
     const char *db, *charset, *names;               /* interned: equal names are equal pointers */
     int32_t ahead, account, collation;              /* account -1 = the run's own */
-    int32_t concurrency; /* max pace: sessions open on the tape when this one opened, itself included */
+    int32_t concurrency; /* max pace: number of sessions open on the tape when this session opened, including itself */
     int64_t fed;         /* used by the feeder only, as is `planned` */
-    int32_t quit_fed;    /* feeder only; when following: quit was fed, no event follows */
+    int32_t quit_fed;    /* feeder only; in follow mode: the session's quit was fed, no event follows */
     /* The queue: the feeder pushes events, newest first. The session's thread takes all of them and reverses the
      * order. */
     _Atomic(struct qt_planned_event *) inbox;
     _Atomic uint32_t sleep;
-    /* Only the session's thread uses these. */
+    /* Only the session's thread uses the following members. */
     struct qt_planned_event *ready; /* taken from the inbox, oldest first */
     int64_t taken;                  /* number of events taken */
     int64_t free_ns;                /* time from which the session could send */
@@ -128,7 +129,7 @@ struct qt_session {
     int32_t broken;                /* enum qt_reason for all further events; 0 = none */
     int32_t quit_taken;            /* the last event taken was a quit */
     int32_t rests;                 /* the connection was closed after rest_ns without an event */
-    /* Results. Only the session's thread uses them until it ends. */
+    /* Results of the session. Until the session's thread ends, only that thread uses them. */
     int64_t connect_ns, connected_ns, closed_ns;
     int32_t error_code, in_transaction;
     char *error;
@@ -136,14 +137,14 @@ struct qt_session {
     _Atomic uint64_t service_ns[QT_KINDS], delay_ns[QT_CAUSES];                   /* written by its thread only */
     _Atomic int64_t stuck_due_ns; /* tape due time of the event whose wait is stuck */
     _Atomic int32_t unordered;    /* enum qt_unordered */
-    _Atomic int64_t at_seq;       /* the last event begun; -1 = none */
-    _Atomic int64_t at_table;     /* table whose commits it waits for; -1 = none */
+    _Atomic int64_t at_seq;       /* seq of the last event that was begun; -1 = none */
+    _Atomic int64_t at_table;     /* table whose commits the session waits for; -1 = none */
     _Atomic int64_t target_id;    /* connection id on the target; -1 = not open */
     /* Used by the supervisor. */
     _Atomic int32_t life; /* QT_UNBORN, QT_LIVE, QT_ENDED */
     int32_t no_thread;    /* the system could not create its thread */
     int32_t fd;           /* protected by engine.fd_lock; -1 = none */
-    int32_t cut;          /* protected by engine.fd_lock: shut down by the engine */
+    int32_t cut;          /* the engine shut down the socket; protected by engine.fd_lock */
     pthread_t thread;
     clockid_t cpu_clock;
     struct qt_session *next_ended;
@@ -180,7 +181,7 @@ struct qt_speed {
     int64_t stood_ns; /* total pause until real_ns */
 };
 
-/* All sessions, found by place or by number. Written before the start, and later only by the feeder. */
+/* All sessions, found by index or by number. Written before the start, and later only by the feeder. */
 struct qt_session_table {
     struct qt_session **piece;  /* QT_MAX_PIECES pointers; NULL = no sessions yet */
     _Atomic int64_t n_sessions; /* grows during the run when following a tape */
@@ -259,7 +260,7 @@ struct qt_engine {
      * and the engine owns these texts. */
     struct qt_engine_options read_target_options;
     _Atomic int32_t state;
-    _Atomic int32_t stop;   /* greatest value of `how` so far */
+    _Atomic int32_t stop;   /* greatest `how` that qt_stop received so far */
     _Atomic int32_t ending; /* the drain is over: sessions send nothing more */
     _Atomic int32_t ended_by;
     pthread_mutex_t fd_lock;

@@ -150,7 +150,7 @@ static void push(struct qt_session *s, struct qt_planned_event *ev)
         qt_wake(s);
 }
 
-/* Max pace: allows opening the sessions whose tape connect time is at most `due_ns`, or whose place is at most
+/* Max pace: allows opening the sessions whose tape connect time is at most `due_ns`, or whose index is at most
  * `upto`. */
 static void announce(struct qt_engine *e, int64_t due_ns, int64_t upto)
 {
@@ -192,7 +192,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         len = room = params_len = ids_len = 0;
         qt_count(e, QT_COUNT_OVERLOAD_DROPS, 1);
     }
-    /* One extra byte, because the library expects a NUL even after an empty statement. */
+    /* Allocates one extra byte, because the library expects a NUL even after an empty statement. */
     ev = malloc(sizeof *ev + room + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
     if (ev == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);

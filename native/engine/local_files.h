@@ -10,8 +10,8 @@
 
 /* Installs the handler that answers the server's file requests on this connection. */
 void qt_local_files_install(struct qt_connection *);
-/* Gives the connection the files in an event's params until qt_local_files_forget. *own becomes the remaining params
- * (len 0 = none). Returns 0, or 1 if the params are invalid. */
+/* Gives the connection the files in an event's params. The files stay set until qt_local_files_forget. *own becomes the
+ * remaining params (len 0 = none). Returns 0, or 1 if the params are invalid. */
 int qt_local_files_provide(struct qt_connection *, char *params, size_t len, struct qt_span *own);
 void qt_local_files_forget(struct qt_connection *);
 

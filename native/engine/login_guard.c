@@ -160,7 +160,7 @@ static int is_guarded(MYSQL *m, int plugin)
     return atomic_load(&is_ours[plugin]);
 }
 
-/* Sets the list of allowed plugins. Libraries before 3.3 cannot restrict plugins. */
+/* Sets the list of allowed plugins. Connector/C before 3.3 cannot restrict plugins. */
 static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 {
     char allowed[256] = "mysql_native_password,client_ed25519,parsec";
@@ -180,7 +180,7 @@ static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 #endif
 }
 
-/* Always sets the TLS options, because the library verifies certificates by default from 3.4 on. */
+/* Always sets the TLS options, because Connector/C 3.4 and later verify certificates by default. */
 int qt_login_guard_set(MYSQL *m, const struct qt_engine_options *o)
 {
     my_bool on = o->tls != QT_TLS_DISABLED, verify = o->tls == QT_TLS_VERIFY_IDENTITY;

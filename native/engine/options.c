@@ -69,7 +69,8 @@ static int copy_options(struct qt_engine_options *to, const struct qt_engine_opt
     return copied & copy_accounts(to);
 }
 
-/* Makes the options for connections to the read target. Options that are not specific to it are those of the target. */
+/* Makes the options for connections to the read target. All options except address, user and password are those of the
+ * target. */
 static int copy_read_target(struct qt_engine *e)
 {
     const struct qt_address *read_target = e->options.read_target;

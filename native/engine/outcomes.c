@@ -220,8 +220,8 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
     r->error = NULL;
 }
 
-/* Takes chunks with up to BATCH_ROWS records. Waits while there are few, until the slice ends. Returns NULL at the end
- * of the slice. */
+/* Takes chunks with up to BATCH_ROWS records. Waits while there are only a few records, but at most until the slice
+ * ends. Returns NULL at the end of the slice. */
 static struct qt_chunk *take_chunks(struct slice *sl)
 {
     struct qt_out *out = &sl->engine->out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records: the outcomes of a session's events. A chunk of records belongs to its session until it is handed over to
- * engine.out. The reader of the outcomes then takes it and returns it after use. */
+ * engine.out. The reader of the outcomes then takes the chunk and returns it after use. */
 #ifndef QT_OUTCOMES_H
 #define QT_OUTCOMES_H
 

@@ -3,7 +3,7 @@
  * delay the event:
  *
  *   select its schema ─► allow several statements ─► set clock and next insert id, if the plan requires it
- *   ─► end the transaction that it ends ─► await its turn in the order of commits */
+ *   ─► send a COMMIT if the event implicitly ends a transaction ─► await the event's turn in the order of commits */
 #include "engine/prepare_event.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Query attributes (MySQL 8.0.23 and later). Connector/C does not support them. The engine therefore negotiates them
- * with the server itself, and adds them to each COM_QUERY and COM_STMT_EXECUTE. It does so only if the original client
- * used them. */
+/* Query attributes (MySQL 8.0.23 and later). Connector/C does not support query attributes, so the engine itself
+ * negotiates them with the server. The engine adds the attributes to each COM_QUERY and COM_STMT_EXECUTE. It does so
+ * only if the original client used query attributes. */
 #ifndef QT_QUERY_ATTRIBUTES_H
 #define QT_QUERY_ATTRIBUTES_H
 

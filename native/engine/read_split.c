@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One workload on two targets. The target executes everything that writes. The read target executes reads that the plan
- * allows there.
+/* One workload on two targets. The target executes everything that writes. The read target only executes reads that the
+ * plan allows.
  *
  *   a read outside a transaction, autocommit on ─► the read target
  *   changes of the session (SET, USE, PREPARE of a read, ...) ─► the target, and after its answer the read target
@@ -29,8 +29,8 @@ int qt_goes_to_read_target(struct qt_session *s, const struct qt_planned_event *
     return ev->command == QT_COMMAND_QUERY || ev->stmt < 0 || qt_connection_is_prepared(read_target, ev->stmt);
 }
 
-/* Temporary tables and table locks exist on one connection only, so the session must stay on it. START TRANSACTION
- * releases table locks. */
+/* Temporary tables and table locks exist on one connection only, so the session must stay on that connection. START
+ * TRANSACTION releases table locks. */
 static void pin(struct qt_session *s, const struct qt_planned_event *ev)
 {
     if (ev->command == QT_COMMAND_RESET_CONNECTION || ev->command == QT_COMMAND_CHANGE_USER)

@@ -87,7 +87,7 @@ static void note_use(struct qt_session *s, const struct qt_planned_event *ev, co
 }
 
 /* Repeats a failed CALL with variables. Server logs record a CALL with values in places where the server only accepts
- * variables. Only for a CALL that succeeded on the tape. */
+ * variables. Used only for a CALL that succeeded on the tape. */
 static void call_with_variables(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     struct qt_connection *c = &s->backend->connection;
@@ -209,7 +209,7 @@ int qt_command_runs_sql(const struct qt_planned_event *ev)
     return is_text(ev) || ev->command == QT_COMMAND_EXECUTE || ev->command == QT_COMMAND_BULK_EXECUTE;
 }
 
-/* Forgets the session's settings after a reset. The collation and init were already sent again. */
+/* Forgets the session's settings after a reset. The collation and the init statements were already sent again. */
 static void forget_settings(struct qt_session *s, const char *db)
 {
     s->backend->current_db = db;
@@ -224,7 +224,7 @@ static void forget_settings(struct qt_session *s, const char *db)
 
 static enum qt_reason reason_of(int mismatch) { return mismatch ? QT_PARAMS_MISMATCH : QT_EXECUTED; }
 
-/* The event's statement is the name of the requested collation if the target knows it. */
+/* If the target knows the requested collation, the event's statement is the name of this collation. */
 static enum qt_reason change_user(struct qt_session *s, const struct qt_planned_event *ev, struct qt_login login,
                                   struct qt_answer *a)
 {

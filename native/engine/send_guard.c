@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides whether a text may be sent. Every danger in it must be allowed, in every reading of the text, and so must the
- * class of each statement. No text may call a function that a library added to the target, because its effects are
- * unknown. An EXECUTE needs no check of its own: its PREPARE was checked, and a refused PREPARE prepares nothing. */
+/* Decides whether a text may be sent. Every danger in the text must be allowed, in every reading of the text. The class
+ * of each statement must also be allowed. No text may call a function that a library added to the target, because its
+ * effects are unknown. An EXECUTE needs no check of its own: its PREPARE was checked, and a refused PREPARE prepares
+ * nothing. */
 #include "engine/send_guard.h"
 
 #include <ctype.h>

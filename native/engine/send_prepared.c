@@ -64,7 +64,7 @@ static int send_command(struct qt_connection *c, MYSQL_STMT *stmt, enum enum_ser
     return c->mysql->methods->db_command(c->mysql, command, request, len, (my_bool)silent, stmt);
 }
 
-/* Resets the library's statement, so that it does not assume an open result of the previous execution. */
+/* Resets the library's statement, so that the library does not assume an open result of the previous execution. */
 static void close_results(struct qt_connection *c, MYSQL_STMT *stmt)
 {
     stmt->state = MYSQL_STMT_PREPARED;
@@ -206,8 +206,8 @@ static int send_row(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_bytes *
     return code;
 }
 
-/* Sends all rows of a bulk execution, and receives all answers except the last. The last answer is received like that
- * of any other statement. All rows are checked before the first row is sent. */
+/* Sends all rows of a bulk execution, and receives all answers except the last. The last answer is received like the
+ * answer of any other statement. All rows are checked before the first row is sent. */
 static int send_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_reading r, struct qt_answer *a)
 {
     uint64_t n = stmt->param_count;
@@ -341,7 +341,7 @@ int qt_connection_long_data(struct qt_connection *c, int64_t number, char *param
     memset(a, 0, sizeof *a);
     if (p == NULL || p->stmt == NULL || r.bad || param >= p->stmt->param_count)
         return 1;
-    /* The id overwrites the letter and the three bytes before it. */
+    /* The statement's id overwrites the letter of the params and the three bytes before this letter. */
     (void)send_command(c, p->stmt, COM_STMT_SEND_LONG_DATA, params + 1 - QT_PARAMS_ROOM, QT_PARAMS_ROOM + len - 1, 1);
     qt_connection_finish(c, a, (int)mysql_errno(c->mysql), mysql_error(c->mysql));
     a->first_ns = a->done_ns;

@@ -17,7 +17,7 @@
 void qt_connection_prepare(struct qt_connection *, int64_t number, const char *sql, size_t len, int failed_on_tape,
                            struct qt_answer *);
 int qt_connection_is_prepared(struct qt_connection *, int64_t number);
-int qt_connection_has_cursor(struct qt_connection *, int64_t number); /* if its last execution left a cursor open */
+int qt_connection_has_cursor(struct qt_connection *, int64_t number); /* whether the statement has an open cursor */
 
 /* Sends EXECUTE or bulk execute. `params` is in tape format, with QT_PARAMS_ROOM writable bytes before it. Returns 0 if
  * the request was sent: then wait and receive. Returns 1 if the parameters do not fit: nothing was sent. Returns -1 on
@@ -25,8 +25,8 @@ int qt_connection_has_cursor(struct qt_connection *, int64_t number); /* if its 
 int qt_connection_send_execute(struct qt_connection *, int64_t number, char *params, size_t len, struct qt_answer *);
 void qt_connection_receive_execute(struct qt_connection *, struct qt_answer *);
 
-/* The statement must be prepared, and fetch needs an open cursor. Returns 0, or 1 if the params are invalid and nothing
- * was sent. */
+/* The statement must be prepared. A fetch also needs an open cursor. Returns 0, or 1 if the params are invalid and
+ * nothing was sent. */
 int qt_connection_fetch(struct qt_connection *, int64_t number, const char *params, size_t len, struct qt_answer *);
 int qt_connection_long_data(struct qt_connection *, int64_t number, char *params, size_t len, struct qt_answer *);
 void qt_connection_reset_stmt(struct qt_connection *, int64_t number, struct qt_answer *);

@@ -41,7 +41,7 @@ static void note_socket(void *self, int fd)
     pthread_mutex_unlock(&s->engine->fd_lock);
 }
 
-/* Afterwards no other thread uses the socket. */
+/* Removes the socket from the session. Afterwards no other thread uses the socket. */
 static void forget_socket(struct qt_session *s)
 {
     pthread_mutex_lock(&s->engine->fd_lock);
@@ -148,9 +148,9 @@ static void close_backends(struct qt_session *s)
     atomic_fetch_sub(&s->engine->threads.open, 1);
 }
 
-/* Returns whether the event belongs to the transaction that was lost with the connection. Such an event is not sent:
- * without the lost part it would be another transaction. COMMIT AND CHAIN is sent, because it only ends the lost
- * transaction and begins the next. */
+/* Returns whether the event belongs to the transaction that was lost with the connection. Such an event is not sent,
+ * because the remaining events alone would be a different transaction. COMMIT AND CHAIN is sent, because it only ends
+ * the lost transaction and begins the next. */
 static int is_of_lost_transaction(struct qt_session *s, const struct qt_planned_event *ev)
 {
     int64_t ends = ev->actions & (QT_ACTION_COMMIT | QT_ACTION_ROLLBACK), begins = ev->actions & QT_ACTION_BEGIN;
@@ -188,7 +188,7 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
     }
 }
 
-/* Returns how long a followed session may be silent before its connection is closed. The time is shorter the more
+/* Returns how long a followed session may be silent before its connection is closed. The time becomes shorter when more
  * sessions are open, because the target's connections are limited. */
 static int64_t allowed_silence_ns(struct qt_engine *e)
 {
@@ -299,7 +299,7 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
         qt_refuse_event(s, ev, why, why == QT_SCHEMA_FAILED ? &answer : NULL);
 }
 
-/* When following a tape, no event comes after a session's quit. */
+/* In follow mode no event comes after a session's quit. */
 static int has_quit(const struct qt_session *s) { return s->engine->options.follows && s->quit_taken; }
 
 /* Hands the thread to the supervisor, which joins it. */

@@ -5,6 +5,6 @@
 
 #include "engine/engine_state.h"
 
-void *qt_session_run(void *session); /* joined by the supervisor after it is in threads.ended_list */
+void *qt_session_run(void *session); /* the supervisor joins the thread after the session is in threads.ended_list */
 
 #endif

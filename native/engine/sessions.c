@@ -15,8 +15,8 @@
 
 enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET, COLLATION, NAMES };
 
-/* A tape has few schemas, and most events use one of the last few. A list that moves hits towards the front is
- * therefore fast enough. */
+/* A tape has few schemas, and most events use a schema that was used recently. A list that moves hits towards the front
+ * is therefore fast enough. */
 const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
 {
     char *copy;

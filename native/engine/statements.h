@@ -14,8 +14,8 @@ int qt_statements_add(struct qt_connection *, int64_t number, struct st_mysql_st
 /* Adds a statement as a copy of its text, because the target cannot prepare it. Returns -1 when out of memory. */
 int qt_statements_add_text(struct qt_connection *, int64_t number, const char *text, size_t len);
 void qt_statements_drop(struct qt_connection *, struct qt_prepared *); /* closes it, also on the server */
-/* Closes all statements without a request. Called when the server has already dropped them, because the connection was
- * closed or reset. */
+/* Closes all statements without a request to the server. Called when the server has already dropped them, because the
+ * connection was closed or reset. */
 void qt_statements_clear(struct qt_connection *);
 
 #endif

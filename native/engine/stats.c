@@ -289,8 +289,8 @@ int64_t qt_engine_due(struct qt_engine *e)
     return qt_due_by(e->schedule.due_counts, qt_clock_to_plan(e, qt_now()));
 }
 
-/* Timer probes only sleep to absolute times and record how late they wake, like cyclictest. This is the lateness that
- * the machine alone causes. The lateness of the sessions is compared with it.
+/* Timer probes only sleep to absolute times and record how late they wake, like cyclictest. The machine alone causes
+ * this lateness. It is compared with the lateness of the sessions.
  *
  *   probe 0  │───────64 ms───────│───────────────────│
  *   probe 1       │───────────────────│───────────────────│      staggered */

@@ -6,7 +6,7 @@
 
 #include "engine/engine_state.h"
 
-/* Returns the number of sessions, from the first on, that may have counted something. */
+/* Returns n if only the first n sessions may have counted something. */
 int64_t qt_counting_sessions(struct qt_engine *);
 
 /* Records one sent event, before it is counted as executed. Times are absolute. due may be QT_NONE, and done is 0 if

@@ -5,7 +5,7 @@
  *      │      when all connected or failed, and the feeder is primed: set zero
  *   RUNNING   create each further thread a little before its session is due (max pace: when the tape has room for it)
  *      │      until the feed has ended and the last event is due, or a stop
- *   DRAINING  until every thread ended, or the time is up: then shut down their sockets and let them end
+ *   DRAINING  until every thread ended, or the time is up: then shut down the sockets, so that the threads end
  *      │
  *   DONE
  *
@@ -65,7 +65,7 @@ static void start_session(struct supervisor *v)
         keep_without_thread(v, s, error);
 }
 
-/* Returns when to create the thread of the next session. QT_FOREVER means that another event must happen first. */
+/* Returns when to create the thread of the next session. QT_FOREVER means that the next session cannot start yet. */
 static int64_t find_next_start(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;

@@ -45,8 +45,8 @@ void qt_verify_row(struct qt_connection *c, char **row, const unsigned long *len
     add_payload(sum, c->row, at);
 }
 
-/* The checksum for the rows of this thread. The library binds each fetched row through its table of methods. The
- * function of this file replaces that method and takes the bytes of the row instead. */
+/* The checksum for the rows of this thread. The library passes each fetched row to a method in its table of methods. A
+ * function of this file replaces this method and takes the bytes of the row. */
 static _Thread_local struct qt_checksum *summing;
 
 static __attribute__((unused)) int take_row(MYSQL_STMT *stmt, unsigned char *row, unsigned long length)

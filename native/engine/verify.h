@@ -15,8 +15,8 @@ void qt_verify_row(struct qt_connection *, char **row, const unsigned long *leng
 void qt_verify_binary_rows(struct qt_connection *);
 void qt_verify_into(struct qt_checksum *, unsigned columns); /* begins a result; NULL = no checksum */
 
-/* Returns the length in bytes of a binary-protocol row, computed from its column types. Returns 0 if it does not fit
- * into `room` bytes. */
+/* Returns the length in bytes of a binary-protocol row, computed from its column types. Returns 0 if the row does not
+ * fit into `room` bytes. */
 size_t qt_binary_row_length(const void *row, size_t room, const MYSQL_FIELD *fields, unsigned columns);
 
 #endif

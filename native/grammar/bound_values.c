@@ -36,8 +36,8 @@ static int real(const uint8_t *p, int size, struct qt_bytes *to)
     return add_text(to, text, snprintf(text, sizeof text, size == 4 ? "%.9g" : "%.17g", size == 4 ? (double)f : d));
 }
 
-/* Sizes in bytes. DATE, DATETIME, TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]]. TIME: sign
- * 1, days 4, hour, ... */
+/* Field sizes in bytes. DATE, DATETIME and TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]].
+ * TIME: sign 1, days 4, hour, ... */
 static int date_or_time(const uint8_t *p, size_t n, int is_time, struct qt_bytes *to)
 {
     char text[80];

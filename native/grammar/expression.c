@@ -165,8 +165,8 @@ static void is(struct qt_grammar *g, const struct qt_side *left)
     }
 }
 
-/* Parses a predicate that begins with a word, such as IN or LIKE, after its left side. Returns 0 if no predicate begins
- * here. */
+/* Parses a predicate with a word such as IN or LIKE. Its left side is already parsed. Returns 0 if no such predicate
+ * follows. */
 static int worded(struct qt_grammar *g, const struct qt_side *left)
 {
     struct qt_place at = qt_here(g);

@@ -5,7 +5,7 @@
 
 #include "grammar/grammar_state.h"
 
-/* Parses any expression. If g->filtering is set, its comparisons give roles to columns. */
+/* Parses any expression. If g->filtering is set, the expression's comparisons give roles to columns. */
 void qt_expression(struct qt_grammar *, struct qt_side *);
 /* Parses the condition of WHERE or ON. Every column in the condition gets a role. */
 void qt_condition(struct qt_grammar *);

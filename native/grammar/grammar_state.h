@@ -16,8 +16,8 @@
 
 enum { QT_DEPTH = 200 }; /* largest nesting of expressions and queries */
 
-/* NOT: the parser does not understand the current token. TOO_MUCH: the parser backtracked too often and used up
- * `steps`. */
+/* QT_BAD_NOT: the parser does not understand the current token. QT_BAD_TOO_MUCH: the parser backtracked too often and
+ * used up `steps`. */
 enum qt_bad { QT_BAD_NOT = 1, QT_BAD_NO_MEMORY, QT_BAD_TOO_MUCH };
 enum qt_role { QT_R_NONE, QT_R_FILTER, QT_R_RANGE, QT_R_JOIN, QT_R_GROUP, QT_R_ORDER, QT_R_SET, QT_R_DROPPED };
 enum qt_access { QT_A_READ, QT_A_LOCK, QT_A_WRITE };
@@ -33,10 +33,10 @@ struct qt_column_use {
     struct qt_token schema, table, name;
     const char *op;                 /* operator as reported: =, <, in, ... */
     const char *value, *value_end;  /* the literals that the column is compared with, as written */
-    int64_t parameter;              /* the placeholder instead of a literal, from 0; -1: none */
+    int64_t parameter;              /* number of the placeholder in place of a literal, from 0; -1: none */
     int32_t scope, other, table_at; /* `other` is the joined column, `table_at` the known table; -1 = none */
     uint8_t role;                   /* enum qt_role */
-    uint8_t plain;                  /* is a whole side of its comparison, so an index could be used */
+    uint8_t plain;                  /* the column is a whole side of its comparison, so an index could be used */
     uint8_t all;                    /* the condition applies to every row: no OR or NOT around it */
 };
 
@@ -58,7 +58,7 @@ struct qt_grammar_lists {
 /* The LIMIT of a top-level query: its row count as written, or its placeholder. */
 struct qt_limit {
     const char *value, *value_end; /* NULL: no LIMIT, or not a literal */
-    int64_t parameter;             /* placeholder, from 0; -1: none */
+    int64_t parameter;             /* number of the placeholder, from 0; -1: none */
     int n;                         /* number of LIMITs at the top level of the text */
 };
 

@@ -20,7 +20,7 @@ static int link_word(struct qt_grammar *g)
 static void arguments(struct qt_grammar *g, int word)
 {
     struct qt_side s;
-    int free = 1; /* an argument may begin here */
+    int free = 1; /* an argument may begin at the current token */
     while (!g->bad && g->t.kind != QT_T_CLOSE) {
         if (g->t.kind == QT_T_COMMA) {
             qt_advance(g);

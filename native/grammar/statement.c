@@ -54,7 +54,7 @@ static void update(struct qt_grammar *g)
 }
 
 /* Handles the multi-table form DELETE a, b.* FROM ... The entries from `targets` to `first` name the tables to delete
- * from. The tables themselves are listed from `first` on and are marked as written. */
+ * from. The tables themselves are listed from `first` on. They are marked as tables that the statement changes. */
 static void delete_targets(struct qt_grammar *g, size_t targets, size_t first)
 {
     for (size_t i = targets; i < first; i++) {
@@ -195,7 +195,7 @@ static void insert(struct qt_grammar *g)
         assignments(g);
         replaces = 1;
     }
-    if (replaces) /* another unique key may match and change or delete another row */
+    if (replaces) /* a match on another unique key may change or delete another row */
         set_values(g, first, end, NULL);
     if (qt_take(g, QT_W_returning))
         qt_role_list(g, QT_R_NONE);

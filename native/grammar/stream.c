@@ -191,7 +191,7 @@ static int is_key(const struct parsed_stream *s, const struct qt_column_use *c)
            qt_table_at(&s->grammar, (size_t)c->table_at)->access != QT_A_READ;
 }
 
-/* Collects the key columns of one table in the order of their names. Returns their number. */
+/* Collects the key columns of one table in the order of their names. Returns the number of key columns. */
 static size_t keys_of(const struct parsed_stream *s, size_t table, const struct qt_column_use *keys[MAX_KEYS])
 {
     size_t n = 0;

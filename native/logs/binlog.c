@@ -36,7 +36,7 @@ struct qt_binlog {
     int has_db;
     struct qt_session_mode mode; /* session mode that mysqlbinlog sets for the following statements */
     int64_t thread;              /* thread id of the last Query event; -1: unknown */
-    int64_t when_ns;             /* SET TIMESTAMP or event header, in whole seconds; -1: none yet */
+    int64_t when_ns;             /* time in whole seconds, from SET TIMESTAMP or the event header; -1: unknown */
     int64_t error_code, insert_id, last_insert_id;
     uint64_t row_events, unnamed; /* unnamed: row events without a known statement */
     int is_rows;                  /* the current event is a row event */
@@ -103,7 +103,7 @@ static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *er
     struct qt_event_time m = {.duration_ns = -1, .when_ns = b->when_ns, .stamp_kind = QT_STAMP_SECOND};
     uint64_t key = b->thread >= 0 ? (uint64_t)b->thread : QT_LOG_NO_THREAD;
     int64_t at = qt_log_find_session(&b->log, key, 0, "query");
-    const struct qt_session_mode *mode = b->body == BODY_QUERY ? &b->mode : NULL; /* quoted texts carry no mode */
+    const struct qt_session_mode *mode = b->body == BODY_QUERY ? &b->mode : NULL; /* quoted SQL has no session mode */
     if (at < 0 || qt_normalize(b->log.normalizer, mode, sql.p, sql.len, &what, error) != QT_OK)
         return -1;
     m.entry = (uint32_t)at;
@@ -155,7 +155,7 @@ static int keep(struct qt_bytes *to, struct qt_span s)
     return memchr(s.p, 0, s.len) != NULL ? 0 : qt_bytes_add(to, s.p, s.len) | qt_bytes_add(to, "", 1);
 }
 
-/* Parses the name after `use` without its quotes. A doubled backtick is one backtick. */
+/* Parses the schema name after `use` and removes its quotes. A doubled backtick is one backtick. */
 static int use(struct qt_binlog *b, struct qt_span name)
 {
     int quoted = name.len >= 2 && *name.p == '`';
@@ -169,8 +169,9 @@ static int use(struct qt_binlog *b, struct qt_span name)
     return 0;
 }
 
-/* Drops the fraction of the timestamp. The server writes a fraction only for statements that use one. Statements
- * without a fraction are spread over their second, so mixing both kinds would change the order. */
+/* Drops the fraction of the timestamp. The server writes a fraction only for statements that need it. The reader
+ * spreads statements without a fraction over their second. A mixture of exact and spread times would change the
+ * order. */
 static void timestamp(struct qt_binlog *b, struct qt_span s)
 {
     size_t used;
@@ -242,7 +243,7 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
                  memmem(line.p, line.len, "Rows_query", 10) != NULL;
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
     b->body = memmem(line.p, line.len, "\tQuery\t", 7) != NULL ? BODY_QUERY : quoted ? BODY_QUOTED : BODY_OTHER;
-    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins; its thread may follow */
+    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins; its thread id may follow */
     if (thread >= 0 || gtid)
         b->thread = thread;
     b->header_ns = when_ns;
@@ -328,7 +329,7 @@ static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 
 static int end_of_file(struct qt_binlog *b, struct qt_error *error)
 {
-    /* A file without any header is not a mysqlbinlog output. */
+    /* A file without any header is not output of mysqlbinlog. */
     qt_reader_add_not_understood(&b->log.reader, !b->log.file_events && !b->body ? b->log.offset : b->text.len);
     if (b->text.len > 0)
         qt_log_add_bad_record(&b->log, "truncated_statement", "expected the delimiter " DELIMITER,

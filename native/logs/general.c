@@ -4,9 +4,9 @@
  * A row's time is the time when the command arrived. The general log has no durations, row counts or errors. The reader
  * assumes that USE, SET, Init DB and Change user succeed.
  *
- * MariaDB writes rows without a time after FLUSH LOGS. Rows before the first time of a file get the first later time. A
- * Connect row always begins a session, so reused thread ids cause no ambiguity. general_sessions.c counts the server
- * starts. */
+ * MariaDB writes rows without a time after FLUSH LOGS. If a file begins with rows without a time, they get the time of
+ * the first row that has a time. A Connect row always begins a session, so reused thread ids cause no ambiguity.
+ * general_sessions.c counts the server starts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@
 #include "reader/log_text.h"
 #include "reader/log_time.h"
 
-#define LITERAL_REACH ((size_t)256 << 10) /* how far to follow an open literal past rows */
-#define TIME_REACH ((size_t)1 << 20)      /* how far to search for the first time in a file */
-#define FOREIGN_INSIDE 16                 /* limit of dated lines that are all checked; later lines more rarely */
+#define LITERAL_REACH ((size_t)256 << 10) /* bytes that an open literal is followed across apparent rows */
+#define TIME_REACH ((size_t)1 << 20)      /* bytes that are searched for the first time stamp in a file */
+#define FOREIGN_INSIDE 16                 /* up to this number all dated lines are checked, then only some */
 
 struct qt_general {
     struct qt_log log;
@@ -28,11 +28,11 @@ struct qt_general {
     struct qt_general_states states;
     struct qt_general_starts starts;
     int skipping;
-    int looked_ahead; /* the search for the first time of this file is done */
-    /* The row that ended the previous row. This row comes next, and its first line is already parsed. */
-    struct qt_general_row ahead; /* its argument begins `ahead_argument` bytes into the line */
+    int looked_ahead; /* the search for the first time stamp of this file is done */
+    /* The next row, which ended the current row. Its first line is already parsed. */
+    struct qt_general_row ahead; /* next row; its argument begins `ahead_argument` bytes into its line */
     size_t ahead_argument, ahead_len;
-    uint64_t ahead_at; /* file offset of its line; UINT64_MAX: none */
+    uint64_t ahead_at; /* file offset of the line of `ahead`; UINT64_MAX: none */
 };
 
 /* One row: its first line and, for a statement, the lines up to the next row. */
@@ -41,7 +41,7 @@ struct row {
     struct qt_span text; /* argument, including its continuation lines */
     struct qt_statement statement;
     int has_statement, unbalanced, ambiguous, cut;
-    int torn;               /* contains another program's line; the text after it may belong to the statement */
+    int torn;               /* contains another program's line; the text after that line may belong to the statement */
     struct qt_span wrapped; /* following records that begin after other text on a line */
     size_t used;
 };
@@ -174,8 +174,8 @@ static int read_sql(struct qt_general *g, struct row *r, size_t first_line, stru
     return code;
 }
 
-/* Sets the time to the first later time in the file. Used when neither the row at buffer[begin] nor an earlier row has
- * a time. The buffer may move. */
+/* Sets the reader's time to the first later time in the file. The caller uses this function if neither the row at
+ * buffer[begin] nor an earlier row has a time. The buffer may move. */
 static int look_ahead(struct qt_general *g, struct qt_error *error)
 {
     struct qt_general_row row;

@@ -24,7 +24,7 @@ struct qt_general_row {
     int tabbed;              /* has a tab before the thread id or after the command */
 };
 
-/* Returns the row style of a file, updated after one more row. */
+/* Returns the row style of the file after `row`. `style` is the style before `row`. */
 enum qt_general_style qt_general_style_after(enum qt_general_style style, const struct qt_general_row *row);
 /* Parses the first line of a row, without its newline. Returns 0 if the line does not begin a row. `style` is the style
  * of the file's other rows. */

@@ -95,14 +95,14 @@ void qt_general_states_free(struct qt_general_states *all)
 
 /* ---- server restarts ---- */
 
-/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens the log, and when the log is
- * enabled.
+/* A server writes the same header when it starts or when the log is enabled. FLUSH LOGS and a rotation reopen the log
+ * and also write this header.
  *
- * A start is proven if the version changes. A start is also proven if a connection after the header reuses an earlier
- * id, because a server gives each id only once.
+ * A start is proven if the version changes. A server gives each id only once. A start is therefore also proven if a
+ * connection after the header reuses an earlier id.
  *
- * A lower id than that of an earlier connection is also proof, if the time between them is longer than any login takes.
- * Without proof the sessions continue. */
+ * A start is also proven if a connection has a lower id than an earlier connection. In this case, the time between the
+ * two connections must be longer than any login takes. Without proof the sessions continue. */
 
 #define LONGEST_LOGIN_NS (60 * INT64_C(1000000000)) /* connect_timeout is 10 s by default */
 
@@ -124,7 +124,7 @@ void qt_general_note_header(struct qt_general_starts *s, uint64_t events, int ot
     s->other_version |= other_version;
 }
 
-/* Returns 1 if a start of the server is proven. Sets `since` to the number of events before the start. */
+/* Returns 1 if a start of the server is proven. Sets `since` to the number of events before that start. */
 static int is_proven(const struct qt_general_starts *s, const struct qt_sessions *sessions, int64_t id, int login,
                      const struct qt_logtime *time, uint64_t *since)
 {

@@ -55,8 +55,8 @@ static int find_object(struct qt_log *l, size_t *len, int *code, struct qt_error
     return found > 0;
 }
 
-/* Returns the length of the text at buffer[begin] that is not an object. The text ends at the end of the line, or at an
- * object that follows another object's end. */
+/* Returns the length of the text at buffer[begin] that is not an object. The text ends at the end of the line, or at a
+ * `{` that follows a `}`. */
 static size_t length_of_other(struct qt_log *l, int *code, struct qt_error *error)
 {
     size_t len = 0;
@@ -117,7 +117,7 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *error
         int code = QT_OK, found = next_line(s, &len, &code, error);
         if (code != QT_OK)
             return code;
-        if (l->reader.problems.total > 0) /* a damaged archive: stop, because rows are sorted only when all are read */
+        if (l->reader.problems.total > 0) /* damaged archive: stop, because rows are sorted only after all are read */
             return qt_fail(error, QT_EFORMAT, "%s", l->reader.problems.items[0].detail);
         if (!found) {
             if ((code = go_on_with_next_file(s, error)) != QT_OK)

@@ -9,7 +9,7 @@
  *   lenenc string query · [parameters: proxysql_params.c]
  *
  * The format has no version number, and releases differ in the optional fields in brackets. For queries the length is
- * one byte too large. So the reader tries each layout and takes the layout that ends at the given length.
+ * one byte too large. The reader therefore tries each layout. It chooses the layout that ends at the given length.
  *
  * Source: ProxySQL's MySQL_Logger.cpp, issues 2284, 4861, 4895. */
 #include <stdlib.h>
@@ -118,8 +118,8 @@ static int find_layout(struct qt_proxysql *s, uint64_t length, struct row *out)
 
 /* Reads a record at the start of the buffer. Returns 1 if found, 0 if not, -1 if `*code` has an error.
  *
- * The fields before the query must be valid before the rest of a large record is read. A length field is not enough
- * evidence. */
+ * A length field alone is not reliable. The rest of a large record is therefore read only if the fields before the
+ * query are valid. */
 static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct qt_error *error)
 {
     struct qt_log *l = &s->log;
@@ -199,7 +199,7 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     e.file = s->log.file;
     e.offset = (int64_t)s->log.offset;
     qt_event_set_statement(&e, text, &what);
-    if (row->event != PREPARE) /* the log does not record success */
+    if (row->event != PREPARE) /* the log does not record whether a prepare succeeded */
         qt_log_follow_mode(&s->log, at, &what, text, 0);
     if (set_prepared(s, row, &e) != 0)
         return -1;

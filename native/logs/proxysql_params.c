@@ -17,8 +17,8 @@
 enum { MAX_COUNT = 65535, TIME_BYTES = 40, NUMBER_ROOM = 400, TYPE_NULL = 6 };
 enum form { NUMBER, FLOATING, BYTES, HEX, CLOCK, NOTHING, UNKNOWN };
 
-/* Returns the form in which ProxySQL writes a protocol type. Sets `bytes` to the size of the value on the wire. 0 means
- * that the value has its own length. */
+/* Returns the form in which ProxySQL writes a protocol type. Sets `bytes` to the size of the value on the wire. A size
+ * of 0 means that the size varies. */
 static enum form form_of(unsigned type, int *bytes)
 {
     static const struct {

@@ -80,7 +80,7 @@ struct qt_row_source {
     struct {
         int64_t file, place;
         char when[32];
-    } back[MAX_BACKS]; /* the first of these rows */
+    } back[MAX_BACKS]; /* the first rows that go back in time */
 };
 
 static struct qt_span text(const struct qt_row_source *s, int column)
@@ -116,7 +116,8 @@ static void not_understood(struct qt_row_source *s)
                     found.p, found.len);
 }
 
-/* Returns the text before `end` and skips both. Returns the whole rest if `end` is missing. */
+/* Returns the text before `end`, and moves `rest` past that text and `end`. If `end` is missing, returns all of
+ * `rest`. */
 static struct qt_span cut_off(struct qt_span *rest, char end)
 {
     const char *at = rest->len > 0 ? memchr(rest->p, end, rest->len) : NULL;
@@ -137,7 +138,7 @@ static void note_back(struct qt_row_source *s, struct qt_span when)
     s->backs++;
 }
 
-/* Unsorted files have many rows that go back in time. A clock that was set back gives only a few. */
+/* Reports rows that go back in time. Unsorted files have many such rows. A clock that was set back causes few. */
 static void say_backs(struct qt_row_source *s)
 {
     uint64_t rows = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
@@ -211,8 +212,8 @@ static void fill(const struct qt_row_source *s, struct qt_event_row *e)
     e->precision_ns = number(s, PRECISION) > 0 ? number(s, PRECISION) : QT_SECOND;
 }
 
-/* Sets the statement id of an execution and its values, if the row has them. With its values an execution can be
- * replayed. Returns 0, or -1 when out of memory. */
+/* Sets the statement id of an execution and its values, if the row has them. An execution with values can be replayed.
+ * Returns 0, or -1 when out of memory. */
 static int set_bound(struct qt_row_source *s, struct qt_event_row *e)
 {
     uint64_t count = 0;
@@ -266,7 +267,7 @@ static int take(struct qt_row_source *s, struct qt_error *error)
         if (qt_normalize(s->log.normalizer, &mode, statement.p, statement.len, &what, error) != QT_OK)
             return -1;
         qt_event_set_statement(&e, statement, &what);
-        if (strcmp(e.command, "prepare") != 0) /* a filtered log may lack other statements */
+        if (strcmp(e.command, "prepare") != 0) /* a filtered log may lack other statements of the session */
             qt_log_follow_mode(&s->log, at, &what, statement, e.errno_ > 0 ? -1 : 0);
     }
     if (set_bound(s, &e) != 0)

@@ -50,7 +50,7 @@ struct cursor {
 
 static int is_digit(const struct cursor *c, int at) { return c->end - c->p > at && c->p[at] >= '0' && c->p[at] <= '9'; }
 
-/* Parses `least` to `most` digits. Returns -1 if there are fewer. */
+/* Parses `least` to `most` digits. Returns -1 if there are fewer than `least` digits. */
 static int64_t digits(struct cursor *c, int least, int most)
 {
     int64_t value = 0;
@@ -67,7 +67,7 @@ static int take_char(struct cursor *c, char wanted)
     return found;
 }
 
-/* Parses a month of two digits or a month name. Returns -1 on other text. */
+/* Parses a two-digit month or a month name. Returns -1 on other text. */
 static int64_t month(struct cursor *c)
 {
     static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -211,7 +211,7 @@ static const char *quoted_end(const char *p, const char *end)
     return p < end ? p : NULL;
 }
 
-/* Splits a line into its fields. If `cut` is set, the line is truncated and its object ends with the text. */
+/* Splits a line into its fields. If `cut` is set, the line is truncated, and its last field is the object. */
 static int split(struct qt_span text, int cut, struct line *out)
 {
     const char *p = text.p, *end = text.p + text.len;
@@ -308,8 +308,8 @@ static int is_passed_over(struct qt_span operation)
 
 /* Removes the port from `host` and returns it, or -1 if there is none.
  *
- * The last group of an IPv6 address may look like a port. A group counts as a port after a bracket or if it has five
- * digits. It also counts if the hosts of this log have ports. */
+ * The last group of an IPv6 address may look like a port. The group is a port if it follows a bracket or has five
+ * digits. It is also a port if the hosts of this log have ports. */
 static int32_t take_port(struct qt_server_audit *a, struct qt_span *host)
 {
     const char *colon = memrchr(host->p, ':', host->len);

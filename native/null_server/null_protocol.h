@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protocol of the null server. It takes the bytes of a connection and produces the answers, without sockets and
- * allocations. Only one thread at a time may use a connection. */
+/* The protocol of the null server. The code takes the bytes of a connection and produces the answers. It uses no
+ * sockets and no allocations. Only one thread at a time may use a connection. */
 #ifndef QT_NULL_PROTOCOL_H
 #define QT_NULL_PROTOCOL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QT_NULL_ROOM = 512 }; /* bytes of an answer, at most */
+enum { QT_NULL_ROOM = 512 }; /* maximum length of an answer in bytes */
 enum { QT_NULL_LOGIN = 0, QT_NULL_COMMANDS = 1, QT_NULL_ENDED = 2 };
 
 /* The parser of one connection. It accepts bytes in pieces of any size and produces the answers. */
@@ -25,10 +25,11 @@ struct qt_null_peer {
 /* Writes the greeting. Returns its length, at most QT_NULL_ROOM. */
 size_t qt_null_make_greeting(uint32_t connection_id, uint8_t *out);
 /* Reads up to n bytes, at most to the end of one command. Sets *used to the number of bytes read. Returns the length of
- * the answer in `out`: 0 = none yet, or none at all. `peer->state` becomes QT_NULL_ENDED when the client quits. */
+ * the answer in `out`. 0 means that there is no answer yet, or that the command has none. `peer->state` becomes
+ * QT_NULL_ENDED when the client quits. */
 size_t qt_null_take(struct qt_null_peer *, const uint8_t *in, size_t n, size_t *used, uint8_t *out);
-/* Call it after the answer to a PREPARE with parameters. Writes the next part of the parameter definitions. Returns its
- * length, or 0 at the end. */
+/* Writes the next part of the parameter definitions. Returns the length of this part, or 0 at the end. Call the
+ * function after the answer to a PREPARE with parameters. */
 size_t qt_null_make_definitions(struct qt_null_peer *, uint8_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server that answers every command at once: OK, or a prepared statement for PREPARE. It serves to measure the
+/* A server that answers every command at once: OK, or a prepared statement for PREPARE. It is used to measure the
  * replay itself. Several worker threads listen on the same socket, each with its own epoll.
  *
  *   epoll ─► listener: accept, greet                                         ─► list of peers
@@ -31,7 +31,7 @@
 enum { EVENTS = 256, READ_BYTES = 65536, BACKLOG = 4096 };
 
 struct peer {
-    struct peer *next, *before; /* in the list of its worker */
+    struct peer *next, *before; /* neighbours in the worker's list of peers */
     struct peer *later;         /* next in the list of delayed answers, oldest first */
     int fd;
     struct qt_null_peer protocol;

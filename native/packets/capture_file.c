@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libpcap reads from a FILE. This file builds one on reader/input.h, which unpacks .gz, .zst and .xz and counts the
- * bytes read. */
+/* libpcap reads from a FILE. This file of querytape builds such a FILE on reader/input.h. That module unpacks .gz, .zst
+ * and .xz, and counts the bytes read. */
 #include "packets/capture_file.h"
 
 #include <errno.h>
@@ -76,8 +76,8 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *
     return f;
 }
 
-/* Stores the packet's time. Returns 0 if the time is invalid: a damaged record may contain any number of seconds, up to
- * 64 bits in pcapng. */
+/* Stores the packet's time. Returns 0 if the time is invalid. A damaged record may contain any number of seconds. In
+ * pcapng, this number has up to 64 bits. */
 static int take_time(struct qt_capture_file *f, const struct pcap_pkthdr *header)
 {
     int64_t seconds = (int64_t)header->ts.tv_sec, parts = (int64_t)header->ts.tv_usec;
@@ -211,8 +211,8 @@ static void add_packet(struct qt_pcapng *s, uint32_t interface)
     s->ahead[s->n_packets++ % QT_PCAPNG_AHEAD] = link;
 }
 
-/* Returns the byte of an interface block that libpcap gets instead of `byte`. All interfaces look alike: Ethernet, with
- * a large snapshot length. */
+/* Replaces a byte of an interface block for libpcap, so that all interfaces look alike: Ethernet, with a large snapshot
+ * length. Returns the new byte. */
 static char level(const struct qt_pcapng *s, size_t at, char byte)
 {
     if (at >= SNAPLEN_AT && at < SNAPLEN_AT + 4)

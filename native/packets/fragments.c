@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPARE places stay free for fragmented packets inside fragmented packets. qt_fragments_lost runs before each frame and
- * frees them. */
+ * frees places. */
 #include "packets/fragments.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@ enum { PLACES = 256, SPARE = 8, MOST = 65536, BLOCKS = MOST / 8 };
 struct place {
     int used;
     int done; /* the packet is complete: further fragments are copies */
-    int cut;  /* the capture truncated one of its fragments */
+    int cut;  /* the capture truncated a fragment of the packet */
     uint8_t from[16], to[16], protocol;
     uint32_t id;
     int64_t since_ns, packet;
-    size_t total; /* 0 = the last fragment has not arrived */
+    size_t total; /* length of the packet; 0 = the last fragment has not arrived */
     size_t blocks;
     uint8_t has[BLOCKS / 8];
     uint8_t *bytes; /* buffer of MOST bytes, reused by the next packet in this place */
@@ -25,7 +25,7 @@ struct place {
 
 struct qt_fragments {
     struct place *places[PLACES]; /* NULL = never used */
-    struct place *told;           /* place whose bytes the caller is using */
+    struct place *told;           /* place whose bytes the caller still uses */
     size_t n_used;
 };
 

@@ -2,7 +2,7 @@
 /* Reassembles IP packets from their fragments. Fragments may arrive in any order, twice, or overlapping. The first copy
  * of each byte counts. Fragments of a complete packet are skipped.
  *
- * Memory is bounded: a packet is given up after 30 s, or earlier when its place is needed for a new packet. */
+ * Memory is bounded: a packet is given up after 30 s, or earlier when a new packet needs its place. */
 #ifndef QT_FRAGMENTS_H
 #define QT_FRAGMENTS_H
 
@@ -25,9 +25,8 @@ void qt_fragments_free(struct qt_fragments *);
  * a complete packet, 0 if fragments are missing, -1 when out of memory. */
 int qt_fragments_take(struct qt_fragments *, const struct qt_frame *, int64_t when_ns, int64_t packet,
                       struct qt_datagram *out);
-/* Must be called before the fragments of each frame. Returns 1 if `out` is a packet that is given up, because of its
- * age or because places are short. Returns 0 if no packet is given up. `now_ns` is INT64_MAX at the end of the
- * capture. */
+/* Must be called before the fragments of each frame. Returns 1 if `out` is a packet that is given up, because it is too
+ * old or no place is free. Returns 0 if no packet is given up. `now_ns` is INT64_MAX at the end of the capture. */
 int qt_fragments_lost(struct qt_fragments *, int64_t now_ns, struct qt_datagram *out);
 
 #endif

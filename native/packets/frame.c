@@ -67,8 +67,8 @@ static void note(struct peel *s, enum qt_tunnel tunnel) { s->out->tunnels |= UIN
 
 /* ---- ether types ---- */
 
-/* A header in front of the next header: its length is `skip` bytes. If `next` is LAYER_TYPE, its last two bytes are the
- * next ether type. */
+/* A header in front of the next header. Its length is `skip` bytes. If `next` is LAYER_TYPE, the last two bytes of this
+ * header are the next ether type. */
 struct step {
     uint32_t number;
     size_t skip;
@@ -103,8 +103,8 @@ static int step(struct peel *s, const struct step *to)
     return peel_to(s, to->skip, to->next);
 }
 
-/* Removes an ERSPAN header. Type I has no header, type II has 8 bytes, and type III has 12 or 20 bytes. `numbered`: the
- * GRE header has a sequence number, which type I lacks. */
+/* Removes an ERSPAN header. Type I has no header, type II has 8 bytes, and type III has 12 or 20 bytes. `numbered` is
+ * set if the GRE header has a sequence number. Type I has no sequence number. */
 static int peel_erspan(struct peel *s, int third, int numbered)
 {
     note(s, QT_TUNNEL_ERSPAN);
@@ -167,7 +167,7 @@ static int peel_protocol(struct peel *s)
 
 /* ---- UDP ---- */
 
-/* `gpe`: VXLAN-GPE, whose header names the next protocol, which may not be Ethernet. */
+/* Removes a VXLAN header. `gpe`: the header is VXLAN-GPE and names the next protocol, which may not be Ethernet. */
 static int peel_vxlan(struct peel *s, int gpe)
 {
     if (s->len < 8)
@@ -417,8 +417,8 @@ static enum qt_frame_kind peel_all(struct peel *s)
 }
 
 /* Link layers: the length of their header and the next layer. `type_at` is the offset of the ether type, -1 = none.
- * NULL and LOOP headers contain an address family (2, 24, 28, 30 in either byte order). It is ignored, because the IP
- * version contains the same information. */
+ * NULL and LOOP headers contain an address family (2, 24, 28, 30 in either byte order). The address family is ignored,
+ * because the IP version contains the same information. */
 static const struct link {
     int number;
     size_t header;
@@ -427,7 +427,7 @@ static const struct link {
 } links[] = {
     {DLT_EN10MB, 0, -1, LAYER_ETHERNET}, {DLT_LINUX_SLL, 16, 14, LAYER_TYPE}, {DLT_LINUX_SLL2, 20, 0, LAYER_TYPE},
     {DLT_NULL, 4, -1, LAYER_VERSION},    {DLT_LOOP, 4, -1, LAYER_VERSION},    {DLT_RAW, 0, -1, LAYER_VERSION},
-    {14, 0, -1, LAYER_VERSION}, /* DLT_RAW of other systems; 101 is LINKTYPE_RAW */
+    {14, 0, -1, LAYER_VERSION}, /* DLT_RAW of other systems (101 is LINKTYPE_RAW) */
     {101, 0, -1, LAYER_VERSION},         {DLT_IPV4, 0, -1, LAYER_VERSION},    {DLT_IPV6, 0, -1, LAYER_VERSION},
     {DLT_PPP, 0, -1, LAYER_PPP},         {DLT_PPP_SERIAL, 0, -1, LAYER_PPP},  {DLT_PPP_ETHER, 6, -1, LAYER_PPP},
     {DLT_C_HDLC, 4, 2, LAYER_TYPE},      {DLT_MPLS, 0, -1, LAYER_MPLS},

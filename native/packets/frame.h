@@ -33,7 +33,7 @@ struct qt_segment {
     size_t sent_len; /* greater than `len` if the capture truncated the payload */
 };
 
-struct qt_fragment { /* its addresses are in the struct qt_segment */
+struct qt_fragment { /* the addresses of the fragment are in the struct qt_segment */
     uint8_t protocol;
     int more; /* more fragments follow */
     uint32_t id;
@@ -65,8 +65,8 @@ struct qt_frame {
 
 /* Parses a frame. `link` is libpcap's DLT_ number, and `sent` is the frame's length as sent. */
 enum qt_frame_kind qt_frame_parse(int link, const uint8_t *p, size_t captured, size_t sent, struct qt_frame *out);
-/* Parses the payload of an IP packet that has this protocol. The caller sets the addresses of `out->segment` to those
- * of the packet. */
+/* Parses the payload of an IP packet with this protocol. The caller copies the addresses of the packet into
+ * `out->segment`. */
 enum qt_frame_kind qt_frame_parse_payload(uint8_t protocol, const uint8_t *p, size_t captured, size_t sent,
                                           struct qt_frame *out);
 

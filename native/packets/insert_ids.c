@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statements of a text return one result each, in order. A failing statement is the last one. Result n therefore
- * belongs to statement n if both counts match. */
+/* A text with several statements returns one result per statement, in order. No statement follows a failing statement.
+ * Result n therefore belongs to statement n if both counts match. */
 #include "packets/insert_ids.h"
 
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 #include "sql/lexer.h"
 #include "sql/split.h"
 
-/* Returns whether the statement's id belongs to an existing row: an INSERT ... ON DUPLICATE KEY UPDATE that found every
- * row. */
+/* Returns whether the statement's id belongs to an existing row, because an INSERT ... ON DUPLICATE KEY UPDATE found
+ * every row. */
 static int found_all(const struct qt_split *s, size_t i, struct qt_span text, uint64_t id)
 {
     size_t from = s->inserts[2 * i + 1], end = i + 1 < s->n_inserts ? s->inserts[2 * i + 3] : text.len;
@@ -66,7 +66,7 @@ int qt_is_upsert(struct qt_span s)
 {
     static const char word[] = "duplicate";
     if (s.len > 0 && (*s.p == 'r' || *s.p == 'R'))
-        return 0; /* a REPLACE has no such clause */
+        return 0; /* REPLACE has no ON DUPLICATE KEY UPDATE */
     for (size_t i = 0; i + sizeof word - 1 <= s.len; i++)
         if (strncasecmp(s.p + i, word, sizeof word - 1) == 0)
             return 1;
@@ -79,7 +79,7 @@ static int begins_with(struct qt_span s, const char *word)
     return s.len > n && strncasecmp(s.p, word, n) == 0 && strchr(" \t\r\n`(/", s.p[n]) != NULL;
 }
 
-/* Returns the kind of a statement inside a string literal. Unlisted first words give QT_NAMED_UNKNOWN. */
+/* Returns the kind of a statement inside a string literal. An unlisted first word gives QT_NAMED_UNKNOWN. */
 static enum qt_named_kind kind_of(const struct qt_token *t)
 {
     static const char *const others[] = {"update", "select", "delete", "call", "do", "show", "truncate"};
@@ -129,8 +129,8 @@ static enum qt_named_kind find(const struct qt_named_statements *named, uint64_t
     return QT_NAMED_UNKNOWN;
 }
 
-/* Returns the kind of the statement that an EXECUTE runs. A name or IMMEDIATE with a text follows EXECUTE, which the
- * lexer has already read. */
+/* Returns the kind of the statement that an EXECUTE runs. The lexer has already read EXECUTE. The next token is a name,
+ * or IMMEDIATE before a text. */
 static enum qt_named_kind executed(const struct qt_named_statements *named, struct qt_lexer *lexer)
 {
     struct qt_token t;

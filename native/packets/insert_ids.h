@@ -12,16 +12,16 @@
 int qt_write_insert_ids(struct qt_bytes *out, struct qt_session_mode, struct qt_span text, struct qt_span results,
                         int failed);
 
-/* Tracks the statements that a session prepares as SQL text (PREPARE name FROM '...'). They determine whether an
- * EXECUTE is an INSERT. */
+/* Tracks the statements that a session prepares as SQL text (PREPARE name FROM '...'). They show whether an EXECUTE is
+ * an INSERT. */
 
 #define QT_NAMED_ROOM 16
 
 /* UPSERT = INSERT ... ON DUPLICATE KEY UPDATE. */
 enum qt_named_kind { QT_NAMED_UNKNOWN = 0, QT_NAMED_INSERT = 1, QT_NAMED_OTHER = 2, QT_NAMED_UPSERT = 3 };
 
-/* The named statements of one session. Must be zeroed at first. If the table is full, a new name replaces the oldest
- * name. */
+/* The named statements of one session. The struct must be zeroed before its first use. If the table is full, a new name
+ * replaces the oldest name. */
 struct qt_named_statements {
     uint64_t name[QT_NAMED_ROOM]; /* hashes of the names; 0 = free */
     uint8_t kind[QT_NAMED_ROOM];
@@ -30,8 +30,8 @@ struct qt_named_statements {
 
 /* Returns whether an INSERT or REPLACE has, or may have, an ON DUPLICATE KEY UPDATE clause. */
 int qt_is_upsert(struct qt_span text);
-/* Stores the kind of each statement that the text prepares. Returns the kind of the text's first statement: the
- * executed statement for an EXECUTE, and QT_NAMED_OTHER for all others. */
+/* Stores the kind of each statement that the text prepares. Returns the kind of the text's first statement. For an
+ * EXECUTE, this is the kind of the executed statement. For all other statements, it is QT_NAMED_OTHER. */
 enum qt_named_kind qt_named_follow(struct qt_named_statements *, struct qt_session_mode, struct qt_span text);
 
 #endif

@@ -4,8 +4,8 @@
  *   kernel's buffer --pcap_dispatch--> [ record | record | ... ] ring --> the parser
  *         capture thread: writes `head`            parser thread: writes `tail`
  *
- * A record is a header and the packet's bytes, in one piece. A record that does not fit before the ring's end begins at
- * the ring's start. */
+ * A record is a header and the packet's bytes, without a break. A record that does not fit before the end of the ring
+ * begins at the start of the ring. */
 #include "packets/live.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@
  * A tunnel passes by its ether type, IP protocol or UDP port. VXLAN headers have fixed sizes. The filter can therefore
  * drop VXLAN packets whose content is unrelated plain TCP or UDP in IPv4.
  *
- * pcap-filter(7): `vlan` moves all offsets that come after it, so it is the last term. `mpls` and `pppoes` would also
- * move them, so the filter matches their ether types. The numbers are those of frame.c. */
+ * pcap-filter(7): `vlan` moves the offsets of all terms after it, so `vlan` is the last term. `mpls` and `pppoes` would
+ * also move the offsets, so the filter matches the ether types of MPLS and PPPoE. frame.c lists the same numbers. */
 
 #define TUNNEL_PORTS(at) \
     at " 4789 or " at " 8472 or " at " 4790 or " at " 6081 or " at " 4754 or " at " 6635 or " at " 4500 or " at " 170" \
@@ -52,11 +52,11 @@ static const char *const terms[] = {
     "ip[9] = 47 or ip[9] = 4 or ip[9] = 41 or ip[9] = 97 or ip[9] = 137 or ip[9] = 50 or ip[9] = 115",
     "ip6[6] = 47 or ip6[6] = 4 or ip6[6] = 41 or ip6[6] = 97 or ip6[6] = 137 or ip6[6] = 50 or ip6[6] = 115",
     "udp dst port 4790 or udp dst port 6081 or udp dst port 4754 or udp dst port 6635",
-    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP: only counted by name */
+    "udp dst port 4500 or udp dst port 1701",   /* IPsec and L2TP: counted but not parsed */
     "ether proto 0x8847 or ether proto 0x8848", /* MPLS */
     "ether proto 0x8864",                       /* PPPoE */
     "ether proto 0x8926 or ether proto 0x88e7 or ether proto 0x9200 or ether proto 0x880b or ether proto 0x6558",
-    "ether proto 0x88e5", /* MACsec: only counted by name */
+    "ether proto 0x88e5", /* MACsec: counted but not parsed */
     "ether proto 0xaa",   /* SNAP */
 };
 
@@ -104,8 +104,8 @@ static int add_untagged(pcap_t *pcap, const int32_t *ports, int32_t n_ports, str
 /* Adds the terms for frames with VLAN tags. The filter checks the contents of frames with up to two tags. All frames
  * with more tags pass.
  *
- * A cooked link delivers the first tag outside the frame's bytes, and libpcap cannot match it with `vlan`. On such a
- * link, all frames with a second tag pass. */
+ * A cooked link delivers the first tag outside the frame's bytes, and libpcap cannot match that tag with `vlan`. On
+ * such a link, all frames with a second tag pass. */
 static int add_tagged(pcap_t *pcap, struct qt_bytes *out)
 {
     static const char cooked[] = "ether proto 0x8100 or ether proto 0x88a8 or ether proto 0x9100";
@@ -165,13 +165,13 @@ enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
 
 struct record {
     int64_t when_ns;
-    uint32_t captured, sent; /* `captured` WRAP: the next record is at the ring's start */
+    uint32_t captured, sent; /* `captured` is WRAP if the next record is at the ring's start */
 };
 
 struct qt_live {
     pcap_t *pcap;
     int link;
-    int32_t filters_ports_only; /* packets in tunnels and fragments do not pass the filter */
+    int32_t filters_ports_only; /* the filter drops packets in tunnels and fragments */
     char *ring;
     size_t size;
     _Atomic uint64_t head, tail; /* total bytes added and removed */
@@ -225,7 +225,7 @@ static void drain_kernel(struct qt_live *l)
     int64_t until = qt_now() + 3 * TIMEOUT_MS * INT64_C(1000000);
     if (pcap_setnonblock(l->pcap, 1, said) != 0)
         return;
-    for (int is_last = 0; !is_last;) { /* one more read after the deadline, in case this thread slept until then */
+    for (int is_last = 0; !is_last;) { /* one more read, in case the thread slept until the deadline */
         is_last = qt_now() >= until;
         if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) <= 0 && !is_last)
             nanosleep(&(struct timespec){0, QUIET_MS * 1000000L}, NULL);
@@ -367,7 +367,7 @@ void qt_live_close(struct qt_live *l)
     free(l);
 }
 
-/* Changes the process from root to this account. */
+/* Changes the process from root to the account `uid` and `gid`. */
 static int become(uid_t uid, gid_t gid, struct qt_error *error)
 {
     if (setgroups(1, &gid) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)

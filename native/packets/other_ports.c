@@ -10,8 +10,8 @@
 
 enum { NOTHING, MYSQL, X_PROTOCOL };
 
-/* looks_of_server and looks_of_client return the protocol that a segment looks like: MYSQL, X_PROTOCOL or NOTHING. They
- * assume that the server or the client sent the segment. */
+/* looks_of_server and looks_of_client return the protocol that a segment looks like: MYSQL, X_PROTOCOL or NOTHING.
+ * looks_of_server assumes that the server sent the segment. looks_of_client assumes that the client sent it. */
 static int looks_of_server(const uint8_t *p, size_t n)
 {
     if (qt_x_is_hello(p, n))
@@ -36,7 +36,8 @@ static int find(const struct qt_other_ports *o, uint16_t port)
     return i;
 }
 
-/* Counts a segment for its port. In a full table, a port that looks like MySQL replaces a port that does not. */
+/* Counts a segment for its port. If the table is full, a port that looks like MySQL replaces a port that does not look
+ * like MySQL. */
 static void add(struct qt_other_ports *o, uint16_t port, int looks)
 {
     int i = find(o, port);

@@ -8,7 +8,7 @@
 
 enum { QT_OTHER_PORTS = 16 };
 
-struct qt_other_ports { /* must be zeroed at first */
+struct qt_other_ports { /* must be zeroed before the first use */
     struct {
         uint16_t port;
         uint8_t looks; /* detected protocol, an enum in other_ports.c */

@@ -4,8 +4,8 @@
  *   files -> capture_file.c -> frames (frame.c, fragments.c) -> tcp.c
  *         -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
- * Each connection becomes a session, which is numbered at its first event. An event is added when its reply is
- * complete. A part therefore also contains long statements that began during an earlier part. */
+ * Each connection becomes a session. The session gets its number at its first event. An event is added when its reply
+ * is complete. A part therefore also contains long statements that began during an earlier part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ enum { MOST_NESTED = 4 }; /* fragmented packets inside fragmented packets */
 static const char *const frame_kinds[QT_FRAME_KINDS] = {
     "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
 
-/* Reports each kind of unread frame once, with the number of its first packet. `describe` reports how many there
- * were. */
+/* Reports each kind of unread frame once, with the number of its first packet. `describe` reports the number of unread
+ * frames. */
 static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
 {
     s->frames[kind]++;
@@ -31,7 +31,8 @@ static void note_unread(struct qt_packets *s, enum qt_frame_kind kind, const str
                     p->captured < 32 ? p->captured : 32);
 }
 
-/* Returns whether an IP packet may belong to a followed connection. Only the first bytes of the packet are known. */
+/* Returns whether an IP packet may belong to a followed connection. The function knows only the first bytes of the
+ * packet. */
 static int may_be_ours(const struct qt_packets *s, const struct qt_datagram *d)
 {
     struct qt_frame frame = {.tunnels = 0};
@@ -55,7 +56,7 @@ static void note_incomplete(struct qt_packets *s, int64_t now_ns)
     }
 }
 
-/* Reassembles fragments until the result is not a fragment or further fragments must arrive. */
+/* Reassembles fragments until the result is not a fragment or until further fragments must arrive. */
 static int join(struct qt_packets *s, const struct qt_packet *p, struct qt_frame *frame, enum qt_frame_kind *kind)
 {
     note_incomplete(s, p->when_ns);
@@ -171,8 +172,8 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
     }
 }
 
-/* Reports lost packets as a problem once per second, with their number. The last call reports the losses after the last
- * full second. */
+/* Reports lost packets as a problem once per second, with their number. The last call reports the losses since the
+ * previous report. */
 static void note_losses(struct qt_packets *s)
 {
     uint64_t kernel, interface, ring;
@@ -259,7 +260,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
     return code;
 }
 
-/* Adds the TLS counters. The parser may still be counting at this time, as in `describe`. */
+/* Adds the TLS counters. The parser may still be counting during this call. */
 static void describe_tls(const struct qt_packets *s, struct qt_json *json)
 {
     static const char *const ends[] = {
@@ -290,7 +291,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_packets *s = (struct qt_packets *)reader;
     struct qt_tcp_counts tcp;
-    qt_tcp_count(s->tcp, &tcp); /* the parser may still be counting: each number is correct, but not their sum */
+    qt_tcp_count(s->tcp, &tcp); /* each counter is correct, but their sum may not match while the parser runs */
     qt_reader_describe_version(reader, json);
     qt_json_text(json, "ports", s->ports, strlen(s->ports));
     qt_json_int(json, "connections", (int64_t)tcp.connections);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packet reader. It connects packets.c (files or an interface) with packets_events.c (rows of the tape). */
+/* The packet reader. It connects packets.c (reads files or an interface) with packets_events.c (builds rows of the
+ * tape). */
 #ifndef QT_PACKETS_EVENTS_H
 #define QT_PACKETS_EVENTS_H
 
@@ -32,10 +33,10 @@ struct qt_packets {
     struct qt_tls_log *keys;
     struct qt_parameter_types *types;
     uint64_t known_midway;                    /* connections joined in mid-stream whose state the server reported */
-    uint64_t decrypted, broken_off;           /* decrypted TLS connections; those that were decrypted only in part */
+    uint64_t decrypted, broken_off;           /* TLS connections: decrypted; decrypted only in part */
     uint64_t unread[QT_TLS_RENEGOTIATED + 1]; /* TLS connections that were not decrypted, by enum qt_tls_end */
     uint64_t misfits;                         /* executions that do not match their prepared statement */
-    uint64_t lost;                            /* live: dropped packets, as of `looked_ns` */
+    uint64_t lost;                            /* live capture: number of dropped packets at the time `looked_ns` */
     int64_t looked_ns, keys_looked_ns;
     uint64_t renegotiated; /* TLS connections that were decrypted until their keys changed */
     uint64_t frames[QT_FRAME_KINDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Way of a segment:
+/* Path of a segment:
  *
  *   segment -> find the connection (hash of both ends) -> SYN, FIN, RST -> tcp_reassembly.c -> its decoder */
 #include "packets/tcp.h"
@@ -78,7 +78,7 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
     t->newest = c;
 }
 
-/* Ends the decoder of a connection and frees its held segments. The entry stays, so late segments find an ended
+/* Ends the decoder of a connection and frees its held segments. The entry stays, so late segments still find the ended
  * connection. A decoder that still lacks TLS secrets is parked instead. */
 static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {

@@ -17,13 +17,14 @@
 struct qt_tcp;
 
 /* Copies the options and the sink. Returns NULL when out of memory. The caller frees the result with qt_tcp_free. Only
- * one thread may use it at a time. */
+ * one thread may use the result at a time. */
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *, const struct qt_decoder_sink *);
 /* Returns whether the port is one of the followed server ports. */
 int qt_tcp_is_server(const struct qt_tcp *, uint16_t port);
-/* Takes one segment and copies its payload if needed later. Returns QT_OK, QT_ENOMEM or the sink's error code. */
+/* Takes one segment. Copies its payload if the payload is needed later. Returns QT_OK, QT_ENOMEM or the sink's error
+ * code. */
 int qt_tcp_take(struct qt_tcp *, const struct qt_segment *, int64_t when_ns, int64_t packet);
-/* Checks whether the TLS secrets have arrived that open and ended connections wait for. Call this about once per
+/* Checks for TLS secrets that open or ended connections still need. The caller calls this function about once per
  * second. */
 int qt_tcp_check_secrets(struct qt_tcp *, int64_t now_ns);
 /* Ends the capture: gives up missing bytes and ends all decoders. */
@@ -35,11 +36,11 @@ void qt_tcp_free(struct qt_tcp *);
  * QT_ENOMEM or the sink's error code. */
 
 /* Takes over the decoder of a connection. The decoder is ended when its secrets arrive or its waiting time is over. If
- * too many decoders wait, the oldest is ended. */
+ * too many decoders wait, the oldest decoder is ended. */
 int qt_tcp_park(struct qt_tcp *, struct qt_tcp_connection *);
 /* Ends the parked connections whose secrets have arrived or whose waiting time is over. */
 int qt_tcp_parked_check_secrets(struct qt_tcp *, int64_t now_ns);
-/* Ends all parked connections after a last check for their secrets. */
+/* Ends all parked connections after a last check for their TLS secrets. */
 int qt_tcp_parked_end(struct qt_tcp *);
 void qt_tcp_parked_free(struct qt_tcp *);
 

@@ -7,9 +7,9 @@
  *
  * Due bytes go to the decoder at once, followed by the held segments that are now contiguous.
  *
- * A segment may acknowledge bytes of the other direction that have not arrived. It was sent after those bytes and
- * therefore waits for them. A reply thus never precedes its command, and no lost command gets another command's
- * reply. */
+ * A segment may acknowledge bytes of the other direction that have not arrived. The segment was sent after those bytes
+ * and therefore waits for them. A reply thus never precedes its command. A lost command never gets the reply of another
+ * command. */
 #include "packets/tcp_reassembly.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "base/error.h"
 
 #define MAX_HELD_A_WAY ((size_t)4 << 20)
-#define WAIT_SEGMENTS 64 /* segments of both directions; captures reorder only a few packets */
+#define WAIT_SEGMENTS 64 /* number of segments in both directions; captures reorder only a few packets */
 #define WAIT_NS INT64_C(3000000000)
 
 static int32_t distance(uint32_t from, uint32_t to) { return (int32_t)(to - from); }
@@ -49,7 +49,7 @@ void qt_tcp_reassembly_drop(struct qt_tcp *t, struct qt_tcp_connection *c)
             forget(t, &c->way[i]);
 }
 
-/* Returns how many bytes of the other direction are missing that were sent before this segment. */
+/* Returns the number of missing bytes that the other direction sent before this segment. */
 static int32_t count_missing(const struct qt_tcp_connection *c, enum qt_way way, int acks, uint32_t ack)
 {
     const struct qt_tcp_way *other = &c->way[!way];
@@ -97,7 +97,7 @@ static int drain(struct qt_tcp *t, struct qt_tcp_connection *c)
     return code;
 }
 
-/* Returns the direction that waits for bytes of this direction, or -1. */
+/* Returns the direction that waits for bytes of the direction `way`, or -1. */
 static int find_waiting(const struct qt_tcp_connection *c, enum qt_way way)
 {
     if (c->way[way].held != NULL && !is_due(c, way))
@@ -105,7 +105,7 @@ static int find_waiting(const struct qt_tcp_connection *c, enum qt_way way)
     return is_due(c, (enum qt_way) !way) && is_blocked(c, (enum qt_way) !way) ? !way : -1;
 }
 
-/* Gives up the missing bytes of this direction, so that `waiting` can continue. */
+/* Gives up the missing bytes of the direction `way`, so that the direction `waiting` can continue. */
 static int give_up(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, enum qt_way waiting)
 {
     struct qt_tcp_way *w = &c->way[way];
@@ -156,7 +156,7 @@ static int hold(struct qt_tcp *t, struct qt_tcp_way *w, const struct qt_segment 
     return QT_OK;
 }
 
-/* Returns whether the bytes that `w` waits for were most likely never captured. */
+/* Returns whether the capture most likely never recorded the bytes that `w` waits for. */
 static int is_hole_final(const struct qt_tcp *t, const struct qt_tcp_way *w, int64_t when_ns)
 {
     int seen_by_peer = w->acked && distance(w->held->seq, w->acked_to) >= 0;
@@ -177,7 +177,7 @@ static int take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, 
     t->counts.cut += s->sent_len > s->len;
     int32_t ahead = distance(w->next, s->seq);
     if (ahead <= 0 && (size_t)-(int64_t)ahead >= s->sent_len) {
-        t->counts.duplicates++; /* also counts keep-alive probes */
+        t->counts.duplicates++; /* also counts TCP keep-alive probes */
         return QT_OK;
     }
     if (ahead > 0 || count_missing(c, way, (s->flags & QT_TCP_ACK) != 0, s->ack) > 0)

@@ -21,13 +21,13 @@ struct qt_tcp_options {
     int n_ports;
     size_t max_connections;           /* beyond this number, the longest idle connection is given up */
     size_t max_held;                  /* bytes of early segments in all connections */
-    size_t largest_kept;              /* bytes kept per command; passed to the decoders */
+    size_t largest_kept;              /* limit of the bytes that are kept per command; passed to the decoders */
     struct qt_tls_log *keys;          /* passed to the decoders; NULL = no TLS decryption */
     struct qt_parameter_types *types; /* passed to the decoders; may be NULL */
 };
 
 /* The sink's functions receive a `struct qt_tcp_owner *` as their connection. The caller may store its own state in
- * it. */
+ * this struct. */
 struct qt_tcp_owner {
     int64_t session, seq; /* 0 for a new connection */
     void *mine;
@@ -85,7 +85,7 @@ struct qt_tcp {
     size_t buckets, n;
     struct qt_tcp_connection *oldest, *newest;
     size_t held_bytes;
-    struct qt_tcp_parked *parked, **parked_last; /* queue, oldest first; position for the next entry */
+    struct qt_tcp_parked *parked, **parked_last; /* queue, oldest first; address at which the next entry is linked */
     size_t n_parked;
     struct qt_tcp_counts counts;
 };

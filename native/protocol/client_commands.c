@@ -19,7 +19,7 @@ static int keep(struct qt_decoder *d, struct qt_pending_command *c, struct qt_by
     return qt_bytes_add(to, p, n);
 }
 
-/* Returns the SQL of a COM_QUERY. The query attributes precede the SQL if both sides support them. */
+/* Returns the SQL of a COM_QUERY. Query attributes precede the SQL if client and server support them. */
 static struct qt_span sql_of(struct qt_decoder *d, struct qt_pending_command *c, const uint8_t *p, size_t n)
 {
     struct qt_span whole = {(const char *)p, n};
@@ -78,7 +78,7 @@ static int fill(struct qt_decoder *d, struct qt_pending_command *c, const uint8_
     }
 }
 
-/* If the first pending command gets no reply and is complete, reports its event. */
+/* Reports the event of the first pending command, if this command is complete and gets no reply. */
 static int tell_silent(struct qt_decoder *d)
 {
     struct qt_pending_command *c = qt_first_pending(d);

@@ -63,7 +63,7 @@ int qt_compression_next_frame(struct qt_decoder *d, enum qt_way way, struct qt_s
 {
     struct qt_stream *s = &d->way[way];
     if (!s->aligned && s->frame.len == 0 && (bytes->len < FRAME_HEADER || bytes->p[3] != 1)) {
-        use(bytes, bytes->len); /* rest of a reply from before the missing bytes */
+        use(bytes, bytes->len); /* rest of a reply that began before the missing bytes */
         return 0;
     }
     if (s->frame.len == 0 && bytes->len >= FRAME_HEADER && bytes->len >= qt_get_le24(bytes->p) + FRAME_HEADER) {

@@ -25,18 +25,20 @@ struct qt_decoded_event {
     int64_t stmt;             /* number of the prepared statement in its session, from 1 */
     struct qt_span params;    /* for execute, bulk_execute, long_data, fetch, ...: see schemas/params.md */
     int64_t rows_sent, rows_affected, bytes_sent, warnings, last_insert_id;
-    int only_found;            /* INSERT ... ON DUPLICATE KEY UPDATE that found every row: it generated no lasting id */
+    int only_found;            /* INSERT ... ON DUPLICATE KEY UPDATE that found every row and generated no lasting id */
     struct qt_span result_ids; /* ids that a query with several results generated, 8 bytes each: id or 0, plus
                                 * QT_ONLY_FOUND; p NULL = one result */
     int64_t errno_;            /* 0 = success, -1 = no reply seen */
     struct qt_span error;      /* server's error message; p NULL = none */
-    char checksum[48]; /* "" = none; "text:A:B" or "binary:A:B": hash of ordered rows, of the row set; 16 hex digits */
+    char checksum[48]; /* "" = none; "text:A:B" or "binary:A:B". A is the hash of the ordered rows, B is the hash of the
+                        * row set, 16 hex digits each */
     uint32_t flags;    /* QT_F_TRUNCATED, ... */
     int no_backslash;  /* NO_BACKSLASH_ESCAPES in the server's status after the command; -1 = unknown */
     int64_t packet;    /* number of the packet that contains the command's first byte, from 1 */
 };
 
-/* Properties of a connection. Reported before its first event, and again when they change or the connection ends. */
+/* Properties of a connection. The decoder reports them before the first event of the connection. It reports them again
+ * when they change or the connection ends. */
 struct qt_decoded_session {
     int64_t thread_id;
     struct qt_span user, host, db;      /* values at login */
@@ -54,10 +56,11 @@ struct qt_decoder;
 
 struct qt_decoder_sink {
     void *self;
-    /* Called before the first event of a connection that was joined in mid-stream. Passes the known session state to
-     * the decoder (qt_decoder_set_account, ...). Returns whether any state is known. May be NULL. */
+    /* The decoder calls this function before the first event of a connection that was joined in mid-stream. The
+     * function passes the known session state to the decoder (qt_decoder_set_account, ...). It returns whether any
+     * state is known. The pointer may be NULL. */
     int (*midway)(void *self, void *connection, struct qt_decoder *, struct qt_span host, int32_t port);
-    int (*event)(void *self, void *connection, const struct qt_decoded_event *); /* QT_OK, or a code that stops all */
+    int (*event)(void *self, void *connection, const struct qt_decoded_event *); /* QT_OK, or a fatal error code */
     int (*session)(void *self, void *connection, const struct qt_decoded_session *);
     void (*problem)(void *self, void *connection, int64_t packet, const char *kind, const char *message,
                     const char *found, size_t found_len);

@@ -5,11 +5,12 @@
  *
  * A packet that is complete in the current bytes is parsed in place. Only incomplete packets are copied.
  *
- * Missing bytes usually stop the decoder, as does a connection joined in mid-stream. It resumes at a client segment
- * whose first bytes can only be a command. The server's next packet with sequence 1 is then the reply.
+ * Missing bytes usually stop the decoder. A connection that was joined in mid-stream also begins with a stopped
+ * decoder. The decoder resumes at a client segment whose first bytes can only be a command. The server's next packet
+ * with sequence 1 is then the reply.
  *
- * One case needs no restart: all missing bytes belong to one command, as its packet length shows. The packets after
- * that command are then still at known positions. */
+ * The decoder does not stop if all missing bytes belong to one command, according to the packet length. The packets
+ * after that command are then still at known positions. */
 #include "protocol/decoder.h"
 
 #include <stdio.h>
@@ -99,8 +100,8 @@ int qt_decoder_add_statement(struct qt_decoder *d, uint32_t id, struct qt_span t
 
 /* ---- resynchronization ---- */
 
-/* Checks whether a client segment begins with a command after the decoder lost its position. If so, both directions are
- * decoded again from here on. */
+/* Checks whether a client segment begins with a command after the decoder lost its position. If so, the decoder decodes
+ * both directions again from this segment on. */
 static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n)
 {
     if (way != QT_WAY_CLIENT || qt_opening_is_x_midway(d))
@@ -135,8 +136,8 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
 
 static int is_readable(const struct qt_decoder *d) { return d->phase != PHASE_DONE && d->phase != PHASE_LOST; }
 
-/* Capture times of the current bytes. The bytes of a TLS record are only known when the record is complete, so it has a
- * first and a last time. */
+/* Capture times of the current bytes. A TLS record has a first and a last time, because its bytes are known only when
+ * the record is complete. */
 struct moment {
     int64_t first_ns, last_ns, packet;
 };
@@ -155,8 +156,8 @@ static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, 
     return way == QT_WAY_CLIENT ? qt_commands_take(d, &piece) : qt_replies_take(d, &piece);
 }
 
-/* Collects a packet that does not end in these bytes, and processes it when complete. Returns the number of bytes
- * used. */
+/* Collects a packet that does not end in the current bytes. Processes the packet when it is complete. Returns the
+ * number of bytes used. */
 static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n, const struct moment *m,
                      int *code)
 {
@@ -303,8 +304,8 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
                : code;
 }
 
-/* Takes the captured part of a command with missing bytes. If all missing bytes belong to this packet, as its length
- * shows, decoding continues. The rest of the packet is skipped, and the reply is assigned to this command. */
+/* Takes the captured part of a command with missing bytes. Decoding continues if all missing bytes belong to this
+ * packet, according to its length. The rest of the packet is skipped, and the reply is assigned to this command. */
 static int take_damaged_command(struct qt_decoder *d, uint64_t lost, int64_t when_ns)
 {
     struct qt_stream *s = &d->way[QT_WAY_CLIENT];

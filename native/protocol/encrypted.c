@@ -87,7 +87,7 @@ int qt_encrypted_looks_like(const uint8_t *p, size_t n)
         if (len < TLS_SMALLEST || len > TLS_LARGEST)
             return 0;
         if (TLS_HEADER + len > n - at)
-            return p[at + 3] != 0; /* its rest is in the next segment; a MySQL packet has sequence 0 in this byte */
+            return p[at + 3] != 0; /* the record continues in the next segment; a MySQL packet has sequence 0 here */
         at += TLS_HEADER + len;
     }
     return n > 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients send parameter types with the first execution and may omit them later. The tape contains the types for each
- * execution, so that each one is complete.
+ * execution, so that each execution is complete.
  *
- * If the first execution came before the capture, types from other connections with the same text are used. The values
- * must fit these types to the last byte. If all values are NULL, no types are needed.
+ * If the first execution came before the capture, the decoder uses types that other connections sent for the same text.
+ * The values must fit these types to the last byte. If all values are NULL, no types are needed.
  *
- * Servers ignore bytes after the statement's values: Connector/J before 8.0.22 sends an extra zero. This reader ignores
- * them as well, unless the length must decide the form of the packet. */
+ * Servers ignore bytes after the statement's values. For example, Connector/J before 8.0.22 sends an extra zero. This
+ * decoder also ignores such bytes, unless only the length shows the form of the packet. */
 #include "protocol/executions.h"
 
 #include "base/reading.h"
@@ -43,7 +43,8 @@ static int read_types(struct execution *x, struct qt_reading *r, int named)
 }
 
 /* Returns 0 if the values fit their types, and sets the end of the values. Parameters sent as long data have no value
- * here. `to_the_end`: no bytes may follow the values. On failure, `x->stopped` is the first byte that does not fit. */
+ * in the packet. `to_the_end`: no bytes may follow the values. On failure, `x->stopped` is the first byte that does not
+ * fit. */
 static int check_values(const struct qt_stmt *s, struct execution *x, int to_the_end)
 {
     const struct qt_bytes *types = x->has_types ? &x->types : &s->types;
@@ -74,7 +75,7 @@ static int are_null(const struct execution *x)
     return x->n > 0;
 }
 
-/* Uses types from other connections if the first execution came before the capture. */
+/* Uses types from other connections if the first execution of the statement came before the capture. */
 static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, struct execution *x)
 {
     struct qt_span found = {NULL, 0}, text = {s->text.p, s->text.len};
@@ -132,8 +133,8 @@ static int read_form(struct qt_decoder *d, const struct qt_pending_command *c, i
                                                           : check_values(s, x, to_the_end);
 }
 
-/* Tries the possible forms of the packet. Without a captured login, the negotiated form is unknown. The form that the
- * flag indicates is tried first. A form that fits to the last byte is preferred. */
+/* Tries the possible forms of the packet. If the login was not captured, the negotiated form is unknown. The form that
+ * EXECUTE_HAS_COUNT indicates is tried first. A form that fits to the last byte is preferred. */
 static int find_form(struct qt_decoder *d, struct qt_pending_command *c, struct execution *x)
 {
     struct qt_stmt *s = c->stmt;
@@ -157,7 +158,7 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
 {
     struct qt_stmt *s = c->stmt;
     if (s->of_others)
-        forget_other_types(s); /* look them up again: by now they may have been added or become ambiguous */
+        forget_other_types(s); /* search the types again: new types may have been added or become ambiguous */
     int code = find_form(d, c, x);
     if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
         qt_parameter_types_used(d->options.types);

@@ -6,7 +6,8 @@
 #include "protocol/protocol_state.h"
 
 /* Both functions fill `d->params` for a complete EXECUTE or BULK_EXECUTE of a known statement. They return 0, or -1 if
- * out of memory or if the packet does not fit its statement. `d->misfit` is then the first byte that does not fit. */
+ * memory runs out or the packet does not fit its statement. If the packet does not fit, `d->misfit` is the first wrong
+ * byte. */
 int qt_execution_write(struct qt_decoder *, struct qt_pending_command *);
 int qt_bulk_write(struct qt_decoder *, struct qt_pending_command *);
 

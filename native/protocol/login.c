@@ -38,7 +38,7 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
         if (qt_opening_is_x(d, QT_WAY_SERVER, piece))
             return QT_OK;
         qt_decoder_packet_problem(d, piece, "bad_greeting", "expected a server greeting of protocol version 10");
-        d->phase = PHASE_DONE; /* later bytes may only resemble commands */
+        d->phase = PHASE_DONE; /* later bytes may look like commands, but they are not */
         return QT_OK;
     }
     d->server_caps = greeting.caps;

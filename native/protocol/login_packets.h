@@ -28,20 +28,21 @@ struct qt_proxy_header {
     int port;
 };
 
-/* Parses a server greeting of protocol 10. Returns 0, or -1 if it is damaged or of another protocol. */
+/* Parses a server greeting of protocol 10. Returns 0, or -1 if the greeting is damaged or of another protocol. */
 int qt_parse_greeting(const uint8_t *p, size_t n, struct qt_greeting *out);
-/* Parses a HandshakeResponse41 or SSLRequest. Returns 0, or -1 for another or a damaged packet. */
+/* Parses a HandshakeResponse41 or SSLRequest. Returns 0, or -1 if the packet is damaged or of another type. */
 int qt_parse_login_response(const uint8_t *p, size_t n, uint64_t server_caps, struct qt_login_response *out);
 /* Writes connection attributes as a JSON object. Stops at the first damaged attribute. Returns 0, or -1 when out of
  * memory. */
 int qt_write_attributes(struct qt_span attributes, struct qt_bytes *out);
-/* Parses account, schema and collation of a CHANGE_USER. Returns 0, or -1 if it is damaged. */
-/* `*collation` is -1 if the packet has none, as from the oldest clients. */
+/* Parses account, schema and collation of a CHANGE_USER. Returns 0, or -1 if the packet is damaged. */
+/* `*collation` is -1 if the packet has no collation. The oldest clients send none. */
 int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db, int *collation);
 /* Writes only the collation of a CHANGE_USER, because the other fields are names and a scrambled password. Returns 1 if
  * the packet has no collation. */
 int qt_write_collation(struct qt_span payload, struct qt_bytes *out);
-/* Parses a PROXY header in text or binary format. Returns 1 if there is one, 0 if not, -1 if more bytes are needed. */
+/* Parses a PROXY header in text or binary format. Returns 1 if the bytes begin with a PROXY header, 0 if not, -1 if
+ * more bytes are needed. */
 int qt_parse_proxy_header(const char *p, size_t n, struct qt_proxy_header *out);
 
 #endif

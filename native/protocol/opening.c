@@ -64,8 +64,8 @@ void qt_opening_report_silent(struct qt_decoder *d)
 {
     char message[192], client[40], server[40];
     const struct qt_opening *o = d->opening;
-    int greeted = d->phase == PHASE_LOGIN && o[QT_WAY_CLIENT].bytes == 0;     /* a reachability check */
-    int answers = d->options.joined_midway && o[QT_WAY_CLIENT].bytes < LEAST; /* end of a reply to an old command */
+    int greeted = d->phase == PHASE_LOGIN && o[QT_WAY_CLIENT].bytes == 0;     /* a client that only checks the port */
+    int answers = d->options.joined_midway && o[QT_WAY_CLIENT].bytes < LEAST; /* end of an earlier reply */
     if (d->x_protocol || greeted || answers || o[QT_WAY_CLIENT].bytes + o[QT_WAY_SERVER].bytes < LEAST)
         return;
     write_hex(client, &o[QT_WAY_CLIENT]);

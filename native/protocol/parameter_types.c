@@ -31,7 +31,7 @@ void qt_parameter_types_free(struct qt_parameter_types *t)
     free(t);
 }
 
-/* Returns the slot of a text, or the free slot for it. */
+/* Returns the slot of a text. For an unknown text, returns the free slot that the text would get. */
 static size_t place(const struct qt_parameter_types *t, XXH128_hash_t text)
 {
     size_t at = text.low64 & (SLOTS - 1);

@@ -103,8 +103,8 @@ struct qt_pending_command *qt_pending_push(struct qt_decoder *d, int type, const
 
 /* ---- effects of a successful command on the session ---- */
 
-/* Returns whether the text is `USE name`. It changes the schema, but MySQL reports that only to clients that track
- * session state. */
+/* Returns whether the text is `USE name`. USE changes the schema, but MySQL reports the new schema only to clients that
+ * track session state. */
 static int is_use(const struct qt_bytes *text, struct qt_span *name)
 {
     const char *p = text->p, *end = text->p + text->len;

@@ -2,7 +2,7 @@
 /* Tracks prepared statements: their ids, their long data, and the other parameters of a command as in
  * schemas/params.md.
  *
- * All this happens when the command's reply is complete. A PREPARE that was pipelined before the command is then
+ * A command is processed when its reply is complete. At that time, a PREPARE that was pipelined before the command is
  * known. */
 #include "protocol/prepared_statements.h"
 
@@ -45,7 +45,7 @@ struct qt_stmt *qt_stmt_find(struct qt_decoder *d, uint32_t id)
     } else {
         for (; s != NULL && !(s->answered && !s->failed && !s->closed && s->id == id); s = s->next)
             before = s;
-        if (s != NULL && before != NULL) { /* move the statement to the front of the list */
+        if (s != NULL && before != NULL) { /* move the found statement to the front of the list */
             before->next = s->next;
             s->next = d->stmts;
             d->stmts = s;
@@ -93,7 +93,8 @@ static void reset_long_data(struct qt_stmt *s)
         memset(s->has_long_data, 0, s->params);
 }
 
-/* Writes a letter and the unchanged packet from offset `from`. For a known statement, that is the part after its id. */
+/* Writes a letter and the unchanged packet from offset `from`. For a known statement, `from` is the offset after the
+ * statement id. */
 static int as_it_was(struct qt_decoder *d, const struct qt_pending_command *c, char letter, size_t from)
 {
     d->params.len = 0;

@@ -50,7 +50,7 @@ enum {
 #define CLIENT_OPTIONAL_METADATA UINT64_C(0x2000000)
 #define CLIENT_ZSTD UINT64_C(0x4000000)
 #define CLIENT_QUERY_ATTRIBUTES UINT64_C(0x8000000)
-#define CLIENT_LONG_PASSWORD UINT64_C(0x1) /* clear: the upper 32 bits are MariaDB's capabilities */
+#define CLIENT_LONG_PASSWORD UINT64_C(0x1) /* if not set, the upper 32 bits are MariaDB's capabilities */
 #define MARIADB_CACHE_METADATA (UINT64_C(1) << 36)
 
 enum {
@@ -81,8 +81,8 @@ static inline int qt_x_is_hello(const uint8_t *p, size_t n)
 }
 
 /* Returns whether a connection may begin with this X Protocol frame. `type` is the byte after the length. `seq` is the
- * length's upper byte. In the MySQL protocol, a server begins with a greeting (10) or an error (255), and its client
- * with sequence 1. */
+ * upper byte of the length. In the MySQL protocol, a server begins with a greeting (10) or an error (255). A MySQL
+ * client begins with sequence 1. */
 static inline int qt_x_may_begin(int is_client, uint8_t seq, uint8_t type)
 {
     if (seq != 0)

@@ -55,7 +55,7 @@ struct qt_stmt {
     uint16_t params, columns;
     struct qt_bytes text;
     struct qt_bytes types, names; /* as last sent: 2 bytes per parameter; length-encoded names, if any */
-    int of_others;                /* `types` come from other connections with the same text */
+    int of_others;                /* `types` come from other connections that sent the same text */
     uint8_t *has_long_data;       /* 1 byte per parameter; NULL before the first long data */
 };
 
@@ -91,7 +91,7 @@ struct qt_stream {            /* one direction */
     struct qt_bytes part;     /* an incomplete packet, header included */
     struct qt_bytes frame;    /* an incomplete compressed frame, header included */
     int64_t first_ns, packet; /* time and packet number of the first byte of `part` */
-    int goes_on;              /* the last packet had the maximum length: the next one continues it */
+    int goes_on;              /* the last packet had the maximum length: the next packet continues it */
     int aligned;              /* the next byte begins a packet */
     size_t skip;              /* bytes to skip: the rest of a packet that was already reported */
     uint8_t seq;
@@ -128,7 +128,7 @@ struct qt_decoder {
         int n;
         uint64_t bytes; /* total bytes of this direction, without a PROXY header */
     } opening[2];
-    int64_t opening_packet; /* packet number of the connection's beginning */
+    int64_t opening_packet; /* number of the packet that began the connection */
     int x_protocol;
     size_t misfit; /* first byte of an undecodable execution that does not fit; 0 = none */
 };
@@ -166,7 +166,7 @@ static inline void qt_decoder_problem(const struct qt_decoder *d, int64_t packet
                         (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* Reports a problem with this packet. */
+/* Reports a problem with the packet `piece`. */
 static inline void qt_decoder_packet_problem(const struct qt_decoder *d, const struct qt_piece *piece, const char *kind,
                                              const char *message)
 {

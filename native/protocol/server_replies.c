@@ -36,7 +36,8 @@ static void track_schema(struct qt_pending_command *c, struct qt_reading *r)
     }
 }
 
-/* Returns whether an upsert found every row. The server's info text is in its own language, and empty for a single row:
+/* Returns whether an upsert found every row. The server writes the info text in its configured language. The text is
+ * empty for a single row:
  *
  *   Records: 2  Duplicates: 2  Warnings: 0
  *
@@ -270,7 +271,7 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
     if (c->type == COM_STMT_FETCH || c->type == COM_FIELD_LIST) {
         c->state = REPLY_ROWS;
         c->rows = plus(c->rows, 0);
-        return take_row(d, c, piece); /* or a definition, or the end */
+        return take_row(d, c, piece); /* handles rows, definitions and the end of the result */
     }
     if (byte != REPLY_INFILE && begin_result(c) != 0)
         return QT_ENOMEM;
@@ -292,8 +293,8 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
     return has_rows ? take_column_count(d, c, piece) : report_confusion(d, piece);
 }
 
-/* Takes the first packet after the definitions. If the capabilities are unknown, an EOF here shows that the connection
- * uses EOF packets. */
+/* Takes the first packet after the definitions. If the capabilities are unknown, an EOF at this position shows that the
+ * connection uses EOF packets. */
 static int take_after_columns(struct qt_decoder *d, struct qt_pending_command *c, const struct qt_piece *piece)
 {
     c->state = REPLY_ROWS;

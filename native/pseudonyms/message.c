@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server puts ' around the values and names in its messages. All quoted text is replaced.
  *
- * A value that contains a quote ends too early, and a SIGNAL message may have no quotes. So the text outside quotes
- * keeps only the words that servers use, and the row and line numbers. */
+ * If a value contains a quote, its quoted text seems to end too early. A SIGNAL message may have no quotes. Outside
+ * quotes, only the words that servers use and the row and line numbers are therefore kept. */
 #include "pseudonyms/message.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "base/reading.h"
 #include "pseudonyms/value.h"
 
-/* Replaces an integer of `size` bytes by way of its decimal text. */
+/* Replaces an integer of `size` bytes. Its decimal text is replaced and converted back. */
 static int integer(struct qt_pseudonyms *s, uint8_t *p, int size, int is_unsigned)
 {
     char text[32];
@@ -52,8 +52,8 @@ static int real(struct qt_pseudonyms *s, uint8_t *p, int size)
     return bad;
 }
 
-/* Sizes in bytes. DATE, DATETIME, TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]]. TIME: sign
- * 1, days 4, hour, ... */
+/* Field sizes in bytes. DATE, DATETIME and TIMESTAMP: year 2, month 1, day 1 [hour, minute, second [microseconds 4]].
+ * TIME: sign 1, days 4, hour, ... */
 static int date_or_time(struct qt_pseudonyms *s, uint8_t *p, size_t n, int is_time)
 {
     char text[40];
@@ -236,7 +236,7 @@ static int own_params(struct qt_pseudonyms *s, char *p, size_t n)
     case 'F':
     case 'C':
         return 0;
-    default: /* unknown kind: no byte may stay */
+    default: /* unknown kind: all bytes after the kind are cleared */
         memset(p + 1, 0, n - 1);
         return 0;
     }

@@ -54,7 +54,7 @@ struct qt_pseudonyms {
     int64_t ambiguous;       /* statements with several possible readings that have different values */
 };
 
-#define QT_WAYS 96 /* most readings of one statement */
+#define QT_WAYS 96 /* maximum number of readings of one statement */
 
 static inline void qt_symbol_add(struct qt_pseudonyms *s, size_t at, unsigned value, unsigned radix, unsigned base,
                                  int kind)

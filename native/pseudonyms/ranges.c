@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Literals, comments and account hosts of a statement are values; its structure is not. Numbers stay after LIMIT,
- * OFFSET and INTERVAL, in hints and in DDL. A SET without user variables stays unchanged. */
+/* Literals, comments and account hosts of a statement are values. All other text stays unchanged. Numbers after LIMIT,
+ * OFFSET and INTERVAL, in hints and in DDL also stay. A SET without user variables stays unchanged. */
 #include "pseudonyms/ranges.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct pass {
     struct qt_ranges *out;
     const char *sql;
     struct qt_token before; /* the previous token */
-    int keeps_numbers;      /* DDL, until a statement inside begins */
+    int keeps_numbers;      /* set in DDL until an inner statement begins */
     int counts;             /* after LIMIT, OFFSET or INTERVAL */
     int hint, other_way, failed;
 };

@@ -67,7 +67,8 @@ static int holds_wide(const char *p, size_t n)
     return 0;
 }
 
-/* Lists the readings that may differ from the default reading `r`. The default comes first. Returns their number. */
+/* Lists the readings that may differ from the default reading `r`. The default comes first. Returns the number of
+ * readings. */
 static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt_way way[QT_WAYS])
 {
     int ends = r->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE), backslash = ends && memchr(p, '\\', n) != NULL;

@@ -37,7 +37,7 @@ static int change(struct replaced *r, char what, char *p, size_t n)
     case 't':
         return qt_pseudonyms_value(r->pseudonyms, p, n);
     default:
-        if (qt_pseudonyms_params(r->pseudonyms, p, n) != 0) { /* invalid format: no byte may stay */
+        if (qt_pseudonyms_params(r->pseudonyms, p, n) != 0) { /* invalid format: all bytes are cleared */
             memset(p, 0, n);
             *p = 'R';
         }

@@ -117,7 +117,7 @@ static int add_time(struct qt_pseudonyms *s, const char *p, size_t at, size_t n)
     return 1;
 }
 
-/* Returns the days of a month, or 0 for an invalid month. */
+/* Returns the number of days of a month, or 0 for an invalid month. */
 static int days_of(const char *date)
 {
     static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

@@ -17,8 +17,8 @@ struct rewriting {
     struct qt_input *in;
     FILE *out;
     char separator, quote;
-    enum { START, BARE, QUOTED, BEHIND } place; /* before a value, in an unquoted or quoted one, after its quotes */
-    int escaped, raw_return;                    /* the last byte was a backslash; was an unescaped \r */
+    enum { START, BARE, QUOTED, BEHIND } place; /* before a value, in an unquoted or quoted value, after the quotes */
+    int escaped, raw_return;                    /* the last byte was: a backslash; an unescaped \r */
     char *value;                                /* decoded bytes of the current value; owned */
     size_t used, size, escapes;
     uint64_t line;

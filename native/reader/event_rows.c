@@ -163,7 +163,7 @@ int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event_row *e, c
     return 0;
 }
 
-/* Returns a column's values. NULL when out of memory, which qt_columns_finish reports. */
+/* Returns a column's values, or NULL when out of memory. qt_columns_finish reports this error. */
 static int64_t *values(const struct qt_event_batch *b, int column)
 {
     const struct qt_column *c = &b->columns.col[column];

@@ -37,7 +37,7 @@ extern const int32_t qt_event_n_columns;
 
 struct qt_event_batch {
     struct qt_columns columns;
-    struct qt_event_time *event_times; /* for the rows whose times are assigned when the batch is complete */
+    struct qt_event_time *event_times; /* for rows that get their times when the batch is complete */
     size_t rows, room;
     uint64_t bytes;   /* total size of statements, params and texts */
     uint64_t largest; /* size of the largest row so far, in all batches */
@@ -48,8 +48,8 @@ struct qt_event_batch {
 int qt_event_batch_init(struct qt_event_batch *); /* returns 0, or -1 when out of memory */
 void qt_event_batch_free(struct qt_event_batch *);
 /* Adds a row. If `event_time` is NULL, the row already has its times. Otherwise qt_event_batch_take_times sets its
- * start, duration and flags. All rows of a batch must have an `event_time`, or none. Returns 0, or -1 when out of
- * memory. */
+ * start, duration and flags. Either all rows of a batch have an `event_time`, or no row has one. Returns 0, or -1 when
+ * out of memory. */
 int qt_event_batch_add(struct qt_event_batch *, const struct qt_event_row *, const struct qt_event_time *);
 /* Copies start_ns, duration_ns and flags from the event_times, after they were assigned. */
 void qt_event_batch_take_times(struct qt_event_batch *);

@@ -7,7 +7,7 @@
  *                   ▼
  *          a copy next to it (NAME.*, possibly compressed) with the same bytes before `at`: its rest, then fd from 0
  *
- * After a log was renamed, its writer still uses the old file until it opens the new one. The first byte of the new
+ * After a log was renamed, its writer uses the old file until the writer opens the new file. The first byte of the new
  * file thus shows that the old file is complete. */
 #include "reader/follow.h"
 
@@ -150,7 +150,7 @@ static int was_truncated(const struct qt_follow *f)
 
 /* ---- the copy of a log that was truncated ---- */
 
-/* Decompresses the file up to `at`. Returns whether the bytes before `at` are those read from the log. */
+/* Decompresses the file up to `at`. Returns whether the bytes before `at` equal the bytes read from the log. */
 static int unpack_to_mark(const struct qt_follow *f, struct qt_input *in)
 {
     char *piece = malloc(SKIPPED_AT_ONCE + MARK);
@@ -194,7 +194,7 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Opens the file if it is the copy of the log. Returns whether it is. */
+/* Opens the file if it is the copy of the log. Returns 1 if it is the copy. */
 static int take_copy(struct qt_follow *f, const char *path)
 {
     if (is_packed(path)) {
@@ -212,7 +212,7 @@ static int take_copy(struct qt_follow *f, const char *path)
     return f->copy_fd >= 0;
 }
 
-/* Returns whether a file in the log's folder may be its copy. Fills `out`, whose path the caller frees. */
+/* Returns whether a file in the log's folder may be the copy of the log. Fills `out`, whose path the caller frees. */
 static int is_candidate(const struct qt_follow *f, const char *folder, const char *name, struct candidate *out)
 {
     const char *slash = strrchr(f->path, '/'), *own_name = slash != NULL ? slash + 1 : f->path;
@@ -230,7 +230,7 @@ static int is_candidate(const struct qt_follow *f, const char *folder, const cha
     return 0;
 }
 
-/* Searches the log's folder for files whose names begin with the log's name. Opens the newest one that contains the
+/* Searches the log's folder for files whose names begin with the log's name. Opens the newest file that contains the
  * bytes read so far. */
 static int find_copy(struct qt_follow *f)
 {
@@ -295,7 +295,7 @@ static int next_has_bytes(const struct qt_follow *f)
     return 0;
 }
 
-/* Reads from `at` in the current or renamed file. The check for a truncation comes after the read. A log may be
+/* Reads from `at` in the current or renamed file. The check for a truncation must come after the read. A log may be
  * truncated and grow past its old size between any two calls. */
 static enum qt_follow_read read_file(struct qt_follow *f, char *out, size_t size, size_t *got, struct qt_error *error)
 {

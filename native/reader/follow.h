@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows a log that is being written by its name, like `tail -F`. The log may be renamed, removed, or copied and
- * truncated; a new file then continues it. Old files may be compressed meanwhile. The rest of an old file is read
+/* Follows a growing log by its name, like `tail -F`. The log may be renamed, removed, or copied and truncated. A new
+ * file then continues the log. Old files may be compressed while the log is followed. The rest of an old file is read
  * through the open descriptor before the new file.
  *
  * The parsing thread calls these functions. qt_follow_end and qt_follow_describe may be called from any thread. */
@@ -16,7 +16,7 @@ enum qt_follow_read {
     QT_FOLLOW_FAILED = -1,
     QT_FOLLOW_NOTHING = 0, /* no new bytes yet */
     QT_FOLLOW_BYTES = 1,
-    QT_FOLLOW_OTHER = 2,    /* end of this file; its name belongs to another file: call qt_follow_take_next */
+    QT_FOLLOW_OTHER = 2,    /* end of this file; the log's name belongs to another file: call qt_follow_take_next */
     QT_FOLLOW_TRUNCATED = 3 /* the log was truncated and no copy has the missing bytes: call qt_follow_take_next */
 };
 
@@ -31,12 +31,12 @@ enum qt_follow_read qt_follow_read(struct qt_follow *, char *out, size_t size, s
 void qt_follow_take_next(struct qt_follow *);
 /* Waits 1/20 second for new bytes, or until qt_follow_end. */
 void qt_follow_wait(struct qt_follow *);
-/* Ends the input at the bytes written so far. May be called from any thread. */
+/* Ends the input at the bytes written so far. Any thread may call this function. */
 void qt_follow_end(struct qt_follow *);
 int qt_follow_is_ending(const struct qt_follow *);
 uint64_t qt_follow_bytes(const struct qt_follow *); /* bytes read so far from all files of the log */
-/* Adds rotations, truncations, truncations_without_copy, read_from_copies and followed_bytes (of the current file). May
- * be called from any thread. */
+/* Adds rotations, truncations, truncations_without_copy, read_from_copies and followed_bytes (of the current file). Any
+ * thread may call this function. */
 void qt_follow_describe(const struct qt_follow *, struct qt_json *);
 
 #endif

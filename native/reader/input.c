@@ -3,8 +3,8 @@
  *
  *   file / stdin --read(2)--> packed[] --zlib | zstd | xz | nothing--> the caller's buffer
  *
- * The first six bytes show the format. Consecutive gzip members, zstd frames or xz streams are one stream, as `cat a.gz
- * b.gz` creates them. Bytes returned by qt_input_peek are kept in head[] and read from there. */
+ * The first six bytes show the format. Consecutive gzip members, zstd frames or xz streams form one stream. `cat a.gz
+ * b.gz` creates such input. Bytes returned by qt_input_peek are kept in head[] and read again from head[]. */
 #include "reader/input.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ static int fill(struct qt_input *in, struct qt_error *error)
     }
 }
 
-/* Detects the compression format. A pipe may deliver the first bytes one by one, so this reads until they are complete
- * or the input ends. */
+/* Detects the compression format. A pipe may deliver the first bytes one by one. The function therefore reads until the
+ * first bytes are complete or the input ends. */
 static int detect(struct qt_input *in, struct qt_error *error)
 {
     while (in->have < MAGIC_BYTES && !in->at_end) {
@@ -279,7 +279,7 @@ int qt_input_peek(struct qt_input *in, char *out, size_t room, size_t *got, stru
     return code == QT_EFORMAT && *got > 0 ? QT_OK : code;
 }
 
-/* The longest line or record so far, and the current one. */
+/* Lengths of the longest line or record so far, and of the current line or record. */
 struct measure {
     uint64_t longest, now;
     char quote;

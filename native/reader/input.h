@@ -5,15 +5,15 @@
 
 #include "querytape.h"
 
-/* Reads up to `size` bytes. `*got` is 0 at the end. Returns QT_EFORMAT for a damaged or truncated archive, after its
- * readable bytes. */
+/* Reads up to `size` bytes. `*got` is 0 at the end. If an archive is damaged or truncated, returns its readable bytes
+ * first and then QT_EFORMAT. */
 int qt_input_read(struct qt_input *, char *out, size_t size, size_t *got, struct qt_error *error);
 /* Returns the number of bytes read from the file itself so far. */
 uint64_t qt_input_stored_bytes(const struct qt_input *);
 /* Checks that a regular file can be opened. Files that can be opened only once (FIFOs, devices) are not checked. */
 int qt_input_check(const char *path, struct qt_error *);
 
-/* The paths of a reader, and the inputs that the caller has already opened. Must be zeroed at first. */
+/* The paths of a reader, and the inputs that the caller has already opened. Must be zeroed before the first use. */
 struct qt_inputs {
     char **paths;             /* owned */
     struct qt_input **opened; /* owned; NULL = the reader opens the path */
@@ -25,7 +25,7 @@ struct qt_inputs {
 int qt_inputs_init(struct qt_inputs *, const char *const *paths, struct qt_input *const *opened, int32_t n);
 /* Frees the paths and closes the remaining opened inputs. */
 void qt_inputs_free(struct qt_inputs *);
-/* Returns the already opened input of path i, which the caller then owns. Returns NULL if there is none. */
+/* Returns the already opened input of path i, which the caller then owns. Returns NULL if path i is not opened. */
 struct qt_input *qt_inputs_take_opened(struct qt_inputs *, int32_t i);
 /* Returns the already opened input of path i, or opens the path. The caller owns the result. Returns NULL with `error`
  * filled on failure. */

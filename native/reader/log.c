@@ -17,7 +17,7 @@
 #include "reader/reader.h"
 
 #define PART_NS (5 * QT_SECOND)
-#define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the last second of a log with whole seconds */
+#define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence after which the last second of a log with whole seconds ends */
 
 static void let_end(struct qt_reader *reader) { qt_follow_end(((struct qt_log *)reader)->follow); }
 
@@ -87,7 +87,7 @@ static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
 #define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet is at most 1 GiB */
 #define MIN_EVENT ((size_t)4 << 10)    /* enough for a header with its lines */
 #define KEPT_BUFFER ((size_t)16 << 20) /* a larger buffer is reduced after the event that needed it */
-#define SPLIT 4                        /* one second's events are split over batches beyond this multiple of a part */
+#define SPLIT 4                        /* a second with more than this multiple of a part is split over batches */
 #define SESSIONS_KEPT (4u << 20)
 
 static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const char *const *paths, int32_t n_paths,
@@ -149,7 +149,7 @@ void qt_log_close(struct qt_log *l)
     free(l);
 }
 
-/* Lines are only counted when a problem needs its line number, or before bytes leave the buffer. Counting continues at
+/* Lines are counted only when a problem needs a line number, or before bytes leave the buffer. Counting continues at
  * the last position. */
 uint64_t qt_log_count_lines(struct qt_log *l)
 {

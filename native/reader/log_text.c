@@ -55,8 +55,9 @@ static int is_of_error_log(const char *p, size_t len)
     return begins(p, len, "WSREP: ") || begins(p, len, "InnoDB: ") || fits(p, p + len, "99:99:99 UTC - ");
 }
 
-/* Recognizes lines of other programs in a container. They begin with a date in brackets or with slashes, a syslog date,
- * or a klog date (a letter and four digits). JSON objects with a level and a time also count. None of them is SQL. */
+/* Recognizes lines of other programs in a container. They begin with a date in brackets, a date with slashes, a syslog
+ * date or a klog date. A klog date is a letter and four digits. JSON objects with a level and a time also count. SQL
+ * never has such lines. */
 static int is_of_container(const char *p, size_t len)
 {
     static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
@@ -83,11 +84,11 @@ int qt_is_foreign_line(const char *p, size_t len)
            (len > 0 && (is_of_error_log(p, len) || is_of_container(p, len)));
 }
 
-/* Maximum distance in bytes of a mark from the start of its line, and of a second mark from the first. A statement of
- * one long line may contain many marks. */
+/* PREFIX_REACH: maximum distance in bytes of a mark from the start of its line. MARK_REACH: maximum distance of a
+ * second mark from the first mark. The limits exist because a statement of one long line may contain many marks. */
 enum { PREFIX_REACH = 400, MARK_REACH = 100 };
 
-/* Returns the start of the line, or NULL if it is too far away. */
+/* Returns the start of the line, or NULL if the start is too far away. */
 static const char *line_of(const char *p, const char *at)
 {
     const char *least = at - p > PREFIX_REACH ? at - PREFIX_REACH : p;
@@ -96,8 +97,8 @@ static const char *line_of(const char *p, const char *at)
     return at > p && at[-1] != '\n' ? NULL : at;
 }
 
-/* Returns whether the mark follows other text in its line, and the line is not the first one. Text with quotes or
- * semicolons is SQL and does not count. */
+/* Returns whether the mark follows other text in its line. The first line of a text does not count. A mark after text
+ * with quotes or semicolons does not count, because such text is SQL. */
 static int stands_behind(const char *p, const char *line, const char *mark)
 {
     if (line == NULL || line == p || line == mark)
@@ -160,8 +161,8 @@ const char *qt_find_wrapped_header(const char *p, size_t len)
     return NULL;
 }
 
-/* Returns the end of a time that precedes a connection id and a command name. Returns NULL if they do not precede the
- * name. */
+/* Finds a time and a connection id before a command name at `at`. Returns the end of the time, or NULL if the time or
+ * the connection id is missing. */
 static const char *behind_time(const char *line, const char *at)
 {
     const char *number = at;

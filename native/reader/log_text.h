@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognizes texts in logs: marks of a slow log header, lines of other programs, names of commands and accounts. Other
- * programs are, for example, an error log on the same output or `tail -F` with its file names. */
+/* Recognizes texts in logs: marks of a slow log header, lines of other programs, names of commands and accounts. Lines
+ * of other programs come, for example, from an error log on the same output. `tail -F` adds lines with file names. */
 #ifndef QT_LOG_TEXT_H
 #define QT_LOG_TEXT_H
 
@@ -25,28 +25,29 @@ enum qt_header_mark {
 /* Returns the mark at `p`. `*len` is its length in bytes, including the following blank. */
 enum qt_header_mark qt_header_mark_at(const char *p, const char *end, size_t *len);
 
-/* Bytes of a line that show whether it begins with a time. */
+/* Number of leading bytes of a line that are needed to detect a time. */
 #define QT_TIME_BYTES 40
 
-/* Returns whether a line comes from another program. It begins with a time, or is `==> PATH <==` or a line of an error
- * log or of a container's program. SQL has no such lines outside of literals and comments. `len` is the length of the
- * line, or at least QT_TIME_BYTES of it. */
+/* Returns whether a line comes from another program. Such a line begins with a time or is `==> PATH <==`. It may also
+ * be a line of an error log or of a container's program. SQL has no such lines outside of literals and comments. `len`
+ * is the length of the line, or at least QT_TIME_BYTES of it. */
 int qt_is_foreign_line(const char *p, size_t len);
 
-/* Finds a wrapped log in a statement's text: a line after the first with other text before a log's record.
- * qt_find_wrapped_header looks for slow log headers, qt_find_wrapped_row for general log rows. Both return the start of
- * the line, or NULL. */
+/* Finds a wrapped log in a statement's text. A wrapped log is a line, but not the first line, with other text before a
+ * log record. qt_find_wrapped_header looks for slow log headers, qt_find_wrapped_row for general log rows. Both return
+ * the start of the line, or NULL. */
 const char *qt_find_wrapped_header(const char *p, size_t len);
 const char *qt_find_wrapped_row(const char *p, size_t len);
 
 /* Names of commands and accounts in logs. */
 
 int qt_span_is(struct qt_span, const char *text);
-/* Returns the tape's name of a command that logs call `Init DB`, `Close stmt`, ..., or "other" for unknown names. */
+/* Returns the tape's name of a command. `name` is the name in logs, such as `Init DB` or `Close stmt`. Returns "other"
+ * for an unknown name. */
 const char *qt_find_command(struct qt_span name);
 /* Returns whether the user is not a client: replication, event scheduler or a service account. */
 int qt_is_system_user(struct qt_span user);
-/* Hash that distinguishes accounts. */
+/* Returns a hash that distinguishes accounts. */
 uint64_t qt_hash_spans(struct qt_span a, struct qt_span b);
 
 #endif

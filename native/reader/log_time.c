@@ -110,13 +110,13 @@ struct qt_logtime qt_logtime_parse(const char *text, size_t len)
     return parse_local(text, len);
 }
 
-/* Local times are ambiguous twice a year. When daylight saving time ends, an hour occurs twice. When it begins, an
- * hour is missing. A zone with offsets resolves this. Without a zone, a jump is reported, unless it is too small to
- * matter. */
+/* Local times are ambiguous twice a year. When daylight saving time ends, an hour occurs twice. When it begins, an hour
+ * is missing. The UTC offsets of a time zone resolve both cases. Without these offsets, a jump is reported, unless it
+ * is too small to matter. */
 
 #define HOUR (3600 * QT_SECOND)
 #define BACK (5 * QT_SECOND)      /* smaller steps back are normal: completion order is not exact to the second */
-#define HARMLESS (60 * QT_SECOND) /* clocks set back by less compress only a few events */
+#define HARMLESS (60 * QT_SECOND) /* a clock that is set back by less affects only a few events */
 #define NEAR (120 * QT_SECOND)    /* allowed silence in addition to a missing hour */
 #define LAST_NIGHT_HOUR 3         /* zones change their offset between 0:00 and 4:00 */
 
@@ -166,7 +166,7 @@ void qt_local_clock_set(struct qt_local_clock *c, int64_t local_ns, struct qt_ev
     c->utc_ns = m->when_ns;
 }
 
-/* Returns whether the step `ahead` contains an hour that daylight saving time may have skipped, and little more. */
+/* Returns whether the step `ahead` is little more than an hour that daylight saving time may have skipped. */
 static int is_missing_hour(const struct qt_local_clock *c, int64_t before, int64_t ahead)
 {
     int64_t local = before + (c->has_timezone ? c->timezone_ns : 0), begin = (local / HOUR + 1) * HOUR;

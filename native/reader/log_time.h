@@ -36,7 +36,7 @@ struct qt_jump {
 
 enum { QT_JUMPS = 256 }; /* maximum number of jumps per batch */
 
-/* Converts a log's local times to UTC and finds their jumps. Used by the parsing thread only. */
+/* Converts a log's local times to UTC and finds jumps in the local times. Only the parsing thread uses it. */
 struct qt_local_clock {
     int64_t timezone_ns; /* UTC offset of local times, valid if `has_timezone` */
     int has_timezone;
@@ -54,10 +54,10 @@ void qt_local_clock_free(struct qt_local_clock *);
 /* Converts the local time of an event with whole seconds to UTC. In an hour that occurs twice, the time that continues
  * from the previous event is used. Sets the event's `when_ns` and `is_local`. */
 void qt_local_clock_set(struct qt_local_clock *, int64_t local_ns, struct qt_event_time *);
-/* Notes a jump of the local times at this row of the batch. The caller fills in its file, line and offset. Returns NULL
- * if there is no jump. */
+/* Records a jump of the local times at this row of the batch. The caller fills in the file, line and offset of the
+ * jump. Returns NULL if there is no jump. */
 struct qt_jump *qt_local_clock_note_jump(struct qt_local_clock *, const struct qt_event_time *, size_t row);
-/* Reports the jumps that the clock caused, after the events of the batch got their times. */
+/* Reports the jumps that the clock caused, after the events of the batch have their times. */
 void qt_local_clock_report_jumps(struct qt_local_clock *, const struct qt_event_time *, struct qt_problems *);
 
 #endif

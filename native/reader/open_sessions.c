@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sorted array by thread id. Log readers find a session by its thread id, and the packet reader finds it by client
- * address. */
+/* An array that is sorted by thread id. Log readers find a session by its thread id, and the packet reader finds it by
+ * client address. */
 #include "reader/open_sessions.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@ struct qt_open_session {
 
 /* Returns the normalizer for the statements of these sessions. */
 struct qt_normalizer *qt_open_sessions_normalizer(const struct qt_open_sessions *);
-/* Returns the session of a thread id or of a client. Returns NULL if there is none or it is already taken. */
+/* Returns the session of a thread id or of a client. Returns NULL if this session is unknown or already taken. */
 struct qt_open_session *qt_open_sessions_find_thread(struct qt_open_sessions *, int64_t thread_id);
 struct qt_open_session *qt_open_sessions_find_client(struct qt_open_sessions *, struct qt_span host, int32_t port);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores the unparsed input of a parser with its position. At most QT_PROBLEMS_KEPT problems of each kind are kept, and
- * an extra problem reports that there were more. A frequent kind therefore does not hide the others. */
+/* Stores the unparsed input of a parser with its position. At most QT_PROBLEMS_KEPT problems of each kind are kept. An
+ * extra problem reports that more problems were found. A frequent kind therefore does not hide the other kinds. */
 #ifndef QT_PROBLEMS_H
 #define QT_PROBLEMS_H
 
@@ -32,9 +32,9 @@ struct qt_problems {
 
 int qt_problems_init(struct qt_problems *);
 void qt_problems_free(struct qt_problems *);
-/* Returns the printable part of unparsed input that may contain a statement. If it contains secrets, the redacted text
- * is returned. Otherwise the text ends before its first quote. The result is valid until the next use of the
- * normalizer. */
+/* Returns the printable part of unparsed input that may contain a statement. If the input contains secrets, the
+ * redacted text is returned. Otherwise the text ends before its first quote. The result is valid until the next use of
+ * the normalizer. */
 struct qt_span qt_problem_excerpt(struct qt_normalizer *, struct qt_span);
 /* Adds a problem. `found` (found_len bytes of input) is shown truncated and without control bytes. When out of memory,
  * the problem is only counted. */

@@ -5,7 +5,7 @@
  *   next_batch: requests one ─ wanted ──► read_batch, sort, finish
  *   takes it, requests next  ◄─ ready ──
  *
- * Each batch is one part. One part is parsed ahead: while the caller writes a part, the thread parses the next one. */
+ * Each batch is one part. One part is parsed ahead: while the caller writes a part, the thread parses the next part. */
 #include "reader/reader.h"
 
 #include <stdlib.h>
@@ -157,7 +157,7 @@ int qt_reader_part(struct qt_reader *r, uint64_t max_rows, uint64_t max_bytes, s
                    struct qt_error *error)
 {
     struct qt_stream_source source = {qt_event_columns, qt_event_n_columns, next_batch, NULL, r};
-    if (!r->has_thread) { /* the thread reads them without a lock, so only the first part may set them */
+    if (!r->has_thread) { /* the thread reads the limits without a lock, so only the first part may set them */
         r->part_rows = max_rows;
         r->part_bytes = max_bytes;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores the properties of sessions that are not part of their events, until they are taken as rows. */
+/* Stores the session properties that are not part of events. The properties stay until they are taken as rows. */
 #ifndef QT_SESSION_FACTS_H
 #define QT_SESSION_FACTS_H
 

@@ -4,13 +4,14 @@
  *   - they end at different times, in the log's order, which is the order of completion,
  *   - none begins before the previous event of its session has ended.
  *
- * Two passes do this. The backward pass finds `latest_ns`, the latest end that leaves room for the later events. The
- * forward pass places the events evenly in the second, within these limits. Wrong server logs may leave no valid place.
- * The event then starts at the previous end, and its duration is cut and flagged.
+ * Two passes assign the times. The backward pass finds `latest_ns`, the latest end that leaves room for the later
+ * events. The forward pass spreads the events evenly over the second, within these limits. Wrong server logs may leave
+ * no valid time for an event. The event then starts at the previous end, and its duration is cut and flagged.
  *
- * Some times are not from the server's clock. A session that ran SET timestamp stamps its events with that time, and
- * MariaDB even prints it in `# Time`. Such an event is recognized by the SET in its session, or because the next
- * session is back at the old time. It gets the second of its neighbours. */
+ * Some times are not from the server's clock. A session that ran SET timestamp stamps its events with the time that it
+ * set. MariaDB also prints the set time in `# Time`. The reader recognizes such an event by the SET in its session. The
+ * event is also recognized if the next session is back at the old time. Such an event gets the second of its
+ * neighbours. */
 #include "reader/timeline.h"
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@
 
 #define BACK_SLACK (5 * QT_SECOND)   /* smaller steps back are normal: completion order is not exact to the second */
 #define AHEAD_SLACK (60 * QT_SECOND) /* a longer step forward is accepted unless another session contradicts it */
-#define JITTER (5 * INT64_C(1000))   /* overlaps below this come from rounded microseconds */
+#define JITTER (5 * INT64_C(1000))   /* smaller overlaps come from rounded microseconds */
 
 void qt_timeline_init(struct qt_timeline *t)
 {
@@ -32,7 +33,8 @@ struct witness {
     size_t at; /* index of the witness; 0 = none yet */
 };
 
-/* Returns the index of the next event of another session that has not set its own timestamp, or n. */
+/* Returns the index of the next event of another session, or n. Sessions that have set their own timestamp do not
+ * count. */
 static size_t next_witness(const struct qt_event_time *events, size_t n, size_t i, struct witness *known)
 {
     size_t at = known->entry == events[i].entry && known->at > i ? known->at : i + 1;
@@ -44,7 +46,8 @@ static size_t next_witness(const struct qt_event_time *events, size_t n, size_t 
     return at;
 }
 
-/* Returns whether the server's clock may have jumped here. Other sessions may show that it did not. */
+/* Returns whether the server's clock may have jumped at event `i`. Returns 0 if other sessions show that it did not
+ * jump. */
 static int is_ambiguous(const struct qt_event_time *events, size_t n, size_t i, int is_outlier, struct witness *known)
 {
     if (!events[i].is_local || events[i].untrusted_clock)
@@ -141,7 +144,7 @@ static void place_exact(struct qt_session_entry *e, struct qt_event_time *event,
     int64_t overlap = e->prev_end_ns == INT64_MIN ? 0 : e->prev_end_ns - start;
     if (overlap > JITTER && event->stamp_kind == QT_STAMP_START && previous != NULL && previous->start_ns <= start) {
         previous->duration_ns = start -
-                                previous->start_ns; /* this start is exact, so the previous event ended before it */
+                                previous->start_ns; /* exact start, so the previous event ended before this start */
         previous->flags |= QT_F_DURATION_CUT;
     } else if (overlap > 0) {
         start = e->prev_end_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assigns consistent start times to the events of one batch, based on the times in the log. Called in the parsing
- * thread. */
+/* Assigns consistent start times to the events of one batch, based on the times in the log. The parsing thread calls
+ * the function. */
 #ifndef QT_TIMELINE_H
 #define QT_TIMELINE_H
 
@@ -26,7 +26,7 @@ struct qt_event_time {
     uint32_t flags;          /* QT_F_TIME_INFERRED, QT_F_DURATION_CUT, QT_F_CLOCK_GUESSED are added */
     uint8_t stamp_kind;      /* enum qt_stamp_kind: the meaning of when_ns */
     uint8_t is_local;        /* the time comes from a local clock that may switch to or from daylight saving time */
-    uint8_t is_ambiguous;    /* result: other sessions cannot rule out a jump of the clock here */
+    uint8_t is_ambiguous;    /* result: other sessions cannot rule out a jump of the clock at this event */
     uint8_t untrusted_clock; /* the session has set its own `timestamp`: its seconds are unreliable */
 };
 

@@ -267,7 +267,7 @@ static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, e
 }
 
 /* Normalizes the body of an event that ends at `used`. `first_end` is the first possible end, or 0. Returns EVENT if
- * the end is right, GARBAGE if a quote is open there, MORE if more input is needed. */
+ * the end is right, GARBAGE if a quote is open at this end, MORE if more input is needed. */
 static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, size_t first_end, int full,
                                      struct qt_error *error, int *code)
 {
@@ -395,8 +395,8 @@ static int read_events(struct qt_slowlog *s, struct qt_error *error)
         } else {
             server_header(s, r.banner);
         }
-        /* A truncated event is already reported. A file of another kind is reported once. Blank lines belong to their
-         * surroundings. */
+        /* A truncated event is already reported. A file of another kind is reported once. A blank line counts as part
+         * of the lines before it. */
         int is_blank = what == QT_SLOW_SKIP && r.banner.p == NULL;
         s->skipping = what == QT_SLOW_GARBAGE || r.cut || (s->skipping && (is_blank || s->log.file_events == 0));
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;

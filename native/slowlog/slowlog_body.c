@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow log has no length fields. A server writes a body and then ";\n". So a body ends at a ";\n" before a bound,
- * such as a header (slowlog_lines.h).
+/* The slow log has no length fields. A server writes a body and then ";\n". A body therefore ends at a ";\n" before a
+ * bound, such as a header (slowlog_lines.h).
  *
  * If this ";\n" is inside an open literal, the body ends after the literal (ambiguous). If the literal never closes,
  * the first such ";\n" is the end (unbalanced).
@@ -8,15 +8,15 @@
  * A bound may also follow a line without a semicolon. Outside literals the bound still ends the event. Either the
  * server did not write the end (truncated), or another program added lines.
  *
- * In the second case the body ends at the first ";\n" outside literals, and the added lines are reported. Only
- * statements that contain other statements have a ";\n" inside. */
+ * If another program added lines, the body ends at the first ";\n" outside literals, and the added lines are reported.
+ * Only statements that contain other statements have a ";\n" inside. */
 #include "slowlog/slowlog_body.h"
 
 #include <strings.h>
 
 #include "slowlog/slowlog_lines.h"
 
-#define LITERAL_REACH (256 << 10) /* how far to follow an open literal past headers */
+#define LITERAL_REACH (256 << 10) /* bytes that an open literal is followed past headers */
 
 /* A body, and the state of its literals and comments so far. */
 struct body {
@@ -49,7 +49,7 @@ static int quote_state(int state, const char *p, const char *end)
         } else if (c == '\\' && state != '`') {
             p += p < end;
         } else if (c == state) {
-            state = 0; /* a doubled quote opens again at once, so the state is right */
+            state = 0; /* a doubled quote opens the literal again at once, so the state is right */
         }
     }
     return state;
@@ -126,13 +126,14 @@ static int may_be_bound(const struct body *b, const char *before, const char *at
     return *at == '/' || *at == 'm' || *at == 'b' || *at == '=' || *at == '1' || *at == '2';
 }
 
-/* Returns 1 if a literal was followed far enough after the first possible end inside it. */
+/* Returns 1 if a literal was followed far enough after the first possible end of the body. This end is inside the
+ * literal. */
 static int reached(const struct place *first, const char *at, enum qt_slow_quotes quotes)
 {
     return quotes == QT_QUOTES_FOLLOWED && first->behind != NULL && at - first->behind > LITERAL_REACH;
 }
 
-/* Ends a body when the input ends without a bound. `first` is its first possible end, inside a literal. */
+/* Ends a body when the input ends without a bound. `first` is the first possible end of the body, inside a literal. */
 static const char *end_with_input(struct body *b, const struct place *first, enum qt_slow_quotes quotes,
                                   struct qt_slow_event *out)
 {
@@ -165,7 +166,7 @@ const char *qt_slow_find_body_end(const char *p, const char *end, int at_end, en
         if (!closed && !may_be_bound(&b, line, at))
             continue;
         if (reached(&first, at, quotes))
-            break; /* check first: the buffered bytes must not change the result */
+            break; /* check this first: the buffered bytes must not change the result */
         enum qt_slow_bound bound = qt_slow_bound_at(at, end, at_end);
         if (bound == QT_BOUND_UNKNOWN)
             return NULL;

@@ -56,8 +56,8 @@ void qt_slow_stamp_event(struct qt_slowlog *s, const struct qt_slow_event *e, st
     }
 }
 
-/* Decides about an event `next` that seems to begin inside an open quote of `open`. Returns 1 if the server can have
- * written `next` at that time. Text that a client copied from a log is older than the client's statement.
+/* Checks an event `next` that seems to begin inside an open quote of `open`. Returns 1 if the server can have written
+ * `next` at the time of `next`. Text that a client copied from a log is older than the client's statement.
  *
  * `old` carries the result of the previous event to events without their own time. */
 static int is_later(const struct qt_slowlog *s, const struct qt_slow_event *open, const struct qt_slow_event *next,
@@ -89,8 +89,8 @@ uint32_t qt_slow_account_of(const struct qt_slow_event *e)
     return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
 }
 
-/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens the log, and when the log is
- * enabled.
+/* A server writes the same header when it starts or when the log is enabled. FLUSH LOGS and a rotation reopen the log
+ * and also write this header.
  *
  * A new version proves a restart. A reused thread id also proves a restart, if its session has ended or had another
  * account. Without proof the sessions continue. */

@@ -23,7 +23,7 @@ struct qt_slowlog {
     struct qt_bytes use; /* last `use` line; valid for the whole log until the next server header */
     int pending_restart; /* a server header was seen; a later event decides whether it was a restart */
     uint64_t header_at;  /* number of the event after the header */
-    int other_version;   /* the header has another version than the previous header */
+    int other_version;   /* the header and the previous header have different versions */
     int after_flush;     /* the last event was a FLUSH that writes a header */
     int said_no_thread;
 
@@ -32,15 +32,15 @@ struct qt_slowlog {
     _Atomic int32_t rate_limit, rate_by_query, has_extra;
 };
 
-/* Finds the median offset of local time from UTC. Returns 0 if the log does not show both times. Callable from any
- * thread. */
+/* Finds the median offset of local time from UTC. Returns 0 if the log does not show both local time and UTC. Any
+ * thread may call this function. */
 int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
 /* Counts the UTC offset that an event shows. */
 void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
 /* Sets when_ns, stamp_kind and flags of an event. */
 void qt_slow_stamp_event(struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
-/* Decides after a server header whether the server restarted. The header precedes this event, perhaps by several
- * events. `flush`: the event is a FLUSH that writes a new header. */
+/* Decides after a server header whether the server restarted. The header may be several events before this event.
+ * `flush`: the event is a FLUSH that writes a new header. */
 enum qt_slow_restart { QT_SLOW_UNDECIDED, QT_SLOW_GOES_ON, QT_SLOW_RESTARTED };
 enum qt_slow_restart qt_slow_find_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key,
                                           uint32_t account);
@@ -49,7 +49,8 @@ uint64_t qt_slow_key_of(const struct qt_slow_event *);
 /* Returns a hash of the event's account, or 0. */
 uint32_t qt_slow_account_of(const struct qt_slow_event *);
 /* A quote of `open` is open from byte `from` to byte `to` of the unread input. Returns EVENT if the server wrote
- * another event there, so that the quote never closes. Returns GARBAGE if not, and MORE if more input is needed. */
+ * another event in these bytes, because the quote then never closes. Returns GARBAGE if the server wrote no event, and
+ * MORE if more input is needed. */
 enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *, const struct qt_slow_event *open, size_t from,
                                        size_t to);
 

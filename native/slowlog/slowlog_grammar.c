@@ -175,7 +175,7 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     const char *line = line_end(p, end, at_end);
     if (line == NULL && len < MAX_LINE)
         return QT_SLOW_MORE;
-    if (line == NULL) { /* so many bytes without a newline are not a header line */
+    if (line == NULL) { /* a header line is never this long */
         *used = MAX_LINE;
         return QT_SLOW_GARBAGE;
     }

@@ -32,7 +32,7 @@ static const char *number(const char *p, const char *end, int64_t *out)
 
 static int is_blank_or_end(const char *at, const char *end) { return at == end || *at == ' ' || *at == '\t'; }
 
-/* Parses the number after a key. Gives -2 if the text is not a number. */
+/* Parses the number after a key. Sets `*out` to -2 if the text is not a number. */
 static const char *counter(const char *p, const char *end, int64_t *out)
 {
     const char *next = number(p, end, out);
@@ -41,8 +41,8 @@ static const char *counter(const char *p, const char *end, int64_t *out)
     return next;
 }
 
-/* Converts seconds such as `12.000345` to nanoseconds. Gives -2 for impossible values. Servers print underflows such as
- * 18446744073708.79. */
+/* Converts seconds such as `12.000345` to nanoseconds. Sets `*out` to -2 for impossible values. Servers print
+ * underflows such as 18446744073708.79. */
 static const char *seconds(const char *p, const char *end, int64_t *out)
 {
     static const int32_t scale[] = {1000000000, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
@@ -61,7 +61,7 @@ static const char *seconds(const char *p, const char *end, int64_t *out)
     return at;
 }
 
-/* Like seconds(), but gives -1 for an underflow, because this field is not important. */
+/* Like seconds(), but sets `*out` to -1 for an underflow, because this field is not important. */
 static const char *minor_seconds(const char *p, const char *end, int64_t *out)
 {
     const char *next = seconds(p, end, out);
@@ -109,7 +109,7 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     return at;
 }
 
-/* Returns 1 if `text` is at p. The length is a constant, so this compiles to one or two compares. */
+/* Returns 1 if `text` is at p. The length is a constant, so the macro compiles to one or two comparisons. */
 #define KEY(text) ((size_t)(end - p) > sizeof(text) - 1 && memcmp(p, text, sizeof(text) - 1) == 0)
 #define VALUE(text) after_blank(p + sizeof(text) - 1, end)
 

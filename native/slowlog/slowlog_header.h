@@ -38,7 +38,7 @@ void qt_slow_parse_attributes(const char *p, const char *end, struct qt_slow_eve
 const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out);
 
 /* Parses the server's own SET line: `SET [last_insert_id=N,][insert_id=N,]timestamp=N[.ffffff];`. Returns 1 if the line
- * has exactly this form. dble writes milliseconds. */
+ * has exactly this form. The proxy dble writes milliseconds. */
 int qt_slow_parse_set(const char *p, const char *end, struct qt_slow_event *);
 /* Returns 1 if a header value other than Query_time is invalid. Query_time has its own problem kind. */
 int qt_slow_has_bad_value(const struct qt_slow_event *);

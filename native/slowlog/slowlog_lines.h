@@ -19,7 +19,7 @@ static inline const char *without_cr(const char *p, const char *line)
     return line > p && line[-1] == '\r' ? line - 1 : line;
 }
 
-/* Removes the trailing blanks and carriage returns that editors, terminals and other systems add. */
+/* Removes trailing blanks and carriage returns. Editors, terminals and other systems add them. */
 static inline const char *without_blanks(const char *p, const char *line)
 {
     while (line > p && (line[-1] == '\r' || line[-1] == ' ' || line[-1] == '\t'))
@@ -27,8 +27,8 @@ static inline const char *without_blanks(const char *p, const char *line)
     return line;
 }
 
-/* The places where a slow-log event may end. It ends before a complete header, a server's start-up lines or another
- * program's line, or at the end of the input. */
+/* The places where a slow-log event may end. An event ends before a complete header, before a server's start-up lines,
+ * or before another program's line. It may also end at the end of the input. */
 enum qt_slow_bound {
     QT_NO_BOUND = 0,
     QT_BOUND_UNKNOWN, /* more input is needed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the input of statement_class.c from the tokens. A text of several statements counts as its most dangerous
- * statement. Of two dangers, the danger with the smaller number in schemas/names.toml wins. */
+ * statement. If there are two dangers, the danger with the smaller number in schemas/names.toml wins. */
 #include "sql/classify.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ void qt_classify_end(struct qt_classifier *c)
     c->actions |= c->read_before;
 }
 
-/* Begins again, because the words so far lead to another statement: SET STATEMENT ... FOR, IF ... THEN. */
+/* Begins again, because the previous words only introduce another statement: SET STATEMENT ... FOR, IF ... THEN. */
 static void restart(struct qt_classifier *c)
 {
     uint32_t seen = c->seen & (QT_SEEN_UNSAFE | QT_SEEN_READ_WRITE);
@@ -238,7 +238,7 @@ static void word(struct qt_classifier *c, const struct qt_token *t, uint8_t dott
     c->dotted = QT_DOTTED_NO;
 }
 
-/* Handles name( of a keyword: records functions that matter. */
+/* Handles a keyword that a parenthesis follows. Records the function if it affects the classification. */
 static void call(struct qt_classifier *c)
 {
     switch (c->previous) {
@@ -274,7 +274,7 @@ static void semicolon(struct qt_classifier *c)
     c->depth = c->base = 0;
 }
 
-/* Handles name( of a name that is not a keyword. */
+/* Handles a call of a function whose name is not a keyword. */
 static void call_named(struct qt_classifier *c, const char *name, size_t len)
 {
     struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len};
@@ -301,7 +301,7 @@ static void open_parenthesis(struct qt_classifier *c, size_t name_len)
 static void close_parenthesis(struct qt_classifier *c, int opened)
 {
     if (opened == QT_K_unix_timestamp)
-        c->does |= QT_ACTION_ASKS_TIME; /* with an argument UNIX_TIMESTAMP only converts */
+        c->does |= QT_ACTION_ASKS_TIME; /* UNIX_TIMESTAMP with an argument only converts a time */
     qt_secret_closed(c);
     c->depth--;
     if (c->depth < c->cipher_depth)

@@ -9,7 +9,7 @@
 #define QT_KW_SIGN 1    /* an operand follows, so a sign belongs to the operand */
 #define QT_KW_VALUE 2   /* NULL, TRUE and FALSE after this word are values */
 #define QT_KW_GAP 4     /* written with a blank before a parenthesis */
-#define QT_KW_WATCH 8   /* classify.c handles this word anywhere */
+#define QT_KW_WATCH 8   /* classify.c handles this word at any position */
 #define QT_KW_CALL 16   /* a function that servers also find by its quoted name */
 #define QT_KW_PREFIX 32 /* may be a literal's prefix before a string */
 #define QT_KW_HINT 64   /* an optimizer hint may follow */
@@ -17,7 +17,7 @@
 
 /* X(name, flags) */
 #define QT_KEYWORD_LIST(X) \
-    /* before operands and parentheses */ \
+    /* words before operands and parentheses */ \
     X(all, 4) X(and, 7) X(as, 4) X(between, 7) X(by, 7 + 8) X(case, 3) X(cross, 4) X(default, 1 + 8) X(distinct, 7) \
     X(div, 7) X(do, 7 + 8) X(else, 7 + 8) X(except, 4) X(exists, 4) X(from, 5) X(having, 7) X(if, 0) X(in, 4) \
     X(index, 4) X(inner, 4) X(intersect, 4) X(interval, 5) X(into, 4) X(is, 0) X(join, 4) X(key, 4) X(like, 7) \

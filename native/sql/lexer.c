@@ -3,8 +3,8 @@
  * default "..." is a string and a backslash escapes. Control bytes are white space, and in some charsets a byte above
  * 127 is also white space.
  *
- * A hint ends at the first star and slash, regardless of quotes. Servers without hints read it in the same way, so no
- * quote inside a hint can hide a statement after it. The lexer reads every byte a fixed number of times. */
+ * A hint ends at the first star and slash, regardless of quotes. Servers that do not support hints find the same end,
+ * so no quote inside a hint can hide a statement after the hint. The lexer reads every byte a fixed number of times. */
 #include "sql/lexer.h"
 
 #include <string.h>
@@ -98,14 +98,15 @@ static inline const char *skip_ident(const char *p, const char *end, unsigned *h
 /* Forms of comments: the text after slash and star, the number of version digits, and the servers that execute the
  * comment. The first matching row counts.
  *
- * Sources: sql/sql_lex.cc of the servers. The manuals call this "Comment Syntax" (MariaDB) and "Comments" (MySQL). */
+ * Sources: sql/sql_lex.cc of the servers, and the chapters "Comment Syntax" (MariaDB) and "Comments" (MySQL) of the
+ * manuals. */
 static const struct form {
     const char *opening;
     int least_digits, most_digits;
     enum qt_comment kind;
 } FORMS[] = {
-    {"!!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB 13 below this version (MDEV-7381) */
-    {"M!!", 5, 6, QT_COMMENT_EXECUTED_SOME}, /* executed by MariaDB 13 below this version */
+    {"!!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB 13 with a version below this number (MDEV-7381) */
+    {"M!!", 5, 6, QT_COMMENT_EXECUTED_SOME}, /* executed by MariaDB 13 with a version below this number */
     {"M!", 5, 6, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB from this version on */
     {"M!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* executed by MariaDB */
     {"T!", 0, 0, QT_COMMENT_EXECUTED_SOME},  /* TiDB, optionally with a feature name in brackets */
@@ -210,7 +211,8 @@ static int is_blank(const struct qt_lexer *l, char c)
     return IS(c, QT_C_SPACE) || (unsigned char)c == qt_high_blank(l->charset);
 }
 
-/* Skips a literal from after its opening quote to after its closing quote. A doubled quote is part of the literal. */
+/* Skips a literal whose opening quote was already read. Returns the position after its closing quote. A doubled quote
+ * is part of the literal. */
 static const char *skip_quoted(struct qt_lexer *l, const char *p, char quote)
 {
     int escapes = quote != '`' && !(l->reading & QT_READ_NO_BACKSLASH) && !(quote == '"' && l->reading & QT_READ_ANSI);
@@ -249,7 +251,7 @@ static const char *skip_comment(struct qt_lexer *l, const char *p)
     return l->end;
 }
 
-/* Skips a comment for newer servers, as older servers do. A comment nested inside it is skipped with it. */
+/* Skips a comment that is meant for newer servers, as older servers do. Comments nested inside are also skipped. */
 static const char *skip_executable(struct qt_lexer *l, const char *p)
 {
     for (; p + 1 < l->end; p++) {
@@ -409,7 +411,7 @@ static size_t operator_length(const char *p, const char *end)
     return 1;
 }
 
-/* Tokens of one byte. No longer token begins with these bytes. */
+/* Tokens of one byte. Tokens of several bytes never begin with these bytes. */
 static const uint8_t single[256] = {
     ['('] = QT_T_OPEN, [')'] = QT_T_CLOSE, [','] = QT_T_COMMA, [';'] = QT_T_SEMICOLON, ['?'] = QT_T_PARAM,
 };

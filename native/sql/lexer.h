@@ -51,7 +51,7 @@ static inline size_t qt_wide(int charset, const char *p, const char *end)
 static inline char qt_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
 /* Comments that servers execute. Whether a server executes a comment depends on its family and version. If servers
- * differ, a text is read both ways. docs/sources/sql-modes.md explains the same table. */
+ * differ, a text is read both ways. docs/sources/sql-modes.md lists which servers execute which comments. */
 enum qt_comment {
     QT_COMMENT_SKIPPED,       /* skipped by every server */
     QT_COMMENT_EXECUTED,      /* executed by every server */
@@ -96,7 +96,7 @@ struct qt_token {
 struct qt_lexer {
     const char *at, *end; /* inside a hint, `end` is the end of the hint */
     const char *all_end;
-    const char *name_end; /* end of the last token if that was a name, where a dot is not a decimal point */
+    const char *name_end; /* end of the last token if it was a name; a dot after a name is not a decimal point */
     const struct qt_keywords *keywords;
     int open_quote;   /* opening byte of an unclosed literal or comment; see struct qt_statement */
     uint8_t previous; /* kind of the last token */
@@ -104,7 +104,7 @@ struct qt_lexer {
     uint8_t in_hint;
     uint8_t in_executable; /* enum qt_comment of the current executable comment */
     uint8_t comments;      /* QT_READ_SKIPPED and QT_READ_PLAIN, set by the caller */
-    uint8_t saw_comments;  /* QT_READ_* ways that would read this text differently */
+    uint8_t saw_comments;  /* QT_READ_* bits of the readings that would read this text differently */
     uint8_t reading;       /* QT_READ_* of the session's quotes, set by the caller; 0 = default */
     uint8_t charset;       /* enum qt_charset of the session, set by the caller */
     uint8_t saw;           /* QT_SAW_*: text that another reading reads differently */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists variables that change a session's rights, the place of its writes, or its logging. Lists functions that act on
- * the server itself. */
+/* Lists variables that change a session's rights, its logging, or the destination of its writes. Lists functions that
+ * act on the server itself. */
 #include "sql/named_dangers.h"
 
 #include <string.h>

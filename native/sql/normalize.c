@@ -17,8 +17,8 @@
  * Memory use does not depend on the statement's size; text.c sets the limit. The digest covers the whole text. Callers
  * get the first 64 KiB of the text.
  *
- * The code does not recurse or look ahead. Text that was written too early is removed again, such as a sign or the DATE
- * of DATE'...'. */
+ * The code does not recurse or look ahead. Text that was written too early is removed again. Examples are a sign and
+ * the DATE of DATE'...'. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void take_back(struct qt_normalizer *n)
 
 static void fold(struct qt_normalizer *n)
 {
-    n->mark.len -= qt_text_room(&n->text); /* the last word may exceed the remaining text and then stays */
+    n->mark.len -= qt_text_room(&n->text); /* moves with the text; a word that no longer fits is not removed */
 }
 
 static inline uint64_t lower8(uint64_t x)

@@ -347,7 +347,7 @@ static const char *const AGGREGATES[] = {
     "stddev_pop",     "stddev_samp", "var_pop", "var_samp", "variance", "json_arrayagg",
     "json_objectagg", "st_collect",  NULL};
 
-/* Marks the innermost query around an aggregate. Brackets between them do not matter. */
+/* Marks the innermost query around an aggregate. Brackets between the query and the aggregate do not matter. */
 static void aggregate(struct reader *r)
 {
     for (size_t depth = r->depth < LEVELS ? r->depth : LEVELS - 1;; depth--) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds how a statement is written: the properties of schemas/names.toml. */
+/* Finds the properties of a statement that schemas/names.toml lists. */
 #ifndef QT_PROPERTIES_H
 #define QT_PROPERTIES_H
 

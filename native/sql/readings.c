@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* the default reading ─► no bytes that other readings read differently: done
  *                       └► each other reading ─► impossible from some statement on (a backslash outside of quotes, a
- *                                                literal that never ends): earlier statements count, this one does not
+ *                                                literal that never ends): only the statements before it count
  *
- * If a reading is impossible, the session does not use it. Without this test each 'it\'s' would count as code. If only
+ * A session cannot use an impossible reading. Without this test a part of each 'it\'s' would count as code. If only
  * some servers execute a comment, each reading is made with and without the comment. */
 #include "sql/readings.h"
 
@@ -99,8 +99,8 @@ static void read_once(struct qt_classifier *c, struct qt_lexer *lexer, int own)
     qt_classify_end(c);
 }
 
-/* Reads a text in each way in which servers treat its comments, from `comments` on. `saw` has the known differences; a
- * reading may add more. */
+/* Reads a text once for each way in which servers treat its comments. The first way is `comments`. `saw` has the known
+ * differences, and a reading may add more. */
 static void read_comments(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
                           struct qt_session_mode way, unsigned comments, unsigned saw, int own)
 {

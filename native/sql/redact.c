@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tokens -> unchanged, literals -> '<redacted>', comments -> removed; at most QT_REDACTED_KEPT bytes are kept
  *
- * All possible readings advance together with the first. If their tokens end at different places, the next bytes are a
- * literal in one reading and code in another. The redacted text then ends. */
+ * The lexers of all possible readings advance together with the first lexer. If their tokens end at different
+ * positions, the next bytes are a literal in one reading and code in another. The redacted text then ends. */
 #include "sql/redact.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
 /* The position in a statement, to find places where a secret is expected. A secret may lack its quotes, because logs
  * also contain failed statements. */
 struct place {
-    int set;      /* first word: SET, CHANGE, START or not a keyword; values may be secrets */
+    int set;      /* the first word is SET, CHANGE, START or no keyword: values may be secrets */
     int password; /* inside SET PASSWORD */
     int words;
     int previous, second;
@@ -80,7 +80,7 @@ static int is_secret_word(const struct place *at, const struct qt_token *t, cons
 static int is_text(const struct qt_token *t)
 {
     int account = t->kind == QT_T_VARIABLE && t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"');
-    return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* ANSI_QUOTES on or off */
+    return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* in any sql_mode */
 }
 
 enum hint { NO_HINT, HINT, HINT_VALUE };
@@ -97,7 +97,7 @@ static enum hint read_hint(enum hint hint, const struct place *at, const struct 
     return at->assigned ? HINT_VALUE : hint;
 }
 
-/* The lexers of the other readings. Each is as far as the first lexer. */
+/* The lexers of the other readings. Each lexer is at the same position as the first lexer. */
 struct ways {
     struct qt_lexer lexer[QT_MAX_WAYS];
     size_t n;
@@ -127,8 +127,8 @@ static int agree(struct ways *w, const struct qt_token *t)
     return 1;
 }
 
-/* Returns 1 if an executable comment opens here and contains quotes or comments. Servers that skip it read the quotes
- * differently. */
+/* Returns 1 if an executable comment opens at this token and contains quotes or comments. Servers that skip the comment
+ * read the quotes differently. */
 static int hides_quotes(const struct qt_lexer *l, const struct qt_token *t)
 {
     if (t->kind != QT_T_EXECUTABLE || l->in_executable != QT_COMMENT_EXECUTED_SOME)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds names and literals that indicate a password or a key. Statements that only move application data do not count,
- * such as INSERT INTO accounts VALUES ('password ...'). */
+/* Finds names and literals that indicate a password or a key. Statements that only move application data do not count.
+ * An example is INSERT INTO accounts VALUES ('password ...'). */
 #include "sql/secrets.h"
 
 #include <string.h>

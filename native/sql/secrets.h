@@ -20,11 +20,12 @@ int qt_secret_in_gap(const char *, size_t);
 /* Returns 1 if the token belongs to a hint. Tokens of a hint have no other effect. At its end, the hint is searched
  * like a comment. */
 int qt_secret_in_hint(struct qt_classifier *, const struct qt_token *);
-/* Searches a text that begins like no known statement. Returns 1 if any part of it indicates a secret. */
+/* Searches a text whose beginning matches no known statement. Returns 1 if any part of the text indicates a secret. */
 int qt_secret_in_nonsense(const char *sql, size_t len);
 /* Handles a word or a quoted name. Sets `secret` or `declares` if the name indicates a secret. */
 void qt_secret_named(struct qt_classifier *, const struct qt_token *);
-/* Handles the word PASSWORD anywhere: SET PASSWORD = '...'. In MariaDB it may follow other assignments. */
+/* Handles the word PASSWORD at any position, as in SET PASSWORD = '...'. In MariaDB this assignment may follow
+ * others. */
 void qt_secret_password(struct qt_classifier *);
 /* Returns 1 if the name is the schema of the server's own tables. */
 int qt_secret_schema(const char *name, size_t len);

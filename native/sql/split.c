@@ -13,7 +13,7 @@
 static int hides_others(int keyword)
 {
     switch (keyword) {
-    case QT_K_begin: /* BEGIN NOT ATOMIC; a plain BEGIN is rare here, and its INSERTs count */
+    case QT_K_begin: /* BEGIN NOT ATOMIC; after a plain BEGIN, the INSERTs count */
     case QT_K_create:
     case QT_K_alter:
     case QT_K_call:
@@ -83,7 +83,7 @@ static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, 
     return first && hides_others(verb) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
 }
 
-/* Returns 0, 1 if this reading is impossible, -1 when out of memory. */
+/* Returns 0 on success, 1 if this reading is impossible, and -1 when out of memory. */
 static int split_once(struct qt_split *s, struct qt_lexer *lexer, const char *sql)
 {
     struct qt_token t;

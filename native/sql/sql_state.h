@@ -46,7 +46,7 @@ enum qt_told {
 enum qt_dotted { QT_DOTTED_NO, QT_DOTTED, QT_DOTTED_MYSQL }; /* MYSQL: after the name of the schema `mysql` */
 
 struct qt_classifier {
-    /* State of the current statement. A text may have several. */
+    /* State of the current statement. A text may have several statements. */
     uint16_t words[QT_FIRST_WORDS]; /* enum qt_keyword of the first words; QT_K_NONE for names */
     uint16_t verb;                  /* first verb after the first word at its depth, such as after WITH or EXPLAIN */
     uint16_t previous;              /* keyword of the previous token, else QT_K_NONE */
@@ -72,8 +72,8 @@ struct qt_classifier {
     uint8_t told;         /* enum qt_told */
     const char *hint;     /* start of the current or last hint */
     struct qt_token name; /* SET: the variable being assigned */
-    const char *word;     /* previous token if a word or a quoted name */
-    size_t word_len;      /* its length, else 0 */
+    const char *word;     /* previous token if it is a word or a quoted name */
+    size_t word_len;      /* length of `word`; 0 if there is none */
     /* Results for the whole text. */
     int klass, danger;    /* klass -1: none yet */
     uint32_t dangers;     /* 1 << enum qt_danger of all statements */

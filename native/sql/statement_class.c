@@ -94,7 +94,7 @@ static struct qt_statement_class of_reset(const struct qt_classifier *c)
     }
 }
 
-/* Handles statements that act on the server, by their first word. */
+/* Handles statements that act on the server. The first word decides. */
 static struct qt_statement_class of_admin(struct qt_classifier *c)
 {
     switch (c->words[0]) {

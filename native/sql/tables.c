@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name is a table after FROM, JOIN, UPDATE, INTO, TABLE and similar words, and after a comma in their lists. FROM
- * counts only after a SELECT or DELETE in the same parentheses. So EXTRACT(YEAR FROM d) names no table.
+/* A name is a table after FROM, JOIN, UPDATE, INTO, TABLE and similar words. In a list after such a word, each comma is
+ * followed by another table. FROM counts only after a SELECT or DELETE in the same parentheses. So EXTRACT(YEAR FROM d)
+ * names no table.
  *
- * A name of WITH counts as a table until its definition ends, because WITH t AS (SELECT * FROM t) reads a table t. */
+ * The name of a CTE counts as a table until its definition ends, because WITH t AS (SELECT * FROM t) reads a table t. */
 #include "sql/tables.h"
 
 #include <string.h>
@@ -149,7 +150,7 @@ static int is_reserved(int k)
            k == QT_K_replace || k == QT_K_null || k == QT_K_procedure;
 }
 
-/* Reads WITH [RECURSIVE] name [(columns)] AS (. Begins at the word after WITH, or after the comma before a further
+/* Reads WITH [RECURSIVE] name [(columns)] AS (. Begins at the word after WITH, or after the comma before another
  * name. */
 static void read_cte(struct reader *r)
 {
@@ -212,7 +213,8 @@ static int ends_list(int k)
            k == QT_K_returning || k == QT_K_into || k == QT_K_share || k == QT_K_select;
 }
 
-/* Returns 1 for statements that take several tables: DROP TABLE a, b. ALTER TABLE a ADD b INT, ADD c INT takes one. */
+/* Returns 1 for statements that take several tables: DROP TABLE a, b. ALTER TABLE a ADD b INT, ADD c INT takes only one
+ * table. */
 static int takes_many(int first)
 {
     return first == QT_K_drop || first == QT_K_lock || first == QT_K_rename || first == QT_K_analyze ||

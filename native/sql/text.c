@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of the text is kept. All text is hashed with XXH3, each window when it is discarded. */
+/* The first bytes of the text are kept. The whole text is hashed with XXH3. Each window is hashed when it is
+ * discarded. */
 #define XXH_INLINE_ALL
 #include "sql/text.h"
 

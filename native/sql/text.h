@@ -12,7 +12,7 @@
 
 #define QT_TEXT_KEPT ((size_t)64 << 10)
 #define QT_TEXT_WINDOW ((size_t)16 << 10)
-#define QT_TEXT_PIECE ((size_t)4 << 10) /* most bytes written between two calls of qt_text_room */
+#define QT_TEXT_PIECE ((size_t)4 << 10) /* maximum number of bytes written between two calls of qt_text_room */
 #define QT_TEXT_BACK ((size_t)64)
 
 struct qt_text_hash;

@@ -140,7 +140,7 @@ static void own_ends(struct qt_sweep *s, struct qt_event *e)
     qt_sweep_decide(s, e);
 }
 
-/* Rule 4: the moment of the write is after the transactions that are open when it arrives. */
+/* Rule 4: the moment of a write is after the transactions that are open when the write arrives. */
 static void own_arrives(struct qt_sweep *s, struct qt_event *e)
 {
     own_opens(s, e);

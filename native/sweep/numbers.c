@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers the marks of each place by their moments, and answers waits with these numbers.
+/* Numbers the marks of each place (a table and a kind) by their moments. Answers waits with these numbers.
  *
  *   numbers:  mark 1 ── mark 2 ── wait: 2 ── mark 3 ──►  the bound: no earlier point will come
  *   adds:     the same for places of statements that add rows. Their marks come later: a mark is known

@@ -81,7 +81,7 @@ static int by_place(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Keeps only the highest number of each place. */
+/* Keeps only the highest number of each place (a table and a kind). */
 static void keep_highest(struct qt_pairs *pairs)
 {
     size_t n = 0;

@@ -11,9 +11,10 @@
  *                       ▼
  *                   rows.c: one row for each event
  *
- * Each stage has a heap of points in time. It processes a point when no earlier point can come. A point is late if its
- * moment is known late. The moment of a write outside of transactions is known at its end. The moment of an INSERT is
- * known when all commits before it are known. Memory therefore grows with the number of open events, not with the tape.
+ * Each stage has a heap of points in time. A stage processes a point when no earlier point can come. Some points are
+ * only added later, when their moment is known. The moment of a write outside of transactions is known at the write's
+ * end. The moment of an INSERT is known when all commits before it are known. Memory therefore grows with the number of
+ * open events, not with the tape.
  *
  * The sweep owns all of this data. An event is freed when its last point is numbered. A transaction is freed when its
  * last point is done and its session has continued. */
@@ -23,7 +24,7 @@
 #include "base/arrow_build.h"
 #include "sweep/heap.h"
 
-enum { QT_LAST_NS = 1000000000 }; /* assumed end of a session's last event, after its arrival */
+enum { QT_LAST_NS = 1000000000 }; /* assumed time from the arrival to the end of a session's last event */
 
 struct qt_use {
     int32_t table;
@@ -49,7 +50,7 @@ struct qt_event {
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* unfinished points; 0 = the row is complete */
-    int32_t undecided; /* number of open transactions that its moment depends on */
+    int32_t undecided; /* number of open transactions that the event's moment depends on */
     uint8_t is_long, locks, alone, held, decided;
     uint8_t is_last;   /* last event of its session in a log of arrivals: its end is unknown */
     uint8_t part;      /* 1: remaining part after the implicit COMMIT in `commit` */
@@ -63,7 +64,7 @@ struct qt_event {
 /* A table that a transaction uses. */
 struct qt_used {
     int32_t table;
-    int64_t lo_ns;                          /* lo_ns of the first statement that locked it */
+    int64_t lo_ns;                          /* lo_ns of the first statement that locked the table */
     uint8_t held, read_later, locked_later; /* later: after the first plain read */
 };
 
@@ -76,7 +77,7 @@ struct qt_tx {
     struct qt_event **waiting; /* writes that arrived while the transaction was open */
     size_t n_waiting, waiting_room;
     int32_t refs;
-    uint8_t over, dropped;         /* dropped: the replay does not send its end */
+    uint8_t over, dropped;         /* dropped: the replay does not send the transaction's end */
     struct qt_tx *previous, *next; /* links in the sweep's list */
 };
 
@@ -124,10 +125,10 @@ struct qt_sweep {
     enum qt_times times;
     uint8_t unknown; /* at least one statement has unknown tables */
     uint8_t failed;  /* memory ran out */
-    int64_t now_ns;  /* all earlier points have come */
+    int64_t now_ns;  /* all points before this time were already added */
     struct qt_sweep_table *table;
     int32_t n_tables;
-    const struct qt_use *uses; /* uses of a digest begin at first_use[digest] and end at the next digest's */
+    const struct qt_use *uses; /* uses of digest d: from first_use[d] to before first_use[d + 1] */
     const int64_t *first_use;
     int64_t n_digests;
     struct qt_sweep_session *session; /* hash table with open addressing */

@@ -49,7 +49,7 @@ static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 static void take_own(struct qt_sweep *s, struct qt_event *e)
 {
     int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
-    e->left++; /* the row waits until its moment is decided */
+    e->left++; /* the row waits until the event's moment is decided */
     e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
     for (int32_t i = 0; i < e->n_uses && e->is_long; i++)
         qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, e->lo_ns - 1);
@@ -94,8 +94,8 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
     at_locks(s, e, tx);
 }
 
-/* Rule 11: a read of a table that another session locks whole also holds a lock. In a transaction the lock lasts until
- * the end. */
+/* Rule 11: if another session locks a whole table, a read of this table also holds a lock. In a transaction the lock
+ * lasts until the transaction's end. */
 static void take_shared(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     int shares = 0;

@@ -11,7 +11,7 @@ struct qt_tx *qt_sweep_new_tx(struct qt_sweep *, int64_t first_seq, int64_t end_
 void qt_sweep_tx_release(struct qt_sweep *, struct qt_tx *);
 void qt_sweep_note_tables(struct qt_sweep *, struct qt_tx *, const struct qt_event *);
 int qt_sweep_has_locks(const struct qt_tx *);
-/* Ends the transaction and drops its session's reference. No event of it may follow. */
+/* Ends the transaction and drops its session's reference. No event of the transaction may follow. */
 void qt_sweep_finish(struct qt_sweep *, struct qt_tx *);
 /* Gives the first read its waits for tables that the transaction used later. Does nothing until these waits are
  * known. */

@@ -219,7 +219,7 @@ int qt_tls_log_open(struct qt_tls_log *log, const char *path, int grows, struct 
     return code;
 }
 
-/* Reads the file again. Another file may have its name now, or the file may have been truncated. */
+/* Reads the file again. A different file may now have the same name, or the file may have been truncated. */
 static void look_again(struct qt_tls_log *log)
 {
     struct stat by_name, mine;

@@ -19,7 +19,7 @@ struct qt_tls_lines { /* zero it before first use, end it with qt_tls_lines_end 
 };
 
 struct qt_tls_log_counts {
-    uint64_t connections, forgotten; /* connections that had a secret; of these, dropped because of the limit */
+    uint64_t connections, forgotten; /* connections that had a secret; connections dropped because of the limit */
     uint64_t bad_lines;
     uint64_t waiting; /* bytes of connections that wait for secrets */
 };
@@ -29,18 +29,19 @@ struct qt_tls_log;
 /* Returns NULL when out of memory. */
 struct qt_tls_log *qt_tls_log_new(void);
 void qt_tls_log_free(struct qt_tls_log *);
-/* Opens and reads a file, only once per log. `grows`: secrets may be written after the packets, so connections wait for
- * them. Returns QT_EIO if it is not a readable regular file, and QT_EFORMAT if no line has the format. */
+/* Opens and reads a file. May be called only once per log. `grows`: secrets may be written after the packets, so
+ * connections wait for them. Returns QT_EIO if `path` is not a readable regular file, and QT_EFORMAT if no line has the
+ * format. */
 int qt_tls_log_open(struct qt_tls_log *, const char *path, int grows, struct qt_error *);
 /* Lets connections wait for secrets, even without a file. */
 void qt_tls_log_set_grows(struct qt_tls_log *);
-/* Sets a function that is called once when a secret is missing. It passes the secrets that come later in the input to
- * qt_tls_log_take. */
+/* Sets a function that is called once when a secret is missing. The function passes the secrets that come later in the
+ * input to qt_tls_log_take. */
 void qt_tls_log_set_ahead(struct qt_tls_log *, void (*look)(void *self), void *self);
 /* Takes a part of a key log that is embedded in another file. Returns 0, or -1 when out of memory. */
 int qt_tls_log_take(struct qt_tls_log *, struct qt_tls_lines *, const char *p, size_t n);
 void qt_tls_lines_end(struct qt_tls_lines *);
-const char *qt_tls_log_path(const struct qt_tls_log *); /* path of its file; NULL = none */
+const char *qt_tls_log_path(const struct qt_tls_log *); /* path of the log's file; NULL = none */
 /* Returns whether the log has a file or any secret. */
 int qt_tls_log_in_use(const struct qt_tls_log *);
 /* Returns whether the log has a file or secrets now, or may get them later. Reads ahead in the input if necessary. */

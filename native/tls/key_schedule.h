@@ -19,7 +19,7 @@ struct qt_tls_suite {
     uint8_t is_13;     /* only for TLS 1.3 */
     uint8_t key_bytes; /* key length of the cipher */
     uint8_t mac_bytes; /* CBC only: 20, 32 or 48 for HMAC-SHA1, -SHA256 or -SHA384 */
-    uint8_t hash;      /* length of the hash for key derivation, from TLS 1.2 on: 32 = SHA256, 48 = SHA384 */
+    uint8_t hash;      /* length of the hash for key derivation in TLS 1.2 and later: 32 = SHA256, 48 = SHA384 */
 };
 
 /* Returns NULL for an unknown suite. */

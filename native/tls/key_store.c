@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries are stored in blocks that never move, so that no copy of a secret remains in memory. The hash table contains
- * their numbers. If the store is full, a new entry replaces the oldest. */
+ * the entries' numbers. If the store is full, a new entry replaces the oldest entry. */
 #include "tls/key_store.h"
 
 #include <openssl/crypto.h>
@@ -13,10 +13,10 @@ enum { BLOCK = 1024 };
 
 struct qt_tls_store {
     uint32_t most, buckets;
-    uint64_t n; /* number of connections ever added; number i is at place i % most */
+    uint64_t n; /* number of connections ever added; connection i is stored at index i % most */
     struct qt_tls_secrets **blocks;
     uint32_t n_blocks;
-    uint32_t *table; /* place + 1 of the first entry with a hash; 0 = none */
+    uint32_t *table; /* index + 1 of the first entry with a hash; 0 = none */
 };
 
 struct qt_tls_store *qt_tls_store_new(uint32_t most)
@@ -93,7 +93,7 @@ static int grow(struct qt_tls_store *s)
     return 0;
 }
 
-/* Returns an empty entry at the next place. */
+/* Returns an empty entry at the next index. */
 static struct qt_tls_secrets *add(struct qt_tls_store *s, const uint8_t *random)
 {
     uint32_t place = (uint32_t)(s->n % s->most);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that look like a record header are accepted if the record authenticates with a possible sequence number. The
- * number of missing records is limited: each has at least the minimum size. In TLS 1.3 the missing bytes may contain a
- * key update. The next keys are therefore also tried, with sequence numbers from 0. */
+ * number of missing records is limited, because each record has a minimum size. In TLS 1.3 the missing bytes may
+ * contain a key update. The next keys are therefore also tried, with sequence numbers from 0. */
 #include "tls/resync.h"
 
 #include <openssl/crypto.h>
@@ -28,7 +28,7 @@ struct content {
     int type;
 };
 
-/* Returns the sequence number that authenticates the record, of `tries` numbers from `from` on. UINT64_MAX = none. */
+/* Tries `tries` sequence numbers from `from` on. Returns the number that authenticates the record, or UINT64_MAX. */
 static uint64_t find_number(struct qt_tls *t, struct qt_tls_record_keys *keys, const struct qt_tls_plain *record,
                             uint64_t from, uint64_t tries, struct content *out)
 {

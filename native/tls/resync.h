@@ -5,9 +5,10 @@
 
 #include "tls/tls_state.h"
 
-/* Searches the bytes of a direction that is lost. Returns the number of consumed bytes. If a record is found, they end
- * with it: its content goes to the sink, and the direction is no longer lost. Otherwise they end before a possible
- * record that is incomplete. May set t->end. *code is QT_OK, QT_ENOMEM or the sink's return value. */
+/* Searches the bytes of a direction that is lost. Returns the number of consumed bytes. If a record is found, the
+ * consumed bytes end with this record. Its content then goes to the sink, and the direction is no longer lost.
+ * Otherwise the consumed bytes end before a possible record that is incomplete. May set t->end. *code is QT_OK,
+ * QT_ENOMEM or the sink's return value. */
 size_t qt_tls_find_back(struct qt_tls *, int way, const struct qt_tls_plain *bytes, int *code);
 
 #endif

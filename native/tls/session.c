@@ -26,8 +26,8 @@ static int is_supported(const struct qt_tls_hellos *h, const struct qt_tls_suite
     return h->version == QT_TLS_12 || (suite->kind == QT_TLS_CBC && suite->mac_bytes == 20);
 }
 
-/* Sets the keys of both directions. `of` contains the client's secret before the server's. Returns 0, or -1 if the
- * secrets are missing or do not fit the suite. */
+/* Sets the keys of both directions. `secrets->of` contains the client's secret before the server's. Returns 0, or -1 if
+ * the secrets are missing or do not fit the suite. */
 static int set_keys(struct qt_tls *t, const struct qt_tls_suite *suite, const struct qt_tls_secrets *secrets)
 {
     struct qt_tls_material m[2];
@@ -71,7 +71,7 @@ int qt_tls_session_ready(struct qt_tls *t, int now)
 int qt_tls_session_can_take(struct qt_tls *t, int way, int type)
 {
     int is_13 = t->hellos.version == QT_TLS_13;
-    if (type == QT_TLS_CCS && (is_13 || !t->way[way].ciphered)) /* after the first one the next is encrypted */
+    if (type == QT_TLS_CCS && (is_13 || !t->way[way].ciphered)) /* the next record is encrypted */
         return t->hellos.has_server || t->hellos.retried;
     if (!t->way[way].ciphered && (type == QT_TLS_HANDSHAKE || type == QT_TLS_ALERT))
         return 1;

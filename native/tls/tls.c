@@ -43,7 +43,7 @@ static void drop_first(struct qt_tls *t)
     free(w);
 }
 
-/* Passes on waiting records, as far as they can be read now. */
+/* Passes on the waiting records that can be read now. */
 static int drain(struct qt_tls *t)
 {
     int code = QT_OK;

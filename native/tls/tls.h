@@ -21,7 +21,7 @@ struct qt_tls;
 /* Creates the state of a connection. The log belongs to the caller and must outlive the connection. The sink is copied.
  * Returns NULL when out of memory. Free it with qt_tls_free. */
 struct qt_tls *qt_tls_new(struct qt_tls_log *, const struct qt_tls_sink *);
-/* The functions from here to qt_tls_finish return QT_OK, QT_ENOMEM or the sink's return value. */
+/* qt_tls_take and the next functions up to qt_tls_finish return QT_OK, QT_ENOMEM or the sink's return value. */
 int qt_tls_take(struct qt_tls *, int way, const void *bytes, size_t n, int64_t when_ns, int64_t packet);
 int qt_tls_skip(struct qt_tls *, int way, uint64_t lost, int64_t when_ns, int64_t packet);
 /* Returns whether records wait for their secrets. If so, qt_tls_look passes them on once the secrets have arrived. */

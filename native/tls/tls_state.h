@@ -20,7 +20,7 @@ struct qt_tls_waiting { /* a complete record that waits for its keys */
 
 struct qt_tls_way {
     struct qt_bytes part;     /* bytes of an incomplete record, or bytes to search for a record */
-    int64_t first_ns, packet; /* of the first byte in `part` */
+    int64_t first_ns, packet; /* time and packet number of the first byte in `part` */
     int ciphered;             /* later records are encrypted */
     int waiting;              /* number of waiting records of this direction */
     int proven;               /* at least one record has authenticated */
@@ -28,7 +28,7 @@ struct qt_tls_way {
     int lost;                 /* bytes were missing: search for the next record */
     uint64_t lost_bytes;      /* lost bytes after the last authenticated record */
     uint64_t seq;             /* sequence number of the next record */
-    unsigned handshake;       /* TLS 1.3: records before the first authenticated record */
+    unsigned handshake;       /* TLS 1.3: number of records before the first authenticated record */
     struct qt_tls_secret secret;
     struct qt_tls_record_keys keys;
     struct qt_tls_messages messages;

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log in once per account, exactly as the sessions of the replay will. The engine does this before anything is sent."""
+"""Log in once per account in the same way as the sessions of the replay.
+
+The engine logs in before it sends statements.
+"""
 
 import time
 from dataclasses import replace
@@ -11,8 +14,8 @@ from ..options import ReplayOptions
 from ..run_folder import RunFolder, open_storage
 
 SLICE_NS = 50_000_000
-# One session without events for each account. NULL is the run's own account, which begins in the target's schema. Other
-# accounts may lack access to this schema, so their sessions begin in the schema of --map-db.
+# One session without events for each account. NULL is the run's own account. Its session begins in the target's schema.
+# Other accounts may lack access to this schema, so their sessions begin in the schema of --map-db.
 SESSIONS = (
     "SELECT range + 1 AS session, 0::BIGINT AS open_due_ns, 0::BIGINT AS events,"
     " CASE WHEN range > 0 THEN '' END AS db,"
@@ -24,7 +27,7 @@ SESSIONS = (
 def check_logins(options: ReplayOptions, folder: RunFolder) -> None:
     """Log in and out with each account.
 
-    Raises TargetError with the server's message for the first account that fails.
+    Raises TargetError with the server's message for the first account that cannot log in.
     """
     users = [options.target.user, *(user for user, _ in options.overrides.numbered)]
     settings = replace(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...native.bindings.engine import EngineStats
 
-# Files and threads needed in addition to those of the sessions: DuckDB, files being written, libraries.
+# Files and threads that the process needs in addition to those of the sessions: DuckDB, files being written, libraries.
 SPARE_FILES = 64
 SPARE_THREADS = 32
 MAPPINGS_A_THREAD = 2  # the stack and its guard page
@@ -26,7 +26,7 @@ class Machine:
 
 
 def raise_file_limit() -> int | None:
-    """Raise the limit of open files to this account's maximum. Return the limit, or None if there is none."""
+    """Raise the limit of open files to this account's maximum. Return the limit, or None if the number is unlimited."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -60,7 +60,7 @@ def _thread_limits() -> list[tuple[int, str]]:
 
 
 def _cgroup_pids() -> int | None:
-    """Return how many more processes the cgroup (version 2) and its parents allow."""
+    """Return the number of further processes that the cgroup (version 2) and its parent cgroups allow."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except OSError:

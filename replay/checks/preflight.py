@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tape, plan, target and machine before anything is sent. Each finding is one sentence with its remedy."""
+"""Check the tape, plan, target and machine before the first statement is sent.
+
+Each finding is one sentence with its remedy.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ class Finding:
 
 
 def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, alone: bool = True) -> list[Finding]:
-    """Return all findings; the first one names the target.
+    """Return all findings. The first finding names the target.
 
     `alone`: False if other drivers of this run are connected.
     """
@@ -57,7 +60,7 @@ def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, al
 
 
 def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: Facts) -> list[Finding]:
-    """Return the findings on the read target."""
+    """Return the findings about the read target."""
     text = "--reads-to is the target itself: choose another server, or omit the option"
     is_same = bool(facts.identity) and facts.identity == of_target.identity
     return [
@@ -71,9 +74,9 @@ def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: 
 
 
 def check_together(plan: Plan, target: Target, facts: Facts) -> list[Finding]:
-    """Return the findings that only the lead of several drivers can make.
+    """Return the findings that only the lead process of several drivers can make.
 
-    `plan` is the plan of all drivers together.
+    `plan` is the combined plan of all drivers.
     """
     return [*_neighbours(plan, facts), *_connections(plan, target, facts)]
 
@@ -84,7 +87,7 @@ def check_tape(info: dict[str, object], partial_ok: bool) -> list[Finding]:
 
 
 def listed(names: list[str]) -> str:
-    """Return a list for people: the first names and the number of further ones."""
+    """Return a readable list: the first names and the number of further names."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more
 
@@ -95,7 +98,8 @@ def _introduce(target: Target, facts: Facts) -> Iterator[Finding]:
     yield Finding("info", f"target {target.name}: {facts.version}{comment}{where}")
 
 
-# A transaction or temporary table with missing statements behaves differently from the original.
+# Warning kinds of tapes that cannot be replayed. If statements are missing, a transaction or temporary table behaves
+# differently from the original.
 NEVER_REPLAYED = frozenset({"query_sampled"})
 
 
@@ -131,7 +135,7 @@ def _tape_findings(info: dict[str, object], partial_ok: bool) -> Iterator[Findin
 def unknown_overrides(ids: int, seconds: int) -> list[str]:
     """Return warnings about values that --insert-id original and --now original cannot reproduce.
 
-    `ids` is ids_unknown and `seconds` is now_uncertain.
+    `ids` is the counter ids_unknown, and `seconds` is the counter now_uncertain.
     """
     texts = []
     if ids:
@@ -174,7 +178,7 @@ def _unseen(plan: Plan, facts: Facts) -> Iterator[Finding]:
 
 
 def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Refuse to replay against the server that the tape came from."""
+    """Refuse to replay against the server that the tape was recorded on."""
     server = plan.tape.info.get("server") or {}
     if server.get("identity") and server["identity"] == facts.identity:
         yield Finding(
@@ -225,7 +229,7 @@ def _writes(plan: Plan, facts: Facts, is_disposable: bool) -> Iterator[Finding]:
 
 
 def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
-    """Report whether the account could write to the target. If so, only the replay's own checks prevent writes."""
+    """Report that the account could write to the target. Only the replay's own checks then prevent writes."""
     make = (
         "If the target must not change, replay as a user that can only read: CREATE USER reader@'%' IDENTIFIED BY"
         " '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%'"
@@ -259,7 +263,7 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
 
 
 def _users(plan: Plan, target: Target) -> Iterator[Finding]:
-    """Report users of the tape without an account on the target, if accounts are given."""
+    """Report users of the tape that have no account on the target, if accounts are given."""
     accounts = plan.rules.overrides.accounts
     others = sorted(set(plan.users) - set(accounts))
     if accounts and others:
@@ -270,12 +274,12 @@ def _users(plan: Plan, target: Target) -> Iterator[Finding]:
         yield Finding("warning", f"--users or --map-user contains users that are not on the tape: {listed(unknown)}")
 
 
-# Names of collations that MySQL or MariaDB lacks.
+# Names of collations that only MySQL or only MariaDB has.
 COLLATION_NAMES = {248: "gb18030_chinese_ci", 249: "gb18030_bin", 255: "utf8mb4_0900_ai_ci"}
 
 
 def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    """Report logins whose collation the target does not know. Strings may compare and sort differently there."""
+    """Report logins whose collation is unknown on the target. The target may compare and sort strings differently."""
     if facts.collations is None and plan.collations_unknown:
         yield Finding(
             "warning",
@@ -316,7 +320,7 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
 
 
 def _statistics(facts: Facts) -> Iterator[Finding]:
-    """Report tables that the optimizer treats as nearly empty. It then reads and locks different rows."""
+    """Report tables that the optimizer treats as nearly empty. The optimizer then reads and locks different rows."""
     if facts.stale:
         yield Finding(
             "warning",
@@ -327,7 +331,10 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
 
 
 def _prepared(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
-    """Report prepared XA transactions. They keep their locks, so statements that need the same rows wait."""
+    """Report prepared XA transactions.
+
+    Such transactions keep their locks, so statements that need the same rows wait.
+    """
     if facts.prepared is None and plan.prepares_xa and plan.rules.allow_writes:
         yield Finding(
             "warning",

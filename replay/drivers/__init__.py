@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays the tapes of a set by several driver processes on one clock, on this machine or on others.
+"""Replays the tapes of a set with several driver processes on one clock, on this machine or on other machines.
 
 lead (replay --drivers)                         driver (querytape driver, or started by the lead)
   tapes of each driver ─────────── welcome ──►  plans its tapes

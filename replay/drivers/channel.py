@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between a lead and a driver over a plain or TLS socket. A message has a kind, JSON values and bytes.
+"""Messages between the lead process and a driver over a plain or TLS socket.
 
-Format: u32 length of the JSON, u32 length of the bytes, JSON, bytes. Any thread may send; one thread receives.
+A message has a kind, JSON values and bytes. Format: u32 length of the JSON, u32 length of the bytes, JSON, bytes. Any
+thread may send. Only one thread receives.
 """
 
 import json
@@ -19,7 +20,7 @@ from ...common.errors import QuerytapeError
 
 HEAD = struct.Struct(">II")
 MAX_JSON, MAX_BODY = 1 << 20, 16 << 20
-SEND_S = 2.0  # if sending a message takes longer, the peer no longer reads
+SEND_S = 2.0  # longest time to send a message, in seconds; a slower peer is no longer reading
 PIECE = 1 << 16
 
 
@@ -29,7 +30,7 @@ class ChannelClosed(QuerytapeError):
 
 @dataclass(frozen=True)
 class Message:
-    """One message. `at_ns`: CLOCK_MONOTONIC when its last byte arrived."""
+    """One message. `at_ns`: time of CLOCK_MONOTONIC at which the last byte of the message arrived."""
 
     kind: str
     values: dict[str, Any]
@@ -38,9 +39,9 @@ class Message:
 
 
 class Channel:
-    """One connection to a lead or driver.
+    """One connection to the lead process or to a driver.
 
-    Python's TLS sockets allow one thread at a time, so each call into them is short and locked.
+    Python's TLS sockets allow one thread at a time. Each call into them is therefore short and locked.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -84,9 +85,9 @@ class Channel:
         _poll(self._sock, events, 0.1)
 
     def receive(self, timeout_s: float | None = None, most: int = MAX_BODY) -> Message | None:
-        """Return the next message, or None if none arrives in time. Raises ChannelClosed.
+        """Return the next message, or None if no message arrives in time. Raises ChannelClosed.
 
-        `most` is the maximum length of its body in bytes.
+        `most` is the maximum length of the message's body in bytes.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while (message := self._take(most)) is None:

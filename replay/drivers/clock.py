@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the offset between a driver's CLOCK_MONOTONIC and the lead's by round trips. The wall clock is not used.
+"""Measure the offset between the CLOCK_MONOTONIC of a driver and that of the lead process by round trips.
 
-The driver reads its clock between the lead's send and receive times. The midpoint is the estimate. Half of the round
-trip bounds the error, even if the two directions take different times. The shortest of many round trips gives the best
-estimate.
+The wall clock is not used. The driver reads its clock between the send and receive times of the lead process. The
+midpoint of these times is the estimate. Half of the round trip bounds the error, even if the two directions take
+different times. The shortest of many round trips gives the best estimate.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """One round trip. `sent_ns` and `back_ns` are times of the lead's clock, `there_ns` is the driver's."""
+    """One round trip.
+
+    `sent_ns` and `back_ns` are times of the lead's clock. `there_ns` is a time of the driver's clock.
+    """
 
     sent_ns: int
     there_ns: int
@@ -27,7 +30,10 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class Offset:
-    """The driver's clock minus the lead's clock at `at_ns` of the lead's clock. The error is at most `bound_ns`."""
+    """The difference between the driver's clock and the lead's clock at `at_ns` of the lead's clock.
+
+    The value is driver minus lead. The error is at most `bound_ns`.
+    """
 
     at_ns: int
     offset_ns: int
@@ -42,8 +48,9 @@ def offset_of(trips: Iterable[RoundTrip]) -> Offset:
 
 
 def clock_json(first: Offset, last: Offset) -> dict[str, Any]:
-    """Return the clock fields of a driver in run.json: offsets at the start and the end, and the drift in parts per
-    billion.
+    """Return the clock fields of a driver in run.json.
+
+    The fields are the offsets at the start and at the end, and the drift in parts per billion.
     """
     elapsed = last.at_ns - first.at_ns
     known = elapsed > 0

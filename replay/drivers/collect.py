@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Add undelivered parts to their run, after the run lost its lead or a driver its connection.
+"""Add undelivered parts to their run after the lead process was lost or a driver lost its connection.
 
-This works on files only. It connects to no server and reads no statement. The parts stay unchanged. run.json is written
-last, so an interrupted collect can be repeated.
+The command works on files only. It connects to no server and reads no statement. The parts stay unchanged. run.json is
+written last, so an interrupted collect can be repeated.
 """
 
 import shutil
@@ -28,8 +28,8 @@ LATE = "the lead was lost during the run, so the target's counters end early. `q
 def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
     """Add parts to their run and return the run. Parts in the run's own folder are included.
 
-    Raises InputError if the run is still in progress or not a run by several drivers. Raises InputError for a part that
-    is incomplete or belongs to another run. Raises QuerytapeError if files of the run cannot be read.
+    Raises InputError if the run is still in progress or is not a run by several drivers. Also raises InputError for a
+    part that is incomplete or belongs to another run. Raises QuerytapeError if files of the run cannot be read.
     """
     info = _read(run)
     if "driver_run" not in info:
@@ -49,7 +49,7 @@ def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return run.json. Raises InputError."""
+    """Return the content of run.json. Raises InputError."""
     try:
         info = read_json("run", path / "run.json")
         check_shape("run", path / "run.json", {**info, "finished": False})
@@ -70,7 +70,10 @@ def _number(part: Path, info: dict[str, Any]) -> int:
 
 
 def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[int]:
-    """Return the drivers whose parts are added. Raises InputError if no part is left to add or a part is missing."""
+    """Return the drivers whose parts must be added.
+
+    Raises InputError if a part is missing or all parts are already added.
+    """
     if "accounting" in info:  # the run already contains all other parts
         lost = [entry["number"] for entry in info["drivers"] if entry["lost"]]
         if found := [number for number in lost if number in there]:
@@ -123,7 +126,7 @@ def _put_sessions(run: Path, parts: list[Path], con: duckdb.DuckDBPyConnection) 
 
 
 def _of_all(infos: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the run.json fields of a run whose lead did not write its end."""
+    """Return the run.json fields of a run whose lead process ended before it wrote these fields."""
     used = [one["generator"] for one in infos]
     sums = {name: sum(int(one[name]) for one in used) for name in ("cpu_ns", "engine_cpu_ns", "threads_peak")}
     highest = {name: max(int(one[name]) for one in used) for name in ("cores", "rss_peak_bytes")}

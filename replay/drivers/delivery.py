@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send the files of a driver's part to the lead. Outcomes are sent as soon as a file is complete, the rest at the end.
+"""Send the files of a driver's part to the lead process.
 
-A driver on the lead's machine writes into the lead's folder and sends nothing.
+Each file of outcomes is sent when it is complete. All other files are sent at the end. A driver on the machine of the
+lead process writes into the lead's folder and sends no files.
 """
 
 import re
@@ -68,13 +69,16 @@ class Sender:
 
 
 class Receiver:
-    """The lead's side: writes received files into the driver's part. A file gets its final name when it is complete."""
+    """The lead's side: writes received files into the driver's part.
+
+    A file gets its final name when the file is complete.
+    """
 
     def __init__(self, part: Path) -> None:
         self._part = part
 
     def take(self, message: Message) -> None:
-        """Write one piece of a file. Raises InputError if it is not the next piece of a run's file."""
+        """Write one piece of a file. Raises InputError if the piece is not the next piece of one of the run's files."""
         name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
         if not _NAME.fullmatch(name):
             raise InputError(f"{name[:80]!r} is not the name of a file of a run")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's side: replays its tapes as any replay and reports to the lead. The lead sets the start time.
+"""The driver's side: replays its tapes like any other replay and reports to the lead process.
 
-If the connection to the lead is lost before the start, the driver sends nothing. After the start it completes its
-schedule and keeps its part.
+The lead process sets the start time. If the driver loses its connection before the start, it sends no statements. After
+the start, the driver completes its schedule and keeps its part.
 """
 
 import os
@@ -39,7 +39,7 @@ ERRORS: dict[str, type[QuerytapeError]] = {
     "target": TargetError,
     "other": QuerytapeError,
 }
-# Fields of run.json that a driver reports to the lead. The lead knows all other fields.
+# Fields of run.json that a driver reports to the lead process. The lead process knows all other fields.
 REPORTED = (
     "started_ns",
     "partial",
@@ -69,10 +69,11 @@ class Driver(Watcher, ReplayGroup):
         shown: Watcher | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
-        """Set up the driver's connection to the lead.
+        """Set up the driver's connection to the lead process.
 
-        - `silent_s`: a lead that sends nothing for this many seconds is lost. A live lead asks for the time twice a
-          second.
+        - `silent_s`: a lead process that sends no message for this many seconds counts as lost. A live lead process
+          asks for
+          the time twice a second.
         - `shown`: a watcher that gets the same calls.
         - `about`: the run that this part belongs to, and the number of the driver.
         """
@@ -88,7 +89,7 @@ class Driver(Watcher, ReplayGroup):
         self.merged = False
 
     def listen(self) -> None:
-        """Start a thread that answers the lead."""
+        """Start a thread that answers the lead process."""
         hear(signal.SIGTERM)
         threading.Thread(target=self._listen, name="lead", daemon=True).start()
 
@@ -124,12 +125,12 @@ class Driver(Watcher, ReplayGroup):
             self._dismissed.set()
 
     def _stop(self) -> None:
-        """Send this process SIGTERM. Before the run, this unwinds the program. During the run, it stops the run."""
+        """Send this process SIGTERM. The signal unwinds the program before the run and stops the run during the run."""
         if not self._ended:
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _send(self, kind: str, **values: Any) -> None:
-        """Send a message to the lead. Does nothing if the connection is closed."""
+        """Send a message to the lead process. Does nothing if the connection is closed."""
         with suppress(ChannelClosed):
             self._channel.send(kind, **values)
 
@@ -140,7 +141,7 @@ class Driver(Watcher, ReplayGroup):
         return {"driver": self._about}
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
-        """Return the first and last time over all drivers. Raises QuerytapeError if the lead is lost."""
+        """Return the first and last time over all drivers. Raises QuerytapeError if the lead process is lost."""
         self._send("span", first=first_ns, last=last_ns)
         message = self._wait_for(self._spans)
         return int(message.values["first"]), int(message.values["last"])
@@ -156,7 +157,7 @@ class Driver(Watcher, ReplayGroup):
         threading.Thread(target=self._begin, args=(engine,), name="go", daemon=True).start()
 
     def _begin(self, engine: Engine) -> None:
-        with suppress(ValueError):  # the run has ended and the engine is freed
+        with suppress(ValueError):  # the run may have ended and the engine may be freed
             while (state := engine.peek().state) in (State.NEW, State.OPENING):
                 time.sleep(READY_EVERY_S)
             if state is not State.READY:
@@ -189,7 +190,7 @@ class Driver(Watcher, ReplayGroup):
     def planned(self, plan: Plan) -> None:
         """Report the plan and wait until all drivers have planned.
 
-        No session opens before that. Raises QuerytapeError.
+        No session opens before all drivers have planned. Raises QuerytapeError.
         """
         reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
         names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
@@ -209,7 +210,7 @@ class Driver(Watcher, ReplayGroup):
         self._shown.tick(tick, done, plan)
 
     def stopping(self, times: int) -> None:
-        """Show that the run is being stopped, by the lead or by a signal."""
+        """Show that the lead process or a signal is stopping the run."""
         self._shown.stopping(times)
 
     def failed(self, error: QuerytapeError) -> None:
@@ -220,9 +221,9 @@ class Driver(Watcher, ReplayGroup):
     # ---- the run ----
 
     def run(self, tape: Folder, options: ReplayOptions, delivers: bool) -> RunSummary:
-        """Replay these tapes and report the result to the lead. Raises QuerytapeError.
+        """Replay these tapes and report the result to the lead process. Raises QuerytapeError.
 
-        `delivers`: send the files of the part as well.
+        `delivers`: also send the files of the part.
         """
         sender = Sender(self._channel, options.output) if delivers else None
         try:
@@ -237,10 +238,10 @@ class Driver(Watcher, ReplayGroup):
             if sender is not None:
                 sender.finish()
             self._channel.send("ended", info=end_report(summary))
-            self._dismissed.wait()  # also set if the lead is lost
+            self._dismissed.wait()  # also set if the lead process is lost
         return summary
 
 
 def end_report(summary: RunSummary) -> dict[str, Any]:
-    """Return the fields of run.json that the driver reports to the lead at the end."""
+    """Return the fields of run.json that the driver reports to the lead process at the end."""
     return {name: summary.info.get(name) for name in REPORTED} | {"now_ns": summary.info.get("elapsed_ns")}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver started by hand or by a Kubernetes Job on any host. It joins a lead and replays its assigned tapes."""
+"""A driver that a user or a Kubernetes Job starts on any host.
+
+The driver joins a lead process and replays its assigned tapes.
+"""
 
 import os
 import socket
@@ -23,7 +26,10 @@ WELCOME_S = 10.0
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a driver. `kept`: why its part stays on this host; None means the lead added the part to its run."""
+    """The end of a driver.
+
+    `kept`: why the driver's part stays on this host. None means that the lead process added the part to the run.
+    """
 
     number: int
     summary: RunSummary
@@ -37,9 +43,10 @@ def replay_as_driver(
     key: bytes,
     watcher: Watcher | None = None,
 ) -> Ended:
-    """Join the lead at `address`, replay into `options.output` and deliver the part.
+    """Join the lead process at `address`, replay into `options.output` and deliver the part.
 
-    Raises QuerytapeError if the lead is unreachable, refuses this driver, or is lost before anything was sent.
+    Raises QuerytapeError if the lead process is unreachable, refuses this driver, or is lost before any statement was
+    sent.
     """
     whole = opened(tape)
     channel = join(
@@ -72,7 +79,7 @@ def replay_as_driver(
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
     """Return this driver's number, the number of drivers, its tapes and the run id.
 
-    Raises QuerytapeError if refused.
+    Raises QuerytapeError if the lead process refuses this driver.
     """
     where = f"{address[0]}:{address[1]}"
     message = channel.receive(WELCOME_S)

@@ -37,8 +37,8 @@ from .secured import lead_key
 from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all
 
 LOOK_S = 0.1
-AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # delay from GO to the start: fixed part and part per session
-GOING_SHARE = 0.7  # all drivers must confirm within this share of the delay
+AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # ns from the go message to the start: fixed, and per session
+GOING_SHARE = 0.7  # all drivers must confirm within this fraction of the delay
 LEAVE_S = 10.0
 
 
@@ -61,7 +61,7 @@ class Lead:
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
-        """Replay by all drivers into the run's folder. Raises QuerytapeError before anything is sent."""
+        """Replay with all drivers into the run's folder. Raises QuerytapeError before any statement is sent."""
         (folder.path / PARTS).mkdir(mode=0o700)
         with self._gathered():
             self._agree()
@@ -89,7 +89,10 @@ class Lead:
 
     @contextmanager
     def _gathered(self) -> Iterator[None]:
-        """Start or wait for all drivers. When the block ends for any reason, no driver is left that could send."""
+        """Start local drivers or wait for all drivers to join.
+
+        When the block ends for any reason, no driver remains that could send statements.
+        """
         try:
             if self.drivers.joined:
                 self._listen()
@@ -109,8 +112,9 @@ class Lead:
                 member.dismiss(LEAVE_S, self._merged)
 
     def _sent_all_the_same(self) -> int:
-        """Return how many events drivers sent although the start failed. These drivers received the start time, but did
-        not receive the stop in time.
+        """Return how many events the drivers sent although the start failed.
+
+        Such drivers received the start time, but they did not receive the stop in time.
         """
         going = [member for member in self.members if member.going]
         with self.news:
@@ -163,7 +167,7 @@ class Lead:
             self._check()
 
     def _check(self) -> None:
-        """Raise the error that prevents a driver from starting. Used before anything is sent."""
+        """Raise the error that prevents a driver from starting. Called before any statement is sent."""
         for member in self.members:
             if member.failed is not None and not (member.idle and self.active):
                 kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
@@ -178,7 +182,7 @@ class Lead:
 
     @property
     def active(self) -> list[Member]:
-        """The drivers that have something to send."""
+        """The drivers that have events to send."""
         return [member for member in self.members if not member.idle]
 
     def _pass_on_findings(self) -> None:
@@ -188,13 +192,16 @@ class Lead:
                 self._find(Finding(finding["severity"], str(finding["text"])))
 
     def _find(self, finding: Finding) -> None:
-        """Pass a finding on once. All drivers check the same target and report the same findings."""
+        """Pass each finding on only once, because all drivers check the same target and report the same findings."""
         if finding.severity != "refuse" and finding.text not in self._found:
             self._found.add(finding.text)
             self.watcher.finding(finding)
 
     def _agree(self) -> None:
-        """Send all drivers the first and last time over all tapes, and wait until they have planned with it."""
+        """Send all drivers the first and last time over all tapes.
+
+        Then wait until all drivers have planned with these times.
+        """
         self._wait("plan", lambda member: member.span is not None)
         spans = [member.span for member in self.members if member.span is not None]
         self.span = min(first for first, _ in spans), max(last for _, last in spans)
@@ -232,11 +239,11 @@ class Lead:
     # ---- after the start ----
 
     def _stop(self) -> None:
-        """Count a Ctrl-C. `_watch` passes it on to the drivers."""
+        """Count a Ctrl-C. `_watch` passes the Ctrl-C on to the drivers."""
         self.stops += 1
 
     def _watch(self, plan: Plan, logs: RunLogs) -> None:
-        """Add up the reports of the drivers once a second, until all have ended or are lost."""
+        """Add up the reports of the drivers once a second, until every driver has ended or is lost."""
         ticks = Ticks(logs.ticks, self.members, self.zero_ns)
         lost: set[int] = set()
         logs.sampler.start()
@@ -301,7 +308,10 @@ class Lead:
         return finish(ended)
 
     def _complete(self, member: Member, task: ReplayTask) -> int:
-        """Write the missing outcomes of a lost driver. Return how many of its events may or may not have been sent."""
+        """Write the missing outcomes of a lost driver.
+
+        Return for how many of its events it is unknown whether they were sent.
+        """
         until = None if member.died_ns is None else member.died_ns - self.zero_ns
         folders = member.part / "again", member.part / "outcomes"
         known = common_collations(task.facts, task.read_facts)
@@ -328,7 +338,7 @@ class Lead:
         ]
 
     def _partial(self, unknown: int) -> str | None:
-        """Return why events were not sent, if a driver is the reason. None otherwise."""
+        """Return why events were not sent, if a driver is the reason. Return None otherwise."""
         lost = [
             f"{member.name} was lost: {member.lost or member.failed}" for member in self.active if member.info is None
         ]
@@ -344,14 +354,15 @@ class Lead:
 def replay_by_drivers(
     tape: str | PathLike[str] | Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher | None = None
 ) -> RunSummary:
-    """Replay a set of tapes by several drivers into one new run folder. Return the run.
+    """Replay a set of tapes with several drivers into one new run folder. Return the run.
 
-    In the main thread, the first Ctrl-C stops sending and ends the run as partial. The second one ends it at once.
+    In the main thread, the first Ctrl-C stops sending and ends the run as partial. The second Ctrl-C ends the run at
+    once.
 
     - InputError: the tape or the options are invalid.
     - TargetError: the target cannot be reached.
     - RefusedError: the pre-flight of a driver refuses the replay.
-    - QuerytapeError: a driver is lost before anything was sent.
+    - QuerytapeError: a driver is lost before any statement was sent.
     """
     whole = opened(tape)
     refuse_what_needs_all(options, drivers.count)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accept drivers from other hosts. Each driver must prove that it knows the join key. Its tape and options must be the
-lead's.
+"""Accept drivers from other hosts. Each driver must prove that it knows the key of --join-key.
 
-A refused driver gets the reason only if it has proved that it knows the key. A refusal does not affect the run.
+The tape and options of the driver must be the same as those of the lead process. A refused driver gets the reason only
+if it has proved that it knows the key. A refusal does not affect the run.
 """
 
 import socket
@@ -21,13 +21,14 @@ from .member import Member
 from .secured import admit, server_context
 from .shares import differing
 
-MAX_WAITING = 64  # connections that have not proved the key yet
+MAX_WAITING = 64  # maximum number of connections that have not proved the key yet
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Values that must be equal on every driver: the id of the tape and the hashes of the options. `run` is the run's
-    id.
+    """Values that must be equal on every driver: the id of the tape and the hashes of the options.
+
+    `run` is the id of the run.
     """
 
     tape_id: str
@@ -36,7 +37,7 @@ class Expected:
 
 
 class Listener:
-    """Assigns joining drivers to the members while its block runs. `refused`: messages about refused drivers."""
+    """Assigns joining drivers to the members during its `with` block. `refused`: messages about refused drivers."""
 
     def __init__(self, address: tuple[str, int], key: bytes, members: Sequence[Member], expected: Expected) -> None:
         self._key, self._members, self._expected = key, members, expected
@@ -88,8 +89,9 @@ class Listener:
         self.refused.append(printable(why, 300))
 
     def _take(self, channel: Channel, hello: dict[str, Any]) -> None:
-        """Accept a connection as the next driver, or refuse it. Both the lead and the driver get the reason for a
-        refusal.
+        """Accept a connection as the next driver, or refuse it.
+
+        Both the lead process and the driver get the reason for a refusal.
         """
         host = str(hello.get("host"))[:80]
         why = self._objection(hello)
@@ -98,7 +100,7 @@ class Listener:
             self._taken += member is not None
         if member is None:
             why = why or f"all {len(self._members):,} drivers have already joined"
-            self._note(f"{host}: refused a driver: {why}")  # before the driver gets the reason
+            self._note(f"{host}: refused a driver: {why}")  # noted before the driver gets the reason
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
             channel.close()

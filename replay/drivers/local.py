@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start drivers on the lead's machine. Each is a separate process with a private socket to the lead.
+"""Start drivers on the machine of the lead process.
 
-Options and passwords go only through that socket.
+Each driver is a separate process with a private socket to the lead process. Options and passwords go only through this
+socket.
 """
 
 import pickle
@@ -20,7 +21,10 @@ ORDER_S = 60.0
 
 @dataclass(frozen=True)
 class Order:
-    """The work of a driver: a set, its tapes in it, and the options. `about`: the run that the part belongs to."""
+    """The work of a driver: a set, the driver's tapes in this set, and the options.
+
+    `about`: the run that the part belongs to.
+    """
 
     tape: Path
     names: tuple[str, ...]
@@ -29,7 +33,10 @@ class Order:
 
 
 def start_driver(order: Order) -> tuple[Channel, subprocess.Popen[bytes]]:
-    """Start a driver process. The driver does not get Ctrl-C from the terminal; the lead passes it on."""
+    """Start a driver process.
+
+    The driver does not get Ctrl-C from the terminal, because the lead process passes it on.
+    """
     ours, theirs = socket.socketpair()
     with theirs:
         command = [sys.executable, "-P", "-m", "querytape.replay.drivers.local_process", str(theirs.fileno())]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a driver that the lead starts: `python -m querytape.replay.drivers.local_process DESCRIPTOR`."""
+"""The program of a driver that the lead process starts.
+
+The command is `python -m querytape.replay.drivers.local_process DESCRIPTOR`.
+"""
 
 import os
 import socket
@@ -16,7 +19,7 @@ from .shares import part_of
 
 
 def main() -> None:
-    """Take the order, replay, and report to the lead. The exit code is 0 if the part was replayed."""
+    """Take the order, replay, and report to the lead process. The exit code is 0 if the part was replayed."""
     status = 1
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     try:
@@ -33,7 +36,7 @@ def main() -> None:
             driver.run(part, order.options, delivers=False)
             status = 0
     except (KeyboardInterrupt, QuerytapeError):
-        pass  # the lead knows the error, or has gone
+        pass  # the lead process already knows the error, or has ended
     sys.exit(status)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Complete the part of a lost driver. Events without an outcome become `not_sent` with the reason `driver_lost`.
 
-The lead plans the driver's tapes again with the same rules.
+The lead process plans the driver's tapes again with the same rules.
 """
 
 import duckdb
@@ -18,10 +18,11 @@ REASON = "driver_lost"
 
 
 def write_unreported(request: PlanRequest, until_ns: int | None) -> int:
-    """Complete the outcomes of a lost driver's part. Return how many events may or may not have been sent.
+    """Complete the outcomes of a lost driver's part. Return for how many events it is unknown whether they were sent.
 
-    - `request`: the driver's plan. Its `outcomes` contains the received outcomes, its `spill` is inside the part.
-    - `until_ns`: time since the start when the driver was certainly dead. Later events were not sent. None means that
+    - `request`: the driver's plan. Its `outcomes` contains the received outcomes. Its `spill` is inside the part.
+    - `until_ns`: time since the start at which the driver was certainly dead. Later events were not sent. None means
+      that
       the driver may still be running.
     """
     outcomes = request.outcomes
@@ -41,7 +42,7 @@ def write_unreported(request: PlanRequest, until_ns: int | None) -> int:
 
 
 def _due(plan: Plan, reported: str, until_ns: int) -> int:
-    """Return how many unreported events were due before `until_ns`."""
+    """Return the number of unreported events that were due before `until_ns`."""
     due = 0
     with open_planner(plan) as con:
         for turn in range(plan.rules.amplification.loop):
@@ -56,7 +57,7 @@ def _due(plan: Plan, reported: str, until_ns: int) -> int:
 
 
 def sql_source(request: PlanRequest) -> str:
-    """Return an SQL table of the reported outcomes. Incomplete files are removed and do not count."""
+    """Return an SQL table expression of the reported outcomes. Incomplete files are removed and do not count."""
     whole = []
     with open_storage(request.spill) as con:
         for file in sorted(request.outcomes.glob("part-run-*.parquet")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lead's view of one driver. A thread receives the driver's messages; a silent driver is lost."""
+"""The lead's view of one driver. A thread receives the driver's messages. A silent driver counts as lost."""
 
 import subprocess
 import threading
@@ -13,20 +13,20 @@ from .channel import Channel, ChannelClosed, Message
 from .clock import Offset, RoundTrip, clock_json, offset_of
 from .delivery import Receiver
 
-BEAT_S = 0.5  # how often each driver is asked for its time
-SILENT_S = 2.5  # silence after which a remote driver is lost: noticed within 3 s
-SILENT_LOCAL_S = 30.0  # longer for a local driver: its death is noticed at once
-END_S = 1.0  # how long a process may still run after its socket has closed
+BEAT_S = 0.5  # interval in seconds between two requests for a driver's time
+SILENT_S = 2.5  # seconds of silence after which a remote driver counts as lost: noticed within 3 s
+SILENT_LOCAL_S = 30.0  # seconds of silence for a local driver: longer, because its death is noticed at once
+END_S = 1.0  # maximum seconds that a process may still run after its socket was closed
 TRIPS = 64
 
 
 class Member:
     """One driver. `news` is notified of each message. Hold `news` to read public attributes, except after the end.
 
-    - `names`: its tapes.
+    - `names`: the names of its tapes.
     - `part`: the folder of its files.
     - `lost`: why the connection to the driver is lost.
-    - `died_ns`: when its process was known to have ended; None if it may still be running.
+    - `died_ns`: when its process was known to have ended. None if the process may still be running.
     """
 
     def __init__(self, number: int, names: list[str], part: Path, news: threading.Condition) -> None:
@@ -64,7 +64,7 @@ class Member:
 
     @property
     def idle(self) -> bool:
-        """Whether none of the driver's events is to be sent."""
+        """Whether the driver has no events to send."""
         return self.failed is not None and self.failed["error"] == "idle"
 
     def connect(self, channel: Channel, process: subprocess.Popen[bytes] | None = None) -> None:
@@ -75,7 +75,7 @@ class Member:
         threading.Thread(target=self._beats, name=f"beat {self.number}", daemon=True).start()
 
     def send(self, kind: str, body: bytes = b"", **values: Any) -> None:
-        """Send the driver a message. If it does not accept the message, the driver is lost."""
+        """Send a message to the driver. If the driver does not accept the message, it is marked as lost."""
         if self._channel is None or self.lost is not None:
             return
         try:
@@ -84,7 +84,7 @@ class Member:
             self.lose(str(error))
 
     def lose(self, why: str) -> None:
-        """Mark the driver as lost. Does nothing after its final report."""
+        """Mark the driver as lost. Do nothing after its final report."""
         with self.news:
             if self.over:
                 return
@@ -94,7 +94,10 @@ class Member:
             self._channel.close()
 
     def _bury(self, process: subprocess.Popen[bytes], why: str) -> str:
-        """Kill a local driver that is still running, so that it sends nothing more. Record the time of its end."""
+        """Kill a local driver that is still running, so that it sends no more statements.
+
+        Record the time of its end.
+        """
         try:
             code = process.wait(END_S)
             found = f"the driver's process ended ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
@@ -108,7 +111,7 @@ class Member:
     # ---- the driver's clock ----
 
     def _beats(self) -> None:
-        """Ask the driver for its time regularly. Mark it as lost after too long a silence."""
+        """Ask the driver for its time regularly. Mark the driver as lost if it is silent for too long."""
         silent = SILENT_S if self.process is None else SILENT_LOCAL_S
         while self.lost is None and not self._dismissed:  # an ended driver waits until it is dismissed
             if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
@@ -118,10 +121,9 @@ class Member:
             time.sleep(BEAT_S)
 
     def measure(self) -> Offset:
-        """Measure the driver's clock offset by TRIPS round trips. Return it and store it as the offset at the start of
-        the run.
+        """Measure the driver's clock offset by TRIPS round trips and return the offset.
 
-        Raises QuerytapeError if the driver is lost.
+        Also store the offset as the offset at the start of the run. Raises QuerytapeError if the driver is lost.
         """
         self._trips.clear()
         for made in range(TRIPS):
@@ -185,7 +187,10 @@ class Member:
             self.late = str(values["text"])
 
     def dismiss(self, seconds: float, merged: bool) -> None:
-        """Dismiss the driver. Kill a local process that does not exit. `merged`: its part is in the run."""
+        """Dismiss the driver.
+
+        Kill a local process that does not exit. `merged`: whether the run contains the driver's part.
+        """
         self._dismissed = True
         self.send("bye", merged=merged)
         if self.process is not None:

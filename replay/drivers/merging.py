@@ -23,9 +23,9 @@ PARTS = "drivers"  # folder of the parts inside the run's folder
 
 
 def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member]) -> Plan:
-    """Return the sum of all drivers' plans, limited to their counts.
+    """Return the sum of all drivers' plans. Only the counts of the plans are added.
 
-    Its peak number of sessions is the sum over the drivers, which is an upper limit.
+    The peak number of sessions is the sum over the drivers, which is an upper limit.
     """
     plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]))
     reasons: Counter[tuple[str, str]] = Counter()
@@ -40,7 +40,7 @@ def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member
 
 
 class Ticks:
-    """Combines the ticks of all drivers into one tick per second, by the lead's clock."""
+    """Combines the ticks of all drivers into one tick per second on the lead's clock."""
 
     def __init__(self, log: TickLog, members: Sequence[Member], zero_ns: int) -> None:
         self._log, self._members, self._zero_ns = log, members, zero_ns
@@ -48,9 +48,9 @@ class Ticks:
         self.done = 0
 
     def take(self) -> Tick:
-        """Return and keep the sum of all drivers' ticks since the last call. Quantiles are the highest of any driver.
+        """Return and keep the sum of all drivers' ticks since the last call.
 
-        The caller holds the lock `news` of the members.
+        Each quantile is the highest of any driver. The caller holds the lock `news` of the members.
         """
         now, real = time.monotonic_ns(), time.time_ns()
         said = []
@@ -83,7 +83,7 @@ def whole_ticks(files: Sequence[Path]) -> str:
 
 
 def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> EngineStats:
-    """Return the sum of the engines' counters. Quantiles are the highest of any driver."""
+    """Return the sum of the engines' counters. Each quantile is the highest of any driver."""
     infos = [member.info for member in members if member.info is not None]
     values: dict[str, Any] = {field.name: 0 for field in fields(EngineStats)}
     for info in infos:
@@ -103,7 +103,7 @@ def part_path(run: Path, number: int) -> Path:
 
 
 def merge(run: Path, members: Sequence[Member], con: duckdb.DuckDBPyConnection) -> None:
-    """Move the files of the drivers into the run's tables and remove their parts."""
+    """Move the files of the drivers into the run's tables and remove the parts of the drivers."""
     for member in members:
         for file in sorted((member.part / "outcomes").glob("part-*.parquet")):
             name = file.name.removeprefix("part-")

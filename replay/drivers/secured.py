@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection between hosts that both know the join key: TLS 1.3 and an HMAC bound to it.
+"""A connection between two hosts that know the key of --join-key: TLS 1.3, and an HMAC bound to the connection.
 
-The lead makes its certificate for the run; the certificate alone proves nothing. Each side proves the key by an HMAC
-over both random numbers and the certificate. A machine in the middle shows a different certificate, so both proofs
-fail. The key itself is never sent. It has at least 32 random bytes, so guessing it offline is hopeless.
+The lead process makes its certificate for the run. The certificate alone proves nothing. Each side proves the key by an
+HMAC over both random numbers and the certificate. A machine in the middle shows a different certificate, so both proofs
+fail. The key itself is never sent. It has at least 32 random bytes, so nobody can guess it offline.
 """
 
 import base64
@@ -31,7 +31,7 @@ MOST_UNPROVED = 0  # longest message body from an unauthenticated peer, in bytes
 
 
 def make_key(path: Path) -> bytes:
-    """Write a new key into a file that only its owner can read. Return the key. Raises InputError."""
+    """Write a new key into a file that only its owner can read. Return the key. Raises InputError if writing fails."""
     text = base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES))
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -43,7 +43,7 @@ def make_key(path: Path) -> bytes:
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """Return the key from a file, or from QUERYTAPE_JOIN_KEY. None if neither exists. Raises InputError."""
+    """Return the key from a file or from QUERYTAPE_JOIN_KEY. Return None if neither exists. Raises InputError."""
     if path is None:
         text = os.environ.get(VARIABLE, "").strip().encode()
         return _checked(text, VARIABLE) if text else None
@@ -60,7 +60,7 @@ def read_key(path: Path | None) -> bytes | None:
 
 
 def lead_key(path: Path | None) -> bytes:
-    """Return the lead's key. Creates the key file if it does not exist. Raises InputError."""
+    """Return the key of the lead process. Create the key file if it does not exist. Raises InputError."""
     key = read_key(path)
     if key is None and path is None:
         raise InputError(f"a lead needs a join key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}")
@@ -74,7 +74,7 @@ def _checked(text: bytes, where: str) -> bytes:
 
 
 def server_context() -> tuple[ssl.SSLContext, bytes]:
-    """Return a TLS context for the lead and its new certificate (DER)."""
+    """Return a TLS context for the lead process and its new certificate (DER)."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -97,7 +97,10 @@ def server_context() -> tuple[ssl.SSLContext, bytes]:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a TLS context for a driver. The lead's HMAC proof replaces the verification of the certificate."""
+    """Return a TLS context for a driver.
+
+    The HMAC proof of the lead process replaces the verification of the certificate.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -106,7 +109,7 @@ def client_context() -> ssl.SSLContext:
 
 
 def proof(key: bytes, role: str, mine: str, other: str, certificate: bytes) -> str:
-    """Return the proof that a side knows the key. It is valid only for this connection and this role."""
+    """Return the proof that a side knows the key. The proof is valid only for this connection and this role."""
     text = "\0".join(["querytape", str(PROTOCOL), role, mine, other, hashlib.sha256(certificate).hexdigest()])
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
@@ -116,7 +119,7 @@ def admit(
 ) -> tuple[Channel, dict[str, Any]]:
     """Return the channel to a driver that has proved the key, and the values of its hello message.
 
-    Raises QuerytapeError with the refused host and the reason. The connection is closed then.
+    Otherwise closes the connection and raises QuerytapeError with the refused host and the reason.
     """
     sock.settimeout(HANDSHAKE_S)
     who = sock.getpeername()[0]
@@ -145,7 +148,10 @@ def admit(
 
 
 def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
-    """Return the channel to the lead. Raises QuerytapeError if the lead is unreachable or does not prove the key."""
+    """Return the channel to the lead process.
+
+    Raises QuerytapeError if the lead process is unreachable or does not prove the key.
+    """
     where = f"{address[0]}:{address[1]}"
     try:
         sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))

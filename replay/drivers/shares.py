@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divide the tapes of a set among drivers by their number of events. Refuse options that need a single driver.
 
-A driver must have the options of its lead. Each side sends only a keyed hash of each option's value, because values may
-be statements (--init) or account names.
+A driver must have the options of its lead process. Each side sends only a keyed hash of each option's value, because
+values may be statements (--init) or account names.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from ...schemas.tape_set import TapeSet
 from ..options import ReplayOptions
 
 OnLost = Literal["go-on", "stop"]
-# Options that may differ between machines, or that only the lead uses.
+# Options that may differ between machines, or that only the lead process uses.
 OWN = frozenset(
     {"start_at_ns", "sample_ns", "host_metrics", "queue_bytes", "timer_probes", "connect_timeout_s", "reads_to"}
 )
@@ -29,12 +29,12 @@ WORDS = 16  # hexadecimal digits of each hash
 
 @dataclass(frozen=True)
 class Drivers:
-    """The value of `--drivers`: `count` drivers, started here or `joined` from other hosts.
+    """The value of `--drivers`: `count` drivers that are started on this machine, or `joined` from other hosts.
 
-    - `listen`: the address at which the lead waits for drivers.
-    - `join_key`: a file with the key; None means the environment variable.
-    - `gather_s`: how long the lead waits, in seconds.
-    - `on_lost`: what the others do after a driver is lost.
+    - `listen`: the address at which the lead process waits for drivers.
+    - `join_key`: a file with the key. None means that the environment variable contains the key.
+    - `gather_s`: how long the lead process waits, in seconds.
+    - `on_lost`: what the other drivers do after a driver is lost.
     """
 
     count: int
@@ -51,10 +51,10 @@ def tapes_of(tape: Folder) -> list[Folder]:
 
 
 def deal(tape: Folder, drivers: int) -> list[list[str]]:
-    """Return the names of each driver's tapes. The largest tape comes first; each goes to the driver with the fewest
-    events.
+    """Return the names of each driver's tapes.
 
-    Raises InputError if there are fewer tapes than drivers, because a session is never split.
+    The tapes are assigned in order of size, largest first. Each tape goes to the driver with the fewest events. Raises
+    InputError if there are fewer tapes than drivers, because a session is never split.
     """
     tapes = tapes_of(tape)
     if len(tapes) < drivers:
@@ -112,7 +112,10 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
 
 
 def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOptions:
-    """Return the options of one driver of `count`. The lead does one-time work; the connect rate is divided."""
+    """Return the options of one of `count` drivers.
+
+    The lead process does one-time work. The connect rate is divided.
+    """
     return replace(
         options,
         connect_rate=max(options.connect_rate // count, 1),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balance a run: events on the tape = executed + filtered + skipped + not sent. Reads only files.
 
-This module also counts the results of the events that restore the state of sessions open before the tape began.
+Some sessions were already open when the tape began. This module also counts the results of the events that restore the
+state of these sessions.
 """
 
 from typing import Any
@@ -30,8 +31,9 @@ def account(
     engine_counts: dict[str, int],
     amplification: int = 1,
 ) -> dict[str, Any]:
-    """Return `accounting` of run.json, including `engine_counts`. It is balanced if each copy of each event has one
-    outcome.
+    """Return `accounting` of run.json, including `engine_counts`.
+
+    The accounting is balanced if each copy of each event has one outcome.
     """
     con.execute(f"SET VARIABLE copies = {amplification}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {tape.source('events')}")
@@ -54,7 +56,7 @@ def account(
 
 
 def summarise(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, Any]:
-    """Return the last values of a replay: end of the last event, quantiles of lateness, errors by number."""
+    """Return the final values of a replay: end of the last event, quantiles of lateness, errors by number."""
     source = run.source("outcomes")
     end, p50, p99 = con.execute(
         "SELECT max(coalesce(done_ns, sent_ns)), approx_quantile(sent_ns - due_ns, 0.5),"
@@ -80,8 +82,8 @@ def session_totals(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, int
 def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> dict[str, Any] | None:
     """Return `state` of run.json for the events that restore session state.
 
-    It counts events that succeeded, failed (by error number) or were not sent (by reason). None if the tape has no such
-    events.
+    The entry counts events that succeeded, that failed (by error number), and that were not sent (by reason). Returns
+    None if the tape has no such events.
     """
     if not (tape.info.get("open_sessions") or tape.info.get("carried")):
         return None
@@ -99,7 +101,7 @@ def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) ->
 
 
 def state_lines(info: dict[str, Any]) -> list[str]:
-    """Return a warning line about state that could not be restored, if any."""
+    """Return a warning line about state that could not be restored. Return no lines if all state was restored."""
     state = info.get("state") or {}
     parts = [f"{n:,} failed with {errno}" for errno, n in state.get("failed", {}).items()]
     parts += [f"{n:,} not sent ({reason})" for reason, n in state.get("not_sent", {}).items()]

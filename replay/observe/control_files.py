@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change the speed of a running replay, or stop it. The replay reads request files in its folder once a second."""
+"""Change the speed of a running replay, or stop the replay.
+
+The replay reads request files in its folder once a second.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -47,7 +50,7 @@ def request_speed(run: Path, text: str) -> None:
 
 
 def requested_speed(run: Path) -> Fraction | None:
-    """Return the requested speed, or 0 for a pause. None if there is no request."""
+    """Return the requested speed, or 0 for a pause. Return None if there is no request."""
     try:
         return parse_request((run / SPEED_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError, InputError):
@@ -64,7 +67,7 @@ class SpeedFile:
         self.changes: list[dict[str, Any]] = []
 
     def apply(self, engine: Engine, at_ns: int) -> None:
-        """Change the engine's speed if a new one is requested. `at_ns` is the time since the start of the run."""
+        """Change the engine's speed if a new speed is requested. `at_ns` is the time since the start of the run."""
         requested = requested_speed(self._run)
         if requested is None or requested == self._now:
             return
@@ -78,10 +81,9 @@ class SpeedFile:
 
 
 def request_stop(run: Path) -> int:
-    """Request a stop of the replay that writes `run`. Return the number of stop requests so far. The second request
-    cuts the connections.
+    """Request a stop of the replay that writes `run`. Return the number of stop requests so far.
 
-    Raises InputError if the replay has ended.
+    The second request cuts the connections. Raises InputError if the replay has ended.
     """
     info = _read_info(run)
     if info.get("finished") or not is_held(run):
@@ -107,7 +109,7 @@ def forget_stop(run: Path) -> None:
 
 
 def _read_info(run: Path) -> dict[str, Any]:
-    """Return run.json. Raises InputError if there is none."""
+    """Return the content of run.json. Raises InputError if the file is missing."""
     try:
         return read_json("run", run / "run.json")
     except FolderError as error:

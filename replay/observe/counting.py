@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Count the work of one execution of a read: rows and pages read, temporary tables, merge passes.
 
-The statement must satisfy the rules of `explain.py`. It runs in a session that the server keeps read-only, with a time
-limit. Status variables are read before and after each execution. The smallest increase of all executions counts,
-because the first one may find cold caches. The increase without a statement is measured and subtracted. It contains the
-cost of reading the variables and the server's own work.
+The statement must satisfy the rules of `explain.py`. It runs with a time limit, in a session that the server keeps
+read-only. Status variables are read before and after each execution. The smallest increase of all executions counts,
+because the first execution may find cold caches. The increase without a statement is also measured and subtracted. It
+contains the cost of reading the variables and the server's own work.
 
-Handler_*, Created_tmp_*, Sort_* and Select_* count the session. Innodb_* count the whole server, so they are kept only
-for executions without other statements on the server. MariaDB itself counts the pages of a statement (ANALYZE).
+Handler_*, Created_tmp_*, Sort_* and Select_* are counters of the session. Innodb_* are counters of the whole server, so
+they are kept only for executions without other statements on the server. MariaDB itself counts the pages of a statement
+(ANALYZE).
 """
 
 import json
@@ -32,13 +33,13 @@ OF_SESSION = (
     "Handler_read_rnd", "Handler_read_rnd_next", "Handler_write", "Handler_tmp_write", "Created_tmp_tables",
     "Created_tmp_disk_tables", "Sort_merge_passes", "Sort_rows", "Select_full_join", "Select_scan",
 )  # fmt: skip
-OF_SERVER = ("Innodb_pages_read",)  # versions count buffer pool lookups differently
+OF_SERVER = ("Innodb_pages_read",)  # not buffer pool lookups, which versions count differently
 QUERIES = "Queries"  # a counter of the whole server, even in SHOW SESSION STATUS
-OWN_QUERIES = 2  # queries between two readings: the statement and the second reading
+OWN_QUERIES = 2  # number of queries between two readings: the statement and the second reading
 ASK = "SHOW SESSION STATUS WHERE Variable_name IN ({})".format(
     ", ".join(f"'{name}'" for name in (*OF_SESSION, *OF_SERVER, QUERIES))
 )
-# Counters per table in MariaDB's ANALYZE -> the equivalent status variable of the whole server.
+# Counters per table in MariaDB's ANALYZE, and the equivalent status variable of the whole server.
 OF_ENGINE = {"pages_read_count": "Innodb_pages_read", "pages_prefetch_read_count": "Innodb_pages_read"}
 SETTINGS = ("SET SESSION max_execution_time = {ms}", "SET SESSION max_statement_time = {s}")
 # An answer from the query cache is not an execution. Servers without the cache reject this setting.
@@ -50,7 +51,7 @@ Counters = dict[str, int]
 
 
 class WorkCounter:
-    """Runs reads on the server of an explainer and counts their work. Use `with closing(...)`.
+    """Runs reads on the server of an explainer and counts the work of each read. Use `with closing(...)`.
 
     `each_s` is the time limit in seconds for all executions of one read.
     """
@@ -69,7 +70,7 @@ class WorkCounter:
         self._session = None
 
     def count(self, sample: Sample) -> PlanText:
-        """Return the work of one execution of a read as JSON (`counters`), or why the read was not run.
+        """Return the work of one execution of a read as JSON (`counters`), or the reason why the read was not run.
 
         Raises TargetError if too many connections to the server were lost.
         """
@@ -149,7 +150,7 @@ def run(session: Any, statement: str, until: float) -> None:
 
 
 def read_counters(session: Any) -> Counters:
-    """Return the status variables by name. Raises LookupError if the server shows none."""
+    """Return the status variables by name. Raises LookupError if the server shows no status variables."""
     rows = query_or_none(session, ASK, 2) or ()
     found = {str(row[0]): number for row in rows if (number := whole(row[1])) is not None}
     if QUERIES not in found:
@@ -165,8 +166,8 @@ def difference(before: Counters, after: Counters) -> Counters:
 def least(grown: list[Counters], idle: Counters) -> Counters:
     """Return the smallest increase of each counter in one execution, minus the increase without a statement (`idle`).
 
-    Counters of the whole server use only executions after the first, during which no other client sent a statement.
-    They are omitted if there is no such execution.
+    For counters of the whole server, the first execution does not count. An execution also does not count if another
+    client sent a statement during the execution. If no execution remains, these counters are omitted.
     """
     quiet = [each for each in grown[1:] if each[QUERIES] <= OWN_QUERIES and idle[QUERIES] < OWN_QUERIES]
     found: Counters = {}
@@ -181,7 +182,7 @@ def least(grown: list[Counters], idle: Counters) -> Counters:
 def engine_pages(text: str) -> Counters:
     """Return the pages that MariaDB's ANALYZE counted for the tables of a statement, by status variable.
 
-    The result is empty if the server's version does not count them. ANALYZE omits counts of 0.
+    The result is empty if this version of MariaDB does not count pages. ANALYZE omits counts of 0.
     """
     try:
         stats = list(_engine_stats(json.loads(text)))

@@ -3,11 +3,11 @@
 
 EXPLAIN may execute parts of its statement: servers fill derived tables and call functions with constant arguments. A
 stored function may write. Reads are therefore explained in a session that the server keeps read-only. If no such
-session is possible, nothing is explained.
+session is possible, no read is explained.
 
 A read-only session rejects EXPLAIN of writes. Writes and locking reads are explained in a session that is rolled back.
-They must call no stored routine and read no view, because a view may hide a call. An EXPLAIN that takes too long is
-killed on the server.
+These statements must call no stored routine and read no view, because a view may hide a call. An EXPLAIN that takes too
+long is killed on the server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,8 +25,8 @@ from ...servers.queries import query_or_none
 from ...servers.target import Target, fault_text
 from ..options import READ_ONLY
 
-MAX_TEXT = 1 << 20  # maximum length of a plan
-MAX_LOST = 20  # limit of lost or killed connections
+MAX_TEXT = 1 << 20  # maximum length of the text of a plan
+MAX_LOST = 20  # maximum number of lost or killed connections
 SETTINGS = ("SET SESSION explain_json_format_version = 1",)
 IS_READ_ONLY = ("SELECT @@SESSION.transaction_read_only", "SELECT @@SESSION.tx_read_only")
 
@@ -45,7 +45,7 @@ class Sample:
 
 
 class PlanText(NamedTuple):
-    """The server's answer. `kind` is json, tree, analyze or server_digest. `error` explains a missing text."""
+    """The server's answer. `kind` is json, tree, analyze or server_digest. `error` explains why the text is missing."""
 
     kind: str
     text: str | None
@@ -59,9 +59,9 @@ class NotAskedError(Exception):
 class Explainer:
     """Gets plans from a server. Use `with closing(...)`. Raises TargetError if the server cannot be queried at all.
 
-    - `schemas`: maps schemas of the tape to those of the server.
+    - `schemas`: maps schemas of the tape to schemas of the server.
     - `each_s`: time limit for each answer, in seconds.
-    - `analyze_s`: also run each read (ANALYZE), with this time limit. None means that nothing is run.
+    - `analyze_s`: also run each read (ANALYZE), with this time limit in seconds. None means that no read is run.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Explainer:
         self._sessions.clear()
 
     def explain(self, sample: Sample, more: bool = True) -> Iterator[PlanText]:
-        """Yield a statement's plan as JSON, or the reason why there is none.
+        """Yield a statement's plan as JSON, or the reason why the statement has no plan.
 
         `more`: also yield the plan as a tree, and the server's own digest. Raises TargetError if too many connections
         were lost.
@@ -115,8 +115,9 @@ class Explainer:
             yield self._ask("analyze", f"{how} {sample.statement}", sample, True, self.analyze_s)
 
     def _is_read(self, statement: str) -> bool:
-        """Return True for a read and False for a write or a locking read. Raises NotAskedError if it must not be
-        explained.
+        """Return True for a read, and False for a write or a locking read.
+
+        Raises NotAskedError if the statement must not be explained.
         """
         text = statement.encode()
         seen = self._normalizer.normalize(text)
@@ -140,7 +141,7 @@ class Explainer:
         return False
 
     def why_not_run(self, statement: str) -> str | None:
-        """Return why a statement must not run in a read-only session, or None if it may."""
+        """Return why a statement must not run in a read-only session. Return None if the statement may run."""
         try:
             is_read = self._is_read(statement)
         except NotAskedError as reason:
@@ -186,8 +187,9 @@ class Explainer:
             self._dbs[is_read] = wanted
 
     def _session(self, is_read: bool, limit_s: float | None = None) -> Any:
-        """Return the session for reads or for writes. A session for reads is checked to be read-only. Raises
-        TargetError.
+        """Return the session for reads or the session for writes. A session for reads is checked to be read-only.
+
+        Raises TargetError.
         """
         limit_s = limit_s or self.each_s
         session = self._sessions.get(is_read)
@@ -219,7 +221,10 @@ def kill(target: Target, thread_id: int) -> None:
 
 
 def keep_read_only(session: Any, target: Target) -> None:
-    """Make a session read-only and check that it is. Raises TargetError if it is not; no statement may be sent then."""
+    """Make a session read-only and check that the session is read-only.
+
+    Raises TargetError if the check fails. No statement may be sent in this case.
+    """
     try:
         with session.cursor() as cursor:
             cursor.execute(READ_ONLY)
@@ -238,7 +243,7 @@ def keep_read_only(session: Any, target: Target) -> None:
 def _stored(server: Any) -> frozenset[str] | None:
     """Return the names of the server's routines and views, which an EXPLAIN may execute.
 
-    None if they cannot be listed.
+    Returns None if the server does not list these names.
     """
     names: set[str] = set()
     for query in (

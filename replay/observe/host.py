@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read counters of the target's machine from /proc (proc(5)), on this machine or on another one through ssh.
+"""Read counters of the target's machine from /proc (proc(5)), locally or through ssh.
 
 One ssh connection serves the whole run. A remote shell prints some files for each line that it receives. ssh uses keys
-or an agent and never prompts. Nothing is installed on the remote machine. On this machine, a pid file or a socket
+or an agent and never prompts. Nothing is installed on the remote machine. On the local machine, a pid file or a socket
 identifies the target's process.
 """
 
@@ -24,13 +24,14 @@ from ...servers.facts import Facts
 from ...servers.target import Target
 from .ticks import process_cpu_ns
 
-Values = Iterator[tuple[str, str, float]]  # source, name, value
+Values = Iterator[tuple[str, str, float]]  # tuples of source, name and value
 
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 FILES = ("stat", "diskstats", "net/dev", "pressure/cpu", "pressure/io", "pressure/memory")
 BREAK, END = "== querytape", "== querytape end"
 SERVERS = ("mysqld", "mariadbd")  # names of the target's process
-# The process of the target is the one in its pid file. Without the file, it is the only process named like a server.
+# The target's process is the process in the target's pid file. Without the file, it is the only process with the name
+# of a server.
 SCRIPT = (
     'p=$(cat {pid_file} 2>/dev/null); case $p in ""|*[!0-9]*) p=$(pidof '
     + " ".join(SERVERS)
@@ -43,7 +44,10 @@ MAX_PATH = 107  # longest path of a Unix socket
 
 
 class Host:
-    """This machine. `source`: the name of its samples. `pid`: the target's process, if it is known and runs here."""
+    """The local machine.
+
+    `source`: the name of its samples. `pid`: the target's process, if it is known and runs on this machine.
+    """
 
     def __init__(self, proc: Path = Path("/proc"), source: str = "host", pid: int | None = None) -> None:
         self._proc = proc
@@ -51,7 +55,7 @@ class Host:
         self._files = (*FILES, f"{pid}/stat") if pid else FILES
 
     def read(self) -> Values:
-        """Yield counters since the start of the machine. Raises TargetError if they cannot be read any more."""
+        """Yield counters since the start of the machine. Raises TargetError if the counters can no longer be read."""
         yield from counters([_text(self._proc / name) for name in self._files], self._source)
         yield self._source, "own cpu_ns", float(process_cpu_ns())
 
@@ -73,7 +77,7 @@ class SshHost(Host):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C reaches only the replay, which ends ssh itself
+            start_new_session=True,  # Ctrl-C must reach only the replay; the replay itself ends ssh
         )
         try:
             self._request(FIRST_ANSWER_S)
@@ -82,7 +86,7 @@ class SshHost(Host):
             raise
 
     def read(self) -> Values:
-        """Yield counters since the start of that machine. Raises TargetError if it does not answer within 5 s."""
+        """Yield counters since the start of the remote machine. Raises TargetError if it does not answer within 5 s."""
         return counters(self._request(ANSWER_S))
 
     def _request(self, within_s: float) -> list[str]:
@@ -150,7 +154,7 @@ def ssh_command(url: str) -> list[str]:
 def counters(texts: list[str], source: str = "host") -> Values:
     """Yield the counters in FILES and in the stat file of the target's process.
 
-    These are CPU time in ticks, context switches, disk and network bytes, and stalls in microseconds.
+    The counters are CPU time in ticks, context switches, disk and network bytes, and stalls in microseconds.
     """
     texts = [*texts, *([""] * (len(FILES) + 1 - len(texts)))]
     named = (*_of_stat(texts[0]), *_of_devices(*texts[1:3]), *_of_pressure(texts[3:6]), *_of_process(texts[6]))
@@ -175,8 +179,9 @@ def _of_stat(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _of_pressure(texts: list[str]) -> Iterator[tuple[str, float]]:
-    """Yield how long tasks waited for CPU, disk or memory. Some kernels lack this information (pressure stall
-    information).
+    """Yield how long tasks waited for CPU, disk or memory (pressure stall information).
+
+    Some kernels lack this information.
     """
     for name, text in zip(("cpu", "io", "memory"), texts, strict=True):
         for line in text.splitlines():
@@ -186,7 +191,10 @@ def _of_pressure(texts: list[str]) -> Iterator[tuple[str, float]]:
 
 
 def _of_process(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the CPU ticks of the target's process. An empty text or the stat of another program gives nothing."""
+    """Yield the CPU ticks of the target's process.
+
+    Yield nothing if the text is empty or is the stat of another program.
+    """
     head, _, rest = text.rpartition(")")
     fields = rest.split()
     if head.partition("(")[2].startswith(SERVERS) and len(fields) > 12:
@@ -215,7 +223,7 @@ def _text(path: Path) -> str:
 
 
 def local_process(target: Target, facts: Facts) -> int | None:
-    """Return the process id of a server on this machine, or None if it is uncertain."""
+    """Return the process id of a server on this machine. Return None if the process is uncertain."""
     if target.socket is not None:
         return listener(target.socket)
     if facts.hostname != socket.gethostname() or facts.variables.get("port") != str(target.port):
@@ -224,7 +232,7 @@ def local_process(target: Target, facts: Facts) -> int | None:
 
 
 def listener(path: str) -> int | None:
-    """Return the process that listens on a Unix socket, or None if it is unknown."""
+    """Return the process that listens on a Unix socket. Return None if the process is unknown."""
     if not path.startswith("/") or len(path.encode()) > MAX_PATH:
         return None
     with socket.socket(socket.AF_UNIX) as probe:
@@ -238,7 +246,7 @@ def listener(path: str) -> int | None:
 
 
 def pid_file(variables: Mapping[str, str]) -> str:
-    """Return the path of a server's pid file on its machine, or "" if it is unknown."""
+    """Return the path of a server's pid file on its machine. Return "" if the path is unknown."""
     path = variables.get("pid_file", "")
     if not path:
         return ""

@@ -33,12 +33,12 @@ class Moment:
 
 
 class LiveRun:
-    """A run that any thread can inspect, inside its block and after it.
+    """A run that any thread can inspect, inside its `with` block and afterwards.
 
     - `name`: the name of the run's folder.
     - `target`: the name of the server.
-    - `stop_after_ns`: the run sends nothing after this time.
-    - `counters`: the engine's counters at the last tick, None before the first.
+    - `stop_after_ns`: the run sends no events after this time.
+    - `counters`: the engine's counters at the last tick, None before the first tick.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class LiveRun:
         self._last: Moment | None = None
 
     def read(self) -> Moment:
-        """Return the current state of the run. After the block, return its last state."""
+        """Return the current state of the run. After the `with` block, return the last state of the run."""
         with self._lock:
             if self._engine is None:
                 assert self._last is not None
@@ -70,8 +70,9 @@ class LiveRun:
             return self._look(self._engine)
 
     def slowest(self, most: int) -> list[DigestTime]:
-        """Return up to `most` digests with the highest service time so far, in descending order. KEPT_SLOWEST of them
-        stay available after the end.
+        """Return up to `most` digests with the highest service time so far, in descending order.
+
+        After the end of the run, KEPT_SLOWEST of these digests stay available.
         """
         with self._lock:
             return self._slowest[:most] if self._engine is None else self._engine.slowest(most)
@@ -79,7 +80,7 @@ class LiveRun:
     def due(self) -> int | None:
         """Return how many of the fed events are due by now. The resolution is 1/2048 of the run.
 
-        None if events have no due times, or after the end of the run.
+        Returns None if events have no due times, or after the end of the run.
         """
         with self._lock:
             return None if self._engine is None else self._engine.due()

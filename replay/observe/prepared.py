@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roll back XA transactions that a replay prepared and did not end, because the replay ended before their end was sent.
+"""Roll back XA transactions that a replay prepared and left open, because the replay ended too early.
 
 A prepared transaction outlives its session. Its locks would block the next replay forever.
 """
@@ -15,8 +15,8 @@ from ...servers.prepared import Xid, end_prepared, prepared_transactions, xa_sta
 from ..options import ReplayOptions
 from ..run_folder import RunFolder, open_storage
 
-# Executed XA statements in the order of their answers. The server rolled the transaction back for errors 1402, 1613 and
-# 1614.
+# Executed XA statements in the order of their answers. Errors 1402, 1613 and 1614 mean that the server rolled the
+# transaction back.
 STATEMENTS = (
     "SELECT statement, coalesce(errno, 0) IN (0, 1402, 1613, 1614) AS done"
     " FROM (SELECT session, seq, digest, statement FROM {events})"
@@ -33,15 +33,16 @@ SHOWN = 5
 def end_own_prepared(
     tape: Folder, run: RunFolder, options: ReplayOptions, before: Collection[str] | None
 ) -> dict[str, Any] | None:
-    """Roll back the transactions that the replay prepared and the target did not have before. None if there are none.
+    """Roll back the transactions that the replay prepared and that were not on the target before.
 
-    `before`: literals of the transactions prepared before the replay. None means that the account could not see them.
-    Fields of the result:
+    Returns None if there are no such transactions. `before`: literals of the transactions prepared before the replay.
+    None means that the account could not see them. Fields of the result:
 
     - `rolled_back`: names of the transactions that were rolled back.
-    - `left`: literals of those that the target did not release.
-    - `unseen`: the number of names that the replay prepared, if the account cannot see prepared transactions.
-      Transactions without an end in the replay are then rolled back.
+    - `left`: literals of the transactions that the target did not release.
+    - `unseen`: the number of names that the replay prepared, if the account cannot see prepared transactions. In this
+      case,
+      transactions without an end in the replay are rolled back.
 
     Raises TargetError if the target cannot be queried.
     """
@@ -58,10 +59,10 @@ def end_own_prepared(
 
 
 def _own_xids(tape: Folder, run: RunFolder) -> tuple[set[Xid], set[Xid]]:
-    """Return the transactions that the replay prepared, and those of them whose last statement was the PREPARE.
+    """Return two sets: transactions that the replay prepared, and those whose last statement was the PREPARE.
 
-    A text of several statements that fails may have prepared a transaction before the failure. Only the first set
-    contains such transactions.
+    A text of several statements may prepare a transaction and then fail. Only the first set contains such a
+    transaction.
     """
     prepared, not_ended = set[Xid](), set[Xid]()
     with small_database() as con:
@@ -86,7 +87,7 @@ def _own_xids(tape: Folder, run: RunFolder) -> tuple[set[Xid], set[Xid]]:
 
 
 def prepared_warnings(prepared: dict[str, Any] | None) -> Iterator[str]:
-    """Yield warnings about prepared transactions: those that were invisible, rolled back, or left on the target."""
+    """Yield warnings about prepared transactions that were invisible, rolled back, or left on the target."""
     if prepared is None:
         return
     if unseen := prepared["unseen"]:

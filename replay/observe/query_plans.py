@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose statements of a tape to explain, and keep query plans of the costliest ones after the run.
+"""Choose statements of a tape to explain, and keep query plans of the costliest statements after the run.
 
-Plans are requested by the rules of `explain.py`: no write, and a time limit for each. On MySQL 8 the server's own
-digest is kept as well. performance_schema and monitoring tools use this digest.
+Plans are requested by the rules of `explain.py`: no write, and a time limit for each plan. On MySQL 8 the server's own
+digest is also kept. performance_schema and monitoring tools use this digest.
 """
 
 import time
@@ -20,7 +20,7 @@ from ...servers.target import Target
 from .explain import Explainer, Sample
 
 MAX_DIGESTS = 40
-MAX_S = 30.0  # time limit for all plans
+MAX_S = 30.0  # time limit for all plans together, in seconds
 MAX_BYTES = 1 << 20
 # Flags of statements that are incomplete, were not sent by a client, or lack their values.
 UNWANTED = ("truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
@@ -29,8 +29,9 @@ UNWANTED = ("truncated", "redacted", "placeholder", "system", "routine", "unboun
 def keep_query_plans(
     con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder, target: Target, schemas: dict[str, str]
 ) -> int:
-    """Write `query_plans.parquet` of a run. Return how many statements were explained, or 0 if the target is
-    unreachable.
+    """Write `query_plans.parquet` of a run.
+
+    Return the number of explained statements, or 0 if the target is unreachable.
     """
     samples = list(costliest(con, tape, run))
     rows: list[tuple[str, str, str | None, str | None]] = []
@@ -45,7 +46,7 @@ def keep_query_plans(
 
 
 def costliest(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> Iterator[Sample]:
-    """Yield one sample of each of the digests that took the most time in the run."""
+    """Yield one sample of each digest that is among the costliest digests of the run."""
     con.execute(ddl("names"))
     for table, source in (("run_outcomes", run.source("outcomes")), ("tape_events", tape.source("events"))):
         con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS FROM {source}")
@@ -101,7 +102,7 @@ def _chosen(
 
 
 def explainable(con: duckdb.DuckDBPyConnection, tape: Folder) -> int:
-    """Return how many digests of a tape are reads or writes. Only these can be explained."""
+    """Return how many digests of a tape are reads or writes. Only reads and writes can be explained."""
     ((digests,),) = con.execute(
         f"SELECT count(*) FROM {tape.source('digests')} WHERE class IN ('read', 'write')"
     ).fetchall()

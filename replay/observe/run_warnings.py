@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warn if the times of a run or its order of commits may be wrong. Each warning names a remedy.
 
-The replaying machine may have been the limit instead of the target. `querytape calibrate` measures a machine's limits.
+The replaying machine may have limited the run instead of the target. `querytape calibrate` measures a machine's limits.
 """
 
 import json
@@ -12,17 +12,18 @@ from typing import Any
 from ...common.files import cache_folder
 from ...common.units import plural
 
-CPU_SHARE = 0.7  # maximum CPU share of the replay, of all cores
-RATE_SHARE = 0.7  # maximum share of the calibrated rate
+CPU_SHARE = 0.7  # maximum CPU use of the replay, as a fraction of all cores
+RATE_SHARE = 0.7  # maximum rate of the replay, as a fraction of the calibrated rate
 LATE_NS = 1_000_000  # a smaller lateness gives no warning
-LATE_FACTOR = 3  # lateness up to this multiple of the timer probes is the machine's fault
-BROKEN_SHARE = 0.01  # a higher share of broken waits means that the order was not kept
+LATE_FACTOR = 3  # lateness up to this multiple of the timer probes' lateness is caused by the machine
+BROKEN_SHARE = 0.01  # if a larger fraction of the waits was ended by the timeout, the order was not kept
 MAX_NUMBER = 1e18
 
 
 def warnings(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
-    """Return warnings about the times of a finished run. `info`: its run.json. `calibration`: the last one of this
-    machine.
+    """Return warnings about the times of a finished run.
+
+    `info`: the run.json of the run. `calibration`: the last calibration of this machine.
     """
     return [
         *_large_rows(info),
@@ -93,7 +94,7 @@ def _overload(info: dict[str, Any]) -> list[str]:
 
 
 def order_warnings(info: dict[str, Any]) -> list[str]:
-    """Return warnings about the order of commits in a finished run. `info`: its run.json."""
+    """Return warnings about the order of commits in a finished run. `info`: the run.json of the run."""
     counts, plan = info["accounting"], info["plan"]
     notes = [f"--order commit: {note}" for note in plan.get("order_notes") or ()]
     broken = counts.get("order_broken", 0)
@@ -114,7 +115,7 @@ def cache_file() -> Path:
 
 
 def last_calibration() -> dict[str, Any] | None:
-    """Return the last calibration of this machine, or None if there is none."""
+    """Return the last calibration of this machine. Return None if the machine was never calibrated."""
     try:
         kept = json.loads(cache_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -125,7 +126,7 @@ def last_calibration() -> dict[str, Any] | None:
 
 
 def is_level(value: Any) -> bool:
-    """Whether a value from the file is a valid level. The content of the file is not trusted."""
+    """Whether a value from the calibration file is a valid level. The content of the file is not trusted."""
     if not isinstance(value, dict) or not isinstance(value.get("pace"), str):
         return False
     rate, late = value.get("queries_per_second"), value.get("late_p99_ns")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sample counters of the target and its machine during a run, at times aligned to the wall clock.
 
-The sampler has its own thread and connection. The first sample contains all values; later ones only changed values. The
-cost of each sample is recorded (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
+The sampler has its own thread and connection. The first sample contains all values. Later samples contain only changed
+values. The cost of each sample is recorded (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
 
-Some counters are read only before and after the run. They are counters of writes (binary log, syncs, lock waits), and
-of the query cache (MySQL before 8.0, MariaDB).
+Some counters are read only before and after the run. These are counters of writes (binary log, syncs, lock waits).
+Counters of the query cache (MySQL before 8.0, MariaDB) are also read only before and after the run.
 """
 
 import threading
@@ -37,13 +37,13 @@ OF_QUERY_CACHE = ("Qcache_hits", "Qcache_inserts", "Qcache_not_cached", "Com_sel
 
 
 class Sampler:
-    """Samples from `start` to `stop`. `problem`: why it ended early. Another thread may call `flush`."""
+    """Samples counters from `start` to `stop`. `problem`: why sampling ended early. Another thread may call `flush`."""
 
     def __init__(self, folder: Path, target: Target, interval_ns: int, hosts: Sequence[Host]) -> None:
         self._folder = folder
         self._target = target
         self._interval_ns = interval_ns
-        self._hosts = list(hosts)  # the target's machine and this one, if they are visible
+        self._hosts = list(hosts)  # the target's machine and the local machine, if they are visible
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._lock = threading.Lock()
@@ -112,7 +112,10 @@ class Sampler:
             self._waiting["texts"] += texts
 
     def _host_values(self) -> list[tuple[str, str, float]]:
-        """Return the counters of the machines. A machine that fails is recorded as the problem and not read again."""
+        """Return the counters of the machines.
+
+        A machine that fails is recorded as the problem and is not read again.
+        """
         values: list[tuple[str, str, float]] = []
         for host in tuple(self._hosts):
             try:
@@ -159,8 +162,9 @@ def processes(con: "Connection[Any]") -> Values:
 
 
 def server_counters(target: Target, timeout_s: int, names: Sequence[str] = OF_WRITES) -> dict[str, int] | None:
-    """Return the server's values of these counters by lower case name. None if the server cannot be queried or has none
-    of them.
+    """Return the server's values of these counters by lower case name.
+
+    Returns None if the server cannot be queried or has none of these counters.
     """
     try:
         with closing(target.connect(timeout_s)) as con:
@@ -171,8 +175,9 @@ def server_counters(target: Target, timeout_s: int, names: Sequence[str] = OF_WR
 
 
 def cache_counters(target: Target, timeout_s: int) -> dict[str, int] | None:
-    """Return the counters of the query cache by lower case name. None if the server has no query cache or cannot be
-    queried.
+    """Return the counters of the query cache by lower case name.
+
+    Returns None if the server has no query cache or cannot be queried.
     """
     found = server_counters(target, timeout_s, OF_QUERY_CACHE)
     return found if found and "qcache_hits" in found else None

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collect properties of the tape's schemas on a server before anything is sent. Each object is a row with JSON
-properties.
+"""Collect properties of the tape's schemas on a server before the first event is sent.
 
-The rows cover tables, columns, views, indexes, foreign keys, partitions, histograms, statistics, triggers, routines and
-events. The server's default collations are included, so that a comparison can distinguish version defaults from
-explicit choices. Unknown, refused or truncated information becomes a row of the kind `problem`. It must not be treated
-as equal.
+Each object is a row with JSON properties. The rows cover tables, columns, views, indexes, foreign keys, partitions,
+histograms, statistics, triggers, routines and events. The server's default collations are included, so that a
+comparison can distinguish version defaults from explicit choices. Unknown, refused or truncated information becomes a
+row of the kind `problem`. A comparison must not treat such information as equal.
 """
 
 import json
@@ -29,11 +28,11 @@ from ...servers.queries import ALL_ROWS, OWN_LIMIT, OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
 from ...servers.visibility import NEEDED, ROUTINES, TABLES, Unseen, unseen
 
-MAX_ROWS = 300_000  # rows per kind, as for 10,000 tables of 30 columns
-MAX_VALUE = 4_000  # characters of a value
+MAX_ROWS = 300_000  # maximum rows per kind, as for 10,000 tables of 30 columns
+MAX_VALUE = 4_000  # maximum characters of a value
 MAX_SCHEMAS = 100
-# Kinds of objects that an account sees only for tables granted to it. An account sees a schema only if something in the
-# schema was granted to it.
+# Kinds of objects that an account sees only for tables that were granted to the account. An account sees a schema only
+# if an object of the schema was granted to it.
 OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "check", "partition", "histogram")
 SETTINGS = (
     ALL_ROWS,
@@ -41,7 +40,7 @@ SETTINGS = (
     "SET SESSION information_schema_stats_expiry = 0",
     "SET SESSION max_execution_time = 20000",
     "SET SESSION max_statement_time = 20",
-    "SET SESSION sort_buffer_size = 1048576",  # these lists need it: a smaller buffer gives error 1038
+    "SET SESSION sort_buffer_size = 1048576",  # a smaller buffer gives error 1038 in these queries
 )
 BACK = ("SET SESSION sort_buffer_size = DEFAULT", OWN_LIMIT)  # resets settings that would affect query plans
 
@@ -53,7 +52,7 @@ CONDITION = reduce(lambda text, part: f"REPLACE({text}, '{part}', '')", WRITTEN,
 
 
 class Fact(NamedTuple):
-    """An object of a schema. `name` is the name of a column, index and so on; "" for a table or schema itself."""
+    """An object of a schema. `name` is the name of a column, index and so on. It is "" for a table or schema itself."""
 
     kind: str
     db: str
@@ -67,9 +66,9 @@ class Source:
     """The source of facts of one kind: a table of the server and its columns.
 
     - `keys`: the columns for schema, table and name.
-    - `listed`: facts with one value per row, such as the columns of an index. Their values are joined.
-    - `then`: further columns to order the rows by, after the keys. None means unordered.
-    - `optional`: some servers lack this table. That is not reported as a problem.
+    - `listed`: facts with one value per row, such as the columns of an index. The values of several rows are joined.
+    - `then`: further columns to order the rows by, after the keys. None means that the rows are not ordered.
+    - `optional`: some servers lack this table. A missing table is then not reported as a problem.
     """
 
     kind: str
@@ -150,7 +149,7 @@ SOURCES = (
         ("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME"),
         {"on_update": "UPDATE_RULE", "on_delete": "DELETE_RULE"},
     ),
-    Source(  # CHECKs of MariaDB; its JSON columns have an implicit check
+    Source(  # CHECKs of MariaDB; MariaDB's JSON columns have an implicit check
         "check",
         f"(SELECT CONSTRAINT_SCHEMA, TABLE_NAME, {CONDITION} AS CONDITION_TEXT"
         " FROM information_schema.CHECK_CONSTRAINTS WHERE LEFT(CHECK_CLAUSE, 11) <> 'json_valid(') AS checks",
@@ -242,7 +241,10 @@ SOURCES = (
 
 
 def tape_schemas(con: duckdb.DuckDBPyConnection, tape: Folder, default: str | None = None) -> list[str]:
-    """Return the sorted schemas that the tape's events run in or name. `default` applies to events without a schema."""
+    """Return the sorted schemas of the tape: default schemas of events, and schemas in table names of statements.
+
+    `default` applies to events without a schema.
+    """
     rows = con.execute(
         f"SELECT db FROM (SELECT DISTINCT coalesce(nullif(db, ''), $1) AS db FROM {tape.source('events')}"
         f" UNION SELECT replace(regexp_extract(unnest(tables), '^(.+)\\.[^.]+$', 1), '`', '')"
@@ -259,7 +261,10 @@ def keep_schema_facts(
     path: Path,
     writes: bool = True,
 ) -> int:
-    """Write `schema_facts.parquet` and return its number of rows. `schemas`: the tape's name -> the server's name."""
+    """Write `schema_facts.parquet` and return its number of rows.
+
+    `schemas` maps names on the tape to names on the server.
+    """
     rows = (
         (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
         for fact in collect(server, schemas, writes)
@@ -278,7 +283,7 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
         yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were examined")
     yield from _default_collations(server)
     hidden: dict[str, tuple[str, ...]] = {}
-    with suppress(TargetError):  # the loop below reports the loss
+    with suppress(TargetError):  # the loop below reports the lost connection
         acting, routines, tables = (unseen(server, tuple(there.values()), each) for each in (NEEDED, ROUTINES, TABLES))
         hidden = {kind: one.schemas for one in (acting, routines) if one for kind in one.kinds}
         yield from _hidden(server, acting, writes)
@@ -327,7 +332,8 @@ def _set(server: "Connection[Any]", *statements: str) -> None:
 def problem(text: str, kind: str | None = None, schema: str = "", **facts: str) -> Fact:
     """Return a `problem` row for missing information.
 
-    `kind`: the kind of objects with unknown properties. `schema`: limits the problem to this schema.
+    `kind`: the kind of objects with unknown properties. `schema`: the schema that has the problem. "" means all
+    schemas.
     """
     return Fact("problem", schema, "", text[:MAX_VALUE], {"unknown": kind, **facts} if kind else {})
 
@@ -363,7 +369,7 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
     for name, there in schemas.items():
         tape_names.setdefault(there.lower(), []).append(name)
     for db, table, name, values in _joined(source, list(facts), len(keys), rows[:MAX_ROWS]):
-        if "definition" in values:  # a view's text names its own schema, whose name may differ on the tape
+        if "definition" in values:  # a view's text names its own schema, which may have another name on the tape
             values["definition"] = values["definition"].replace(f"`{db}`.", "")
         for tape_name in tape_names.get(db.lower(), ()):
             yield Fact(source.kind, tape_name, table, name, values)
@@ -397,16 +403,14 @@ def _joined(
 
 
 def _said(values: dict[str, str]) -> dict[str, str]:
-    """Return only the non-empty facts. MariaDB's `ignored` index becomes MySQL's invisible index."""
+    """Return only the non-empty facts. MariaDB's `ignored` index becomes an invisible index as in MySQL."""
     if values.pop("ignored", "NO") == "YES":
         values["visible"] = "NO"
     return {fact: value for fact, value in values.items() if value.strip(",")}
 
 
 def _text(value: object) -> str:
-    """Return a server's value as a text of limited length. A checksum keeps long texts with the same beginning
-    different.
-    """
+    """Return a server's value as a text of limited length. A checksum keeps different long texts different."""
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     end = f"... {crc32(safe.encode()):08x}" if len(safe) > MAX_VALUE else ""

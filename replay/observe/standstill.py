@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""End a replay with --order commit that progresses only by broken waits. Report which session waits for which.
+"""End a replay with --order commit that progresses only because waits are ended by their timeout.
 
-session 3 ──order──► commit of session 5 ──lock on the target──► session 3
+The report shows which session waits for which other session:
+
+    session 3 ──order──► commit of session 5 ──lock on the target──► session 3
 """
 
 from collections.abc import Sequence
@@ -22,8 +24,8 @@ from ..plan.rules import Plan
 from ..run_folder import open_storage
 
 MOST_STALLS = 20
-TEXT = 60  # shown characters of a statement
-SHOWN = 8  # shown sessions
+TEXT = 60  # maximum number of characters to show of a statement
+SHOWN = 8  # maximum number of sessions to show
 # Queries for lock waits: MySQL 8 (needs its performance schema), then MariaDB and MySQL 5.7.
 LOCK_WAITS = tuple(
     f"SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM {table} w"
@@ -44,8 +46,9 @@ LOCK_STATES = ("waiting for", "user lock")
 
 @dataclass(frozen=True)
 class Standstill:
-    """A chain of sessions that each wait for the next. `circle`: the last one waits for the first; otherwise this is
-    unknown.
+    """A chain of sessions that each wait for the next session.
+
+    `circle`: whether the last session waits for the first. If false, it is unknown what the last session waits for.
     """
 
     waits: tuple[str, ...]
@@ -72,14 +75,14 @@ class Facts:
     """The known state of the sessions and of the target's connections at one moment."""
 
     doing: dict[int, Doing]
-    owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # by (table, commit): (session, seq)
-    texts: dict[tuple[int, int], str] = field(default_factory=dict)  # by (session, seq)
+    owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # (table, commit) -> (session, seq)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)  # (session, seq) -> text
     blockers: dict[int, int] = field(default_factory=dict)
     working: frozenset[int] = frozenset()  # connections whose statement waits for no lock
 
 
 def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options: ReplayOptions) -> Standstill | None:
-    """Return the chain of waits. None if the replay makes progress or a statement is only slow."""
+    """Return the chain of waits. Return None if the replay makes progress or a statement is only slow."""
     if stats.order_stalls < MOST_STALLS:
         return None
     facts = Facts({one.session: one for one in engine.doing()})
@@ -101,7 +104,7 @@ def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options:
 def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:
     """Return the blocking connection of each waiting connection, and the connections that wait for no lock.
 
-    Both are empty if the target does not show them.
+    Both results are empty if the target does not show the waits.
     """
     try:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
@@ -124,7 +127,7 @@ def owners(
     if not wanted or not plan.order.exists():
         return {}
     listed = ", ".join(f"('{table}:{number}')" for table, number in wanted)
-    turns = (  # an event that ends a transaction and does more has two entries
+    turns = (  # an event that ends a transaction and also does other work has two entries
         f"SELECT session, seq, unnest(string_split(waits, '|')) AS turn FROM read_parquet({sql_text(plan.order)})"
     )
     marks_of_events = f"SELECT session, seq, unnest(string_split(split_part(turn, ';', 2), ' ')) AS mark FROM ({turns})"
@@ -173,7 +176,7 @@ def walk(facts: Facts) -> tuple[list[str], bool, bool]:
 
 
 def wait_of(facts: Facts, session: int) -> tuple[str, int | None]:
-    """Return a text about the wait of a session, and the session that it waits for. None if that session is unknown."""
+    """Return a text about the wait of a session, and the session that it waits for (None if unknown)."""
     doing = facts.doing.get(session)
     if doing is None:
         return f"session {session} has no connection", None

@@ -14,8 +14,8 @@ from ...common.duck import sql_files, write_parquet, write_rows
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
 
-# Columns of a tick by the way in which values of several drivers are combined. SUMMED adds all ticks. LATEST adds the
-# newest tick of each driver. HIGHEST takes the maximum.
+# Columns of a tick. The groups show how the values of several drivers are combined. SUMMED adds all ticks. LATEST adds
+# the newest tick of each driver. HIGHEST takes the maximum.
 COUNTED = ("reads", "writes", "others", "errors", "order_waits", "order_broken")  # counted by the engine
 SUMMED = ("done", "cpu_ns", *COUNTED)
 LATEST = ("sessions_open", "queued_bytes")
@@ -24,7 +24,7 @@ HIGHEST = ("p95_ns", "late_p99_ns")
 
 @dataclass(frozen=True)
 class Tick:
-    """One row of `ticks` (schemas/run.sql). The fields have the names of the columns."""
+    """One row of `ticks` (schemas/run.sql). The fields have the names of the columns of that table."""
 
     at_ns: int
     real_ns: int
@@ -60,7 +60,7 @@ class TickLog:
         self.clock_pairs: list[tuple[int, int]] = []
 
     def take(self, stats: EngineStats) -> Tick:
-        """Return and keep the changes since the last call."""
+        """Return and keep the changes of the counters since the last call."""
         before, cpu = self._before, process_cpu_ns()
         self.clock_pairs.append((time.monotonic_ns(), time.time_ns()))
         names = ("executed", "not_sent", *COUNTED)
@@ -90,7 +90,7 @@ class TickLog:
         return self._folder / f"part-{number:05d}.parquet"
 
     def gather(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Merge the parts into one file."""
+        """Merge the part files of the ticks into one file."""
         self.flush(con)
         if self._parts:
             parts = sql_files(self._part(number) for number in range(self._parts))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep the reports of Percona Toolkit about machine and server, if it is installed and --summaries is given."""
+"""Keep the reports of Percona Toolkit about the machine and the server.
+
+The reports are made if the toolkit is installed and --summaries is given.
+"""
 
 import shutil
 import subprocess
@@ -14,10 +17,10 @@ MAX_S = 120
 
 
 def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Write `toolkit/NAME.txt` for each available tool. Return the names of the tools. pt-summary runs only if `local`.
+    """Write `toolkit/NAME.txt` for each available tool.
 
-    `servers`: variables of up to three servers (source, target, read_target). pt-config-diff compares them with the
-    target's.
+    Return the names of the tools. pt-summary runs only if `local`. `servers`: variables of up to three servers (source,
+    target, read_target). pt-config-diff compares the variables of the other servers with those of the target.
     """
     folder = run / "toolkit"
     options = run / "spill" / "toolkit.cnf"
@@ -49,8 +52,9 @@ def _run_tools(folder: Path, options: Path, local: bool) -> list[str]:
 
 
 def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Write the differences between each server's variables and the target's, if pt-config-diff is installed. Return
-    the names of the reports.
+    """Write the differences between each server's variables and the target's variables.
+
+    Return the names of the reports. Does nothing if pt-config-diff is not installed.
     """
     program = shutil.which("pt-config-diff")
     others = [name for name in servers if name != "target" and servers[name]]
@@ -70,7 +74,7 @@ def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    """Write a file atomically. Only its owner can ever read it. An existing link is replaced."""
+    """Write a file atomically. Only its owner can read the file at any time. An existing link is replaced."""
     with publish(path) as temporary:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the tables that a statement may touch, for the order of commits. When in doubt, include more tables.
 
-Tables are compared by name; the schema is ignored. Views, routines and triggers may touch tables that the statement
-does not name. A write may also name no table. Such statements wait for all tables.
+Tables are compared by name without their schema. Views, routines and triggers may touch tables that the statement does
+not name. A write may also name no table. Such statements wait for all tables.
 """
 
 import re
@@ -21,7 +21,7 @@ PART = re.compile(r"`[^`]*`|[^.`]+")
 OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 WORD = re.compile(r"[\w$]+")
 REPLACE_FUNCTION = re.compile(r"\breplace\s*\(")
-# Keyword of a statement -> the trigger events that it may cause.
+# Maps the keyword of a statement to the trigger events that the statement may cause.
 EVENTS = {
     "insert": ("insert",),
     "load": ("insert",),
@@ -36,9 +36,9 @@ DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routi
 class Catalog:
     """Objects of the target. `opaque`: names that hide other tables. `together`: tables joined by foreign keys.
 
-    - `numbering`: tables and views that generate ids; None means that they were not queried.
-    - `hidden`: triggers and routines that may insert into those (`hidden_inserts`).
-    - `steps`: the target's increment and offset of ids; None means unknown.
+    - `numbering`: tables and views that generate ids. None means that the server was not asked for them.
+    - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
+    - `steps`: the target's increment and offset of ids. None means unknown.
     """
 
     opaque: frozenset[str] = frozenset()
@@ -108,9 +108,9 @@ def join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 def tables_of(
     tables: Iterable[str] | None, calls: Iterable[str], statement_class: str, snapshot: bool, catalog: Catalog
 ) -> frozenset[str] | None:
-    """Return the tables that a statement may touch. `tables` are the tables that it names. None means any table.
+    """Return the tables that a statement may touch. None means any table.
 
-    `snapshot`: the statement takes a consistent view of all tables.
+    `tables`: the tables that the statement names. `snapshot`: the statement takes a consistent view of all tables.
     """
     if tables is None or snapshot:
         return None
@@ -128,10 +128,10 @@ def bare(name: str) -> str:
 
 
 def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozenset[str]:
-    """Return the triggers and routines that a text may run: `insert orders` for a trigger, `call refresh` for a
-    routine.
+    """Return the triggers and routines that a text may run.
 
-    `names` are the tables that the text names, `calls` the routines. All names are in lower case.
+    A trigger is returned as `insert orders`, a routine as `call refresh`. `names` are the tables that the text names,
+    and `calls` are the routines that it names. All names are in lower case.
     """
     words = set(WORD.findall(REPLACE_FUNCTION.sub("(", text)))
     events = {event for word, events in EVENTS.items() if word in words for event in events}
@@ -144,8 +144,8 @@ def hidden_inserts(
     """Return the triggers and routines that may insert into id-generating tables, and these tables and their views.
 
     - `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine. The text is empty if the server
-      does not show it. Such a body may do anything.
-    - `views`: (name, text) of each view. The text may be empty as well.
+      does not show it. A body with an unknown text may do anything.
+    - `views`: (name, text) of each view. The text may also be empty.
 
     All texts are in lower case.
     """

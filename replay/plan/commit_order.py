@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Determine before the replay which commits each event waits for under --order commit.
 
-A commit is a COMMIT or ROLLBACK of a transaction with locks, a locking statement outside a transaction, or DDL. The
-commits of a table are numbered. An event waits for the first N commits on each of its tables. docs/order.md has the
-rules.
+These events are commits: COMMIT or ROLLBACK of a transaction with locks, locking statements outside transactions, and
+DDL. The commits of a table are numbered. An event waits for the first N commits on each of its tables. docs/order.md
+has the rules.
 
 - Table 0 means every table, for statements whose tables are unknown.
-- Table 1 holds the commits of such statements. Every event waits for them.
-- Table 2 stands for the user-level locks.
+- Table 1 contains the commits of statements whose tables are unknown. Every event waits for these commits.
+- Table 2 represents the user-level locks.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ USER_LOCKS = {
     PROPERTIES["frees_user_lock"]: USE_FREES_LOCK,
     PROPERTIES["looks_at_user_lock"]: USE_LOOKS_AT_LOCK,
 }
-OVERLAP_NS = 1_000_000_000  # a longer statement did not spend all its time waiting for locks
+OVERLAP_NS = 1_000_000_000  # in ns; a longer statement did not spend all its time on lock waits
 WHOLE_SECONDS_NS = 1_000_000_000
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
@@ -86,8 +86,9 @@ ONLY_ARRIVALS = (
 
 
 def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write `plan.order` with the columns session, seq, tape_ns and waits (in the engine's format). Set
-    `plan.order_tables`.
+    """Write `plan.order` and set `plan.order_tables`.
+
+    The columns of `plan.order` are session, seq, tape_ns and waits (in the engine's format).
     """
     tables, uses, called = _number_tables(con, plan)
     plan.order_tables = PLACES * tables
@@ -141,7 +142,7 @@ def _write_order(
 
 
 def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> str:
-    """Return which times of an event the tape has, at least in correct order: both, ends or arrivals.
+    """Return which times of an event are on the tape, at least in the right order: both, ends or arrivals.
 
     A general log is written when statements arrive. Other logs without durations are written when statements end.
     """
@@ -151,7 +152,10 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
 
 
 def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Fill the table `gathered` with all events, also unsent ones. digest_no is NULL if the digest is unknown."""
+    """Fill the table `gathered` with all events, including unsent events.
+
+    digest_no is NULL if the digest is unknown.
+    """
     con.execute(
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
         " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
@@ -188,8 +192,8 @@ def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
 def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, list[tuple[int, int, int]], bool]:
     """Number the digests (tables known_digests, call_digests) and the tables.
 
-    Return the number of tables, their uses, and whether any procedure is called. A use has three numbers: digest, table
-    and flags. The flags mean that the statement asks for rows or adds rows.
+    Return the number of tables, the uses of the tables, and whether any procedure is called. A use has three numbers:
+    digest, table and flags. The flags mean that the statement requests rows or adds rows.
     """
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0)"

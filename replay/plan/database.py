@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a plan as a database: rules become variables and macros. The tape becomes views of one time window each.
+"""Opens a plan as a database: rules become variables and macros. Each time window of the tape becomes views.
 
-window_tape      the tape's events without the cut silent stretches; `tape_ns` is the start time on the tape
-window_selected  adds columns about session and transaction, for the selection
-window_events    adds `reason`: why an event is not sent; NULL = it is sent
-window_feed      the columns that the engine gets
+- window_tape: the tape's events without the silent stretches that were cut; `tape_ns` is the start time on the tape
+- window_selected: adds columns about session and transaction, for the selection
+- window_events: adds `reason`, which shows why an event is not sent; NULL means that it is sent
+- window_feed: the columns that the engine gets
 """
 
 import os
@@ -24,8 +24,8 @@ from .rules import NARROW, Plan
 from .unknown_values import columns_asked, define_digests
 from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
 
-# Measuring points whose tapes contain each text as the client sent it. A server log instead contains the executed
-# statement of an EXECUTE, alone or next to the EXECUTE.
+# Measuring points whose tapes contain each text as the client sent it. For an EXECUTE, a server log contains the
+# executed statement. Some logs contain the EXECUTE as well.
 CLIENT_TEXTS = ("wire", "proxy")
 # Results of planning. Each non-empty result is a separate file. The class `Plan` describes them.
 FOUND = {
@@ -34,7 +34,7 @@ FOUND = {
     "victims": "session BIGINT, seq BIGINT, statement BLOB",
     "kills": "session BIGINT, seq BIGINT, start_ns BIGINT, thread BIGINT, ends_session BOOLEAN",
 }
-WHOLE_TAPE_MEMORY = 1 << 30  # memory to sort the whole tape
+WHOLE_TAPE_MEMORY = 1 << 30  # memory in bytes to sort the whole tape
 
 
 def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
@@ -86,13 +86,19 @@ def all_cores(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[None]:
 
 
 def take_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
-    """Return the database that made the plan if it was kept, or else a new one. The caller closes it."""
+    """Return the database that made the plan. If this database was not kept, return a new database.
+
+    The caller closes the database.
+    """
     con, plan.planner = plan.planner, None
     return con if con is not None else open_planner(plan)
 
 
 def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make the tables preparing_digests and inserting_digests if the rules need them. Their texts may be large."""
+    """Make the tables preparing_digests and inserting_digests if the rules need these tables.
+
+    The memory limit is higher for this step, because the texts of digests may be large.
+    """
     raise_memory(con, BASE_MEMORY + 4 * int(plan.tape.info.get("largest_event") or 0))
     if plan.rules.selection.by_event:
         con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
@@ -119,7 +125,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]
             plan.measured[file] = measured
     max_rows = plan.max_rows or (WINDOW_ROWS if copies == 1 else max(WINDOW_ROWS // copies, 1000))
     ranges = [piece for file in files if file in plan.measured for piece in plan.measured[file].pieces]
-    together: Counter[int] = Counter()  # events with the same start time share a window, even large ones
+    together: Counter[int] = Counter()  # events with the same start time share a window, even if they are large
     for piece in ranges:
         together[piece.first_ns] += piece.bytes
     excess = max(together.values(), default=0) - max_bytes
@@ -128,7 +134,10 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Window]
 
 
 def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whole: bool = False) -> None:
-    """Make the view `window_events` with the events of one window. `reason` is why an event is not sent."""
+    """Make the view `window_events` with the events of one window.
+
+    Its column `reason` shows why an event is not sent.
+    """
     names = "*" if whole else ", ".join([*NARROW, '"user"', "digest", *columns_asked(plan)])
     inside = f"start_ns >= {window.begin_ns} AND start_ns < {window.end_ns}"
     repaired = duck_path(plan.repaired)
@@ -159,7 +168,7 @@ def select(plan: Plan, source: str) -> str:
     """Return a query of events with columns for the selection, and the column `filtered` (event_selection.py).
 
     - is_done: the interrupted run sent the event.
-    - is_picked: an earlier run or report marks the event for sending again. True if neither is given.
+    - is_picked: an earlier run or report marks the event for sending again. True if no earlier run or report is given.
     - is_led: an event marked for sending again comes later in the session.
     - is_visited: the session has an event marked for sending again.
     - is_early: the event is sent only for the session state of selected events.
@@ -227,9 +236,9 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
 
 
 def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make the view `threads`: the connection id of each session and when it began.
+    """Make the view `threads`: the connection id of each session and the time when the session began.
 
-    If a connection id has two sessions at one moment, the last one counts.
+    If a connection id has two sessions at one moment, the later session counts.
     """
     threads = (
         f"SELECT max(session) AS session, thread_id, first_ns FROM {plan.tape.source('sessions')}"
@@ -239,13 +248,13 @@ def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def feed_stream(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Any:
-    """Return the events of one window for `Engine.feed`. Nothing else may run on `con` until they are read."""
+    """Return the events of one window for `Engine.feed`. No other query may run on `con` until the events are read."""
     show_feed(con, plan, window)
     return con.sql("FROM window_feed ORDER BY due_ns, session, seq")
 
 
 def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
-    """Yield the streams of all events to feed. Read each stream before taking the next."""
+    """Yield the streams of all events to feed. The caller must read each stream before it takes the next stream."""
     if plan.sorted_feed.exists():
         rounds = plan.rules.amplification.loop if plan.rules.max_concurrent_sessions else 1
         for turn in range(rounds):
@@ -268,8 +277,9 @@ def session_stream(con: duckdb.DuckDBPyConnection, plan: Plan) -> Any:
 
 
 def write_missing(plan: Plan, run_files: str, final: Path, reason: str) -> int:
-    """Write a not_sent outcome for each planned event without an outcome in `run_files` (an SQL table). Return their
-    number.
+    """Write a not_sent outcome for each planned event without an outcome. Return the number of these events.
+
+    `run_files`: an SQL table of the existing outcomes.
     """
     total = 0
     with open_planner(plan) as con:

@@ -41,12 +41,12 @@ class PlanRequest:
     - `outcomes`: the folder for outcomes of events that are not sent.
     - `catalog`: the target's tables.
     - `collations`: the target's collations by id.
-    - `after`: the plan of the previous piece, if the tape is still being written. This piece has the same zero time,
-      and may have nothing to send.
+    - `after`: the plan of the previous piece, if the tape is still being written. The new piece has the same zero time
+      as the previous piece, and may have no events to send.
     - `keep_planner`: keep the database open in the plan, for `take_planner`.
     - `span`: maps the first and last moment of this tape to those of all tapes replayed together.
     - `progress`: called after each window with the number of events read so far.
-    - `max_rows`: the largest number of events in a window; None means by size.
+    - `max_rows`: the largest number of events in a window. None means that only the size limits a window.
     """
 
     tape: Folder
@@ -63,7 +63,7 @@ class PlanRequest:
 
 
 def make_plan(request: PlanRequest) -> Plan:
-    """Plan the tape. Raises NothingToSend if no event is left to send. Outcomes are written in this case as well."""
+    """Plan the tape. Raises NothingToSend if no event remains to be sent. Outcomes are also written in this case."""
     tape, rules, after = request.tape, request.rules, request.after
     plan = Plan(tape, rules, request.spill, files=tape.files("events"), max_rows=request.max_rows)
     plan.collations, plan.catalog = request.collations, request.catalog
@@ -104,8 +104,9 @@ def make_plan(request: PlanRequest) -> Plan:
 
 
 def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Compute what the rules need before any event is planned: events to send again, transactions, KILLs, silent
-    stretches.
+    """Compute the input of the rules before any event is planned.
+
+    The input consists of events to send again, transactions, KILLs, and silent stretches.
     """
     rules = plan.rules
     if rules.selection.picks:
@@ -138,8 +139,9 @@ def _interrupted(path: Path) -> Folder:
 
 
 def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int) -> None:
-    """Find the silent stretches of the tape, in which no event to be sent is running. The views of the plan then omit
-    them.
+    """Find the silent stretches of the tape. The views of the plan then omit them.
+
+    In a silent stretch, no event that must be sent is running.
     """
     busy_until, cut, gaps = None, 0, []
     for window in plan_windows(con, plan):
@@ -180,8 +182,9 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
 
 
 def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Read which connection each KILL names. Exclude a KILL whose victim is not sent, because the KILL would hit
-    another statement.
+    """Read which connection each KILL names. Exclude a KILL if its victim is not sent.
+
+    Otherwise the KILL would hit another statement.
     """
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     normalizer = Normalizer()
@@ -200,14 +203,17 @@ def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _killed(normalizer: Normalizer, params: bytes | None, statement: bytes | None) -> tuple[int | None, bool]:
-    """Return the connection id of a KILL, and whether it ends the session. `params`: of COM_PROCESS_KILL."""
+    """Return the connection id of a KILL, and whether the KILL ends the session. `params`: of COM_PROCESS_KILL."""
     if params is None:
         return normalizer.killed_thread(statement or b"")
     return (int.from_bytes(params[1:5], "little") if len(params) >= 5 else None), True
 
 
 def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
-    """Record the prepared statements of the window that are not sent. Their later events are not sent either."""
+    """Record the prepared statements of the window that are not sent.
+
+    Later events of these statements are not sent either.
+    """
     prepares = "command = 'prepare' AND stmt IS NOT NULL"
     if not con.execute(f"SELECT 1 FROM window_tape WHERE {prepares} LIMIT 1").fetchall():
         return
@@ -218,7 +224,10 @@ def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Add the events of one window (table window_groups) to the plan's counts. Return how many of them are not sent."""
+    """Add the events of one window (table window_groups) to the plan's counts.
+
+    Return the number of events that are not sent.
+    """
     copies = plan.rules.amplification.total
     rows = con.execute(
         "SELECT reason, exclusion_status(reason), sum(events)::BIGINT FROM window_groups GROUP BY reason"
@@ -255,7 +264,10 @@ def _excluded_text(plan: Plan) -> str:
 
 
 def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Find the sessions whose times run backwards, inside a window or between windows. Return their number."""
+    """Find the sessions whose times run backwards, inside a window or between windows.
+
+    Return the number of these sessions.
+    """
     con.execute(
         "CREATE OR REPLACE TEMP TABLE disordered AS SELECT session FROM ("
         "  SELECT session, disordered, min_seq < max(max_seq) OVER (PARTITION BY session ORDER BY number"
@@ -277,7 +289,7 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         " max(start_ns) OVER (PARTITION BY session ORDER BY seq) AS start_ns"
         f" FROM {source} SEMI JOIN disordered USING (session)"
     )
-    con.execute("SET preserve_insertion_order = false")  # ordered output would not limit row groups by bytes
+    con.execute("SET preserve_insertion_order = false")  # DuckDB limits row groups by bytes only for unordered output
     con.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # join on the small table of times
     write_parquet(
         con,
@@ -294,8 +306,9 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan, span: Callable[[int, int], tuple[int, int]]) -> None:
-    """Make the first planned event the zero time of the run. Events before --from, sent only for session state, do not
-    count.
+    """Make the first planned event the zero time of the run.
+
+    Events before --from that are sent only for session state do not count.
     """
     first, last, early = con.execute(
         "SELECT min(timed_ns), max(end_ns), min(first_ns) FROM session_windows"
@@ -332,7 +345,7 @@ def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, order: str, rounds: int) -> None:
-    """Write all fed events sorted by `order`. Used when this differs from the tape's order.
+    """Write all fed events sorted by `order`. Used when `order` differs from the tape's order.
 
     If connects are scaled separately, due times have a different order. If few sessions may be open at once, events of
     waiting sessions must not fill the queue.

@@ -14,11 +14,11 @@ STEPS = ("auto_increment_increment", "auto_increment_offset")
 
 @dataclass(frozen=True)
 class Overrides:
-    """The overrides of a replay. `clock`: statements that use the current time get the tape's time. `ids`: inserts get
-    the tape's ids.
+    """The overrides of a replay.
 
-    `schemas` maps schemas of the tape to those of the target. `accounts` maps users of the tape to accounts of the
-    target; other users are replayed as the run's own user.
+    `clock`: statements that use the current time get the tape's time. `ids`: inserts get the tape's ids. `schemas` maps
+    schemas of the tape to schemas of the target. `accounts` maps users of the tape to accounts of the target. All other
+    users are replayed with the run's own account.
     """
 
     clock: bool = False
@@ -28,13 +28,13 @@ class Overrides:
 
     @property
     def numbered(self) -> tuple[tuple[str, str | None], ...]:
-        """(user, password) of each account. The position is the account's number in a plan."""
+        """The (user, password) pair of each account. The position is the account's number in a plan."""
         return tuple((account.user, account.password) for account in self.accounts.values())
 
     def clock_sql(self) -> str:
         """Return an SQL expression for the clock value before an event: microseconds since 1970, or NULL.
 
-        Every write counts as a use of the time, because columns may have CURRENT_TIMESTAMP as their default.
+        Every write counts as a use of the current time, because columns may have CURRENT_TIMESTAMP as their default.
         """
         if not self.clock:
             return "NULL::BIGINT"
@@ -71,14 +71,18 @@ class Overrides:
 
 
 def id_steps(variables: Mapping[str, Any] | None) -> tuple[int, int] | None:
-    """Return the increment and offset of generated ids. The later ids of a statement follow from them. None means
-    unknown.
+    """Return the increment and offset of generated ids. None means unknown.
+
+    If the first id of a statement is known, increment and offset determine its later ids.
     """
     increment, offset = (whole((variables or {}).get(name)) for name in STEPS)
     return None if increment is None or offset is None else (increment, offset)
 
 
 def source_steps(info: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the increment and offset of the server that the tape came from. None if the tape does not contain them."""
+    """Return the increment and offset of the server that the tape was recorded on.
+
+    Returns None if the tape does not contain these values.
+    """
     server = info.get("server") or {}
     return id_steps(server.get("variables"))

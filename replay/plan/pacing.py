@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the due time of an event, as a pure function in integer nanoseconds and as equivalent SQL.
 
-A speed is an exact fraction: 1.5 is 3/2. Half speed doubles every offset. No clock is read in this module. An amplified
-tape has clones of each session at the same time, or is sent several times in a row.
+A speed is an exact fraction: 1.5 is 3/2. Half speed doubles every offset. This module reads no clock. An amplified tape
+has clones of each session at the same time, or is sent several times in a row.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Pace:
     """The rule that converts times of the tape to times of the replay. Times are in nanoseconds.
 
     - `schedule`: every event at its time (open loop).
-    - `think`: as long after the previous answer as on the tape (closed loop).
+    - `think`: wait as long after the previous answer as on the tape (closed loop).
     - `none`: as fast as sessions allow.
-    - `connect_speed`: scales the start times of sessions; None means `speed`.
-    - `think_speed`: scales the times inside sessions; None means `speed`.
+    - `connect_speed`: scales the start times of sessions. None means `speed`.
+    - `think_speed`: scales the times inside sessions. None means `speed`.
     - `max_idle_ns`: stretches without any active session are cut to this length.
     - `ramp_ns`: the speed rises from 0 to its full value in this time.
     """
@@ -67,8 +67,8 @@ class Pace:
             due = due_sql(f"greatest(start_ns - {zero_ns}::BIGINT, 0)", think)
         if not self.ramp_ns:
             return due
-        # The speed grows linearly. After time t of the ramp R, t^2 / 2R of the plan is done. After the ramp, everything
-        # is R/2 later.
+        # The speed grows linearly during the ramp of length R. After t < R, t^2 / 2R of the plan is done. After the
+        # ramp, all due times are R/2 later.
         half = self.ramp_ns // 2
         return (
             f"list_transform([{due}], lambda x: CASE WHEN x < {half} THEN sqrt(2.0 * {self.ramp_ns} * x)::BIGINT"
@@ -124,10 +124,9 @@ def due_sql(offset: str, speed: Fraction) -> str:
 
 @dataclass(frozen=True)
 class Amplification:
-    """Copies of a tape: `amplify` copies of each session, started up to `shift_ns` later, and `loop` rounds of the
-    tape.
+    """Copies of a tape: `amplify` copies of each session, and `loop` rounds of the tape.
 
-    Clone number l * amplify + a is copy a of round l.
+    The copies start up to `shift_ns` later. Clone number l * amplify + a is copy a of round l.
     """
 
     amplify: int = 1
@@ -146,8 +145,9 @@ class Amplification:
         return self.amplify * self.loop
 
     def shift_sql(self, round_ns: int) -> str:
-        """Return an SQL expression for the delay of a clone. It uses `session` and `clone`, and is the same on each
-        replay.
+        """Return an SQL expression for the delay of a clone.
+
+        The expression uses `session` and `clone`. The delay is the same on each replay.
         """
         spread = (
             f"('0x' || substr(md5(session::VARCHAR || '/' || clone::VARCHAR), 1, 12))::BIGINT % {max(self.shift_ns, 1)}"

@@ -23,10 +23,10 @@ NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "acti
 
 @dataclass(frozen=True)
 class Rules:
-    """All inputs of a plan besides the tape.
+    """All inputs of a plan, except the tape.
 
     - `allowed`: kinds of dangerous statements (schemas.DANGERS) that are sent.
-    - `lead_ns`: how long before their first event sessions are opened, if the tape did not see their connect.
+    - `lead_ns`: how long sessions are opened before their first event, if the tape does not show their connect.
     - `commit_order`: sessions wait for each other's commits.
     - `max_concurrent_sessions`: how many sessions run at once; 0 means as on the tape.
     - `split`: reads may go to a second target.
@@ -66,21 +66,21 @@ class Plan:
     """A planned tape. Times are in nanoseconds: `zero_ns` since the epoch, all others since the zero time of the run.
 
     - `events`: events of the tape. `planned` and `reasons` count each copy of an event.
-    - `round_ns`: how long the tape takes once.
+    - `round_ns`: duration of one round of the tape.
     - `collations`: the target's collations by id, as arguments of SET NAMES.
     - `collations_unknown`: login collations that the target lacks: id, character set, number of sessions.
-    - `gaps`: cut silent stretches: start time, and the total time cut up to it.
+    - `gaps`: silent stretches that were cut: start time, and the total time cut up to this start.
     - `measured`: the pieces of each file that was read.
-    - `without_id`: number of INSERTs without an id, by digest. None: in texts of several statements.
+    - `without_id`: number of INSERTs without an id, by digest. The key None: INSERTs in texts of several statements.
     - `ids_unknown`: number of INSERTs for which the target will generate an id.
     - `now_uncertain`: number of statements whose clock may be wrong by a second.
-    - `steps_known`: the later ids of an INSERT follow from its first id.
+    - `steps_known`: whether the first id of an INSERT determines its later ids.
     - `catalog`: the target's tables.
-    - `prepares_xa`: the tape has XA PREPARE.
+    - `prepares_xa`: whether the tape has XA PREPARE.
     - `order_notes`: assumptions of the commit order that the tape does not confirm.
     - `piece`: number of the piece of a followed tape; 0 is the piece at the start.
     - `planner`: the database that made the plan, if it is kept for the feed.
-    - `max_rows`: the largest number of events in a window; None means by size.
+    - `max_rows`: the largest number of events in a window. None means that only the size limits a window.
     """
 
     tape: Folder
@@ -126,18 +126,25 @@ class Plan:
 
     @property
     def repaired(self) -> Path:
-        """Events of sessions whose times ran backwards, with corrected times. Exists if there are any."""
+        """Events of sessions whose times ran backwards, with corrected times.
+
+        The file exists if there are such events.
+        """
         return self.spill / "repaired.parquet"
 
     @property
     def excluded_statements(self) -> Path:
-        """Prepared statements whose PREPARE is not sent, and why. Exists if there are any."""
+        """Prepared statements whose PREPARE is not sent, with the reason.
+
+        The file exists if there are such statements.
+        """
         return self.spill / "excluded_statements.parquet"
 
     @property
     def excluded_events(self) -> Path:
-        """Single events that are not sent: KILLs without their victim, writes without an answer. Exists if there are
-        any.
+        """Single events that are not sent: KILLs without their victim, writes without an answer.
+
+        The file exists if there are such events.
         """
         return self.spill / "excluded_events.parquet"
 
@@ -148,21 +155,23 @@ class Plan:
 
     @property
     def companions(self) -> Path:
-        """Commands that are selected together with their EXECUTE (companions.sql). Exists if there are any."""
+        """Commands that are selected together with their EXECUTE (companions.sql).
+
+        The file exists if there are such commands.
+        """
         return self.spill / "companions.parquet"
 
     @property
     def victims(self) -> Path:
-        """Statements that are treated as deadlock victims (victims.sql), with the statements sent instead of XA
-        victims.
+        """Statements that are treated as deadlock victims (victims.sql).
 
-        Exists if there are any.
+        For XA victims, the file also contains the statements that are sent instead. It exists if there are victims.
         """
         return self.spill / "victims.parquet"
 
     @property
     def kills(self) -> Path:
-        """The connection that each KILL names, if KILLs may be sent. Exists if there are any."""
+        """The connection that each KILL names, if KILLs may be sent. The file exists if there are KILLs."""
         return self.spill / "kills.parquet"
 
     @property
@@ -187,7 +196,7 @@ class Plan:
 
     @property
     def sorted_feed(self) -> Path:
-        """All fed events sorted by due time, if this order differs from the tape's."""
+        """All fed events sorted by due time. Exists if this order differs from the order of the tape."""
         return self.spill / "feed.parquet"
 
     @property

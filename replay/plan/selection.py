@@ -17,14 +17,14 @@ PATHS_AND_SHARES = ("sample", "resume", "failed_in", "slower_in")
 class Selection(EventFilter):
     """The sessions and events of a tape that are replayed.
 
-    - `users`, `sessions`, `sample` and `max_sessions` select sessions. `sample` is a share and always gives the same
-      sessions.
+    - `users`, `sessions`, `sample` and `max_sessions` select sessions. `sample` is a fraction of the sessions. The same
+      fraction always selects the same sessions.
     - `dbs`, `digests`, `classes`, `from_ns` and `to_ns` select events.
     - `resume`: an interrupted run. Only its unsent events are replayed.
     - `failed_in`: a run. Only its failed events are replayed.
     - `slower_in`: a report. Only events with digests that got slower are replayed.
 
-    Transactions and session state of failed and slower events are replayed as well (send_again.py).
+    Transactions and session state that failed or slower events need are also replayed (send_again.py).
     """
 
     sample: Fraction | None = None
@@ -49,8 +49,9 @@ class Selection(EventFilter):
         return super().by_event or self.resume is not None or self.picks
 
     def wanted_sql(self) -> str:
-        """Return a query of the wanted events. It includes COMMITs and SETs that an earlier run or report marks for
-        sending again.
+        """Return a query of the wanted events.
+
+        The query includes COMMITs and SETs that an earlier run or report marks for sending again.
         """
         if not self.picks:
             return super().wanted_sql()
@@ -72,15 +73,17 @@ class Selection(EventFilter):
         return f"SELECT session, last_ns, events FROM {source} WHERE {self.session_sql()}{limit}"
 
     def exclusion_cases(self) -> list[str]:
-        """Return the SQL CASE branches that exclude events, for `filtered_by_sql`. They exclude events that an
-        interrupted run has already sent.
+        """Return the SQL CASE branches that exclude events, for `filtered_by_sql`.
+
+        The branches also exclude events that an interrupted run has already sent.
         """
         done = f"WHEN is_done AND NOT ({STATE_SQL} AND is_needed) THEN 'filter:resumed'"
         return [*([done] if self.resume else []), *self._unpicked_cases(), *super().exclusion_cases()]
 
     def _unpicked_cases(self) -> list[str]:
-        """Return the SQL CASE branch that excludes events not marked for sending again. Transactions and session state
-        that the marked events need are kept.
+        """Return the SQL CASE branch that excludes events that are not marked for sending again.
+
+        Transactions and session state that the marked events need are kept.
         """
         if not self.picks:
             return []
@@ -95,5 +98,5 @@ class Selection(EventFilter):
 
 
 def _sample_rank(column: str) -> str:
-    """Return an SQL expression for a session's rank among SAMPLE_STEPS. It is the same on every machine."""
+    """Return an SQL expression for a session's rank among SAMPLE_STEPS. The rank is the same on every machine."""
     return f"(('0x' || substr(md5({column}::VARCHAR), 1, 12))::BIGINT % {SAMPLE_STEPS})"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the events worth sending again: those that failed in an earlier run, or whose digests got slower in a report."""
+"""Find the events that must be sent again.
+
+These are events that failed in an earlier run, or events whose digests got slower in a report.
+"""
 
 import json
 from pathlib import Path
@@ -18,7 +21,8 @@ SLOWER = "slower"  # the verdict in a report's JSON
 def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write the events to send again to `plan.picks` and `plan.picked_sessions`.
 
-    Raises InputError if the run or report belongs to another tape, or nothing failed or got slower.
+    Raises InputError if the run or report belongs to another tape. Also raises InputError if no event failed or no
+    digest got slower.
     """
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     selection = plan.rules.selection
@@ -54,12 +58,15 @@ def _run(path: Path, tape: Folder) -> Folder:
 
 
 def slower_digests(path: Path, tape: Folder) -> list[str]:
-    """Return the slower digests of a report's JSON. Raises InputError if it is invalid or of another tape."""
+    """Return the slower digests of a report's JSON.
+
+    Raises InputError if the report is invalid or belongs to another tape.
+    """
     option = f"--slower-in {path}"
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         events, rows = report["tape"]["events"], report["digests"]
-        events = report["tape"].get("samples_of_events", events)  # size of the tape given to quick mode
+        events = report["tape"].get("samples_of_events", events)  # number of events on the tape that quick mode sampled
         found = [_digest(row) for row in rows if row["verdict"] == SLOWER]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{option}: expected the output of `querytape report --json`: {error}") from error

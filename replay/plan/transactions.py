@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the tape's transactions, for code that must keep them whole or know their commits."""
+"""Find the tape's transactions, for code that must keep transactions whole or needs to know their commits."""
 
 import duckdb
 
@@ -21,8 +21,8 @@ UNKNOWN_WRITES = (
     "{:,} writes or commits without an answer on the tape are sent, although the original server may not have executed"
     " them"
 )
-# Failed XA commands whose transaction was rolled back, and victims inside an XA transaction with the statement that
-# began the transaction.
+# Two kinds of statements: failed XA commands whose transaction was rolled back, and victims inside an XA transaction.
+# For each victim, the query also returns the statement that began the transaction.
 XA_VICTIMS = """
     SELECT e.session, e.seq, has_action(e.actions, 'xa') AS own,
         CASE WHEN has_action(e.actions, 'xa') THEN e.statement ELSE b.statement END AS named
@@ -55,8 +55,9 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Find the statements that a deadlock rolled back, if the log has no error numbers. tape_events then has error 1213
-    for them.
+    """Find the statements that a deadlock rolled back, if the log has no error numbers.
+
+    The view tape_events then shows error 1213 for these statements.
     """
     if not con.execute("SELECT 1 FROM tape_events WHERE errno IS NULL AND executes(command) LIMIT 1").fetchall():
         return 0
@@ -78,8 +79,9 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
 
 def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Exclude unanswered statements that were rolled back with their session. Add a note with the number of other
-    unanswered writes.
+    """Exclude unanswered statements that were rolled back with their session.
+
+    Add a note with the number of all other unanswered writes.
     """
     con.execute(f"CREATE OR REPLACE TEMP TABLE unanswered AS {load_sql(__package__, 'unanswered.sql')}")
     con.execute("INSERT INTO excluded_events FROM unanswered WHERE reason IS NOT NULL")
@@ -90,21 +92,22 @@ def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the tape has an answer time of any statement."""
+    """Return whether the tape has the answer time of at least one statement."""
     return bool(con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0])
 
 
 def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
-    """Choose the statement to send instead of a deadlock victim inside an XA transaction, where ROLLBACK is rejected.
+    """Choose the statement to send instead of a deadlock victim inside an XA transaction.
 
-    XA END allows the client's later XA ROLLBACK. A victim that would prepare or commit becomes XA ROLLBACK.
+    Servers reject ROLLBACK inside an XA transaction. XA END allows the client's later XA ROLLBACK. A victim that would
+    prepare or commit becomes XA ROLLBACK.
     """
     if not con.execute("FROM tape_digests WHERE has_action(actions, 'xa') LIMIT 1").fetchall():
         return
     rows = []
     for session, seq, own, named in con.execute(XA_VICTIMS).fetchall():
         verb, xid = verb_and_xid(bytes(named or b"").decode("utf-8", "replace"))
-        if xid is None:  # unreadable name: ROLLBACK, as for any victim
+        if xid is None:  # unreadable name: ROLLBACK, as for a victim outside XA
             continue
         ends = "END" if not own else "ROLLBACK" if verb in ("prepare", "commit") else ""
         rows.append((session, seq, f"XA {ends} {xid.literal}".encode() if ends else named))
@@ -117,7 +120,7 @@ def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:
     """Write `plan.resumed`: session, from_seq. An interrupted transaction is sent again from its beginning.
 
-    Raises InputError if the run belongs to another tape or is complete.
+    Raises InputError if the run belongs to another tape or if the run is complete.
     """
     tape_of_run = run.info.get("tape", {}).get("id")
     if tape_of_run != tape_id(plan.tape.info):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count values that the overrides need and the tape lacks: ids of INSERTs, the second of a NOW()."""
+"""Count values that the overrides need but the tape lacks: ids of INSERTs, and the second of a NOW()."""
 
 import duckdb
 
@@ -8,16 +8,16 @@ from .catalog import bare, may_set_off
 from .overrides import source_steps
 from .rules import Plan
 
-# Sources that record every generated id: an INSERT without an id generated none. Logs omit ids, or record them only
-# with some settings.
+# Sources that record every generated id. An INSERT without a recorded id generated no id. Logs omit ids, or record them
+# only with some settings.
 KNOW_IDS = frozenset({"packets", "proxysql", "binlog"})
-# Measuring points whose times are the arrival of a statement and its answer. A server log has the second that the
-# server used.
+# Measuring points whose times are the arrival of a statement and the time of its answer. A server log has the second
+# that the server used.
 ARRIVALS = frozenset({"wire", "proxy"})
 SECOND_NS = 1_000_000_000
 
 
-# Condition for an INSERT of several rows. Its later ids follow from the first id by steps.
+# Condition for an INSERT of several rows. The later ids of the INSERT are the first id plus multiples of the increment.
 MANY_ROWS = (
     "(insert_id IS NOT NULL OR insert_ids IS NOT NULL) AND coalesce(rows_affected, 2) > 1"
     " AND (command = 'bulk_execute' OR has_action(actions, 'many_rows')"
@@ -26,14 +26,14 @@ MANY_ROWS = (
 
 
 def columns_asked(plan: Plan) -> list[str]:
-    """Return the extra columns of events that `count_window` needs."""
+    """Return the additional event columns that `count_window` needs."""
     overrides = plan.rules.overrides
     ids = ["insert_id", "insert_ids", "rows_affected"] if overrides.ids else []
     return (["first_byte_ns"] if overrides.clock else []) + ids
 
 
 def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Add the missing values of one window's sent events to the plan's counts."""
+    """Add the number of missing values to the plan's counts, for the sent events of one window."""
     copies = plan.rules.amplification.total
     if plan.rules.overrides.ids:
         _count_ids(con, plan, copies)
@@ -49,7 +49,7 @@ def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _count_ids(con: duckdb.DuckDBPyConnection, plan: Plan, copies: int) -> None:
-    """Count INSERTs without an id by digest. The key None counts INSERTs that lack ids for any table."""
+    """Count INSERTs without an id by digest. The key None counts INSERTs that lack an id, whatever their table is."""
     source = set(str(plan.tape.info.get("source")).split("+"))
     silent = "" if not source <= KNOW_IDS else " WHERE answers_without_id"
     sure = "insert_ids = '' OR digest IN (FROM hiding_digests)"
@@ -75,7 +75,7 @@ def _count_ids(con: duckdb.DuckDBPyConnection, plan: Plan, copies: int) -> None:
 
 
 def lock_mode(plan: Plan) -> str:
-    """Return the source's innodb_autoinc_lock_mode. If it is unknown, return 2, the least certain mode."""
+    """Return the source's innodb_autoinc_lock_mode. If the mode is unknown, return 2, the least certain mode."""
     server = plan.tape.info.get("server") or {}
     return str((server.get("variables") or {}).get("innodb_autoinc_lock_mode", "2"))
 
@@ -117,10 +117,10 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Count the INSERTs with unknown ids. If the target listed the tables that generate ids, only INSERTs into them
-    count.
+    """Count the INSERTs with unknown ids.
 
-    INSERTs counted without a digest always generated ids.
+    If the target listed the tables that generate ids, only INSERTs into these tables count. INSERTs counted without a
+    digest always generated ids.
     """
     named, numbering = {}, plan.catalog.numbering
     if numbering is not None and any(plan.without_id):
@@ -134,7 +134,7 @@ def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def _interleaved(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
-    """Return how many INSERTs took ids in portions while another session inserted into one of their tables."""
+    """Return how many INSERTs took ids in portions while another session inserted into one of the same tables."""
     if not plan.rules.overrides.ids or not con.execute("FROM bulk_inserts LIMIT 1").fetchall():
         return 0
     tables = con.execute("SELECT digest, tables FROM inserting_digests").fetchall()

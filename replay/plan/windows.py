@@ -2,13 +2,13 @@
 """Reads a tape in time order without sorting all of it.
 
 Each part of a tape is sorted, but parts overlap in time. Their row groups have known time ranges and sizes. The time
-line is cut when enough of them have begun. This gives windows, and each window is sorted separately. A part with large
-statements is measured and cut into pieces of limited size. Its footer is not enough, because it counts repeated values
-once.
+line is cut into windows. A window ends when enough row groups have begun. Each window is sorted separately. A part with
+large statements is measured and cut into pieces of limited size. The footer of the part is not enough, because it
+counts repeated values once.
 
     row groups   |--a--|   |---c---|
                      |---b---|        |--d--|
-    windows      |          |         |       |     a window reads the files whose ranges touch it
+    windows      |          |         |       |     a window reads the files whose ranges overlap the window
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ WINDOW_ROWS = 500_000
 WINDOW_BYTES = 96 << 20
 BASE_MEMORY = 256 << 20  # bytes for DuckDB if no event is large
 LARGE_EVENT = 64 << 10
-COPIES_OF_EVENT = 4  # copies of each event while a window is fed: page, sorted row, result, Arrow
+COPIES_OF_EVENT = 4  # number of copies of each event while a window is fed: page, sorted row, result, Arrow
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Window:
-    """Events with begin_ns <= start_ns < end_ns. `files` contains all of them."""
+    """Events with begin_ns <= start_ns < end_ns. The files in `files` contain all of these events."""
 
     begin_ns: int
     end_ns: int
@@ -79,9 +79,10 @@ class Measured:
 
 
 def measure(con: duckdb.DuckDBPyConnection, file: Path, max_bytes: int = WINDOW_BYTES) -> Measured | None:
-    """Return the pieces of one part with at most `max_bytes` of statements and parameters each. None if it has no rows.
+    """Return the pieces of one part. Each piece has at most `max_bytes` of statements and parameters.
 
-    A single event may exceed this limit. Raises `con`'s memory limit to the size needed to read the part.
+    Returns None if the part has no rows. A piece with a single event may exceed the limit. Raises `con`'s memory limit
+    to the size needed to read the part.
     """
     groups = row_groups(con, [file])
     if not groups:

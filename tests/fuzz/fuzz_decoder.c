@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the decoder of one connection. The input is split into pieces of both directions, with gaps. Each piece
- * begins with a control byte. Its lowest bit is the direction. 0xFE and 0xFF mark gaps. The remaining bits times four
- * are the length of the piece. */
+/* Fuzz target: the decoder of one connection. The input is split into pieces of both directions, with missing bytes
+ * between pieces. Each piece begins with a control byte. The lowest bit of the control byte is the direction. The
+ * values 0xFE and 0xFF mark missing bytes. The remaining bits times four are the length of the piece. */
 #include "protocol/decoder.h"
 #include "querytape.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: replaces any bytes in place with pseudonyms, as a value, a statement, a message and parameters. Nothing
- * outside the buffer is read or written. */
+/* Fuzz target: replaces any bytes in place with pseudonyms. The bytes are a value, a statement, a message and
+ * parameters. The code must not read or write outside the buffer. */
 #include <stdlib.h>
 #include <string.h>
 

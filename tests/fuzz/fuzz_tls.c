@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: TLS of one connection, in steps. The first byte selects the input: 1 = both hello messages were
+/* Fuzz target: the TLS data of one connection, in steps. The first byte selects the input: 1 = both hello messages were
  * exchanged, 2 = the input is a key log, 4 = the input is a pcapng file. Each step begins with a control byte, whose
- * lowest bit is the direction. A step is plain bytes, a gap, or the content of a record. Records are encrypted with the
- * right keys, so that the fuzzer reaches the code after decryption. */
+ * lowest bit is the direction. A step is plain bytes, missing bytes, or the content of a record. Records are encrypted
+ * with the right keys, so that the fuzzer reaches the code after decryption. */
 #include "../native/tls_records.h"
 #include "packets/capture_file.h"
 #include "tls/tls.h"

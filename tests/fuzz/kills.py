@@ -26,7 +26,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     bad = 0
     with tempfile.TemporaryDirectory(prefix="querytape-kills-") as folder:
-        Path(folder).chmod(0o711)  # private servers run as another user
+        Path(folder).chmod(0o711)  # private servers run as another user and must enter the folder
         inputs = Path(folder) / "inputs"
         inputs.mkdir()
         names = {name.partition(":")[0] for name in picked}
@@ -44,7 +44,7 @@ def one_command(name: str, found: dict[str, Any], folder: Path, kills: int, seed
     fork_server = ForkServer()
     lasts_s = {None: lasts(found[name], folder / name), fork_server: lasts(found[name], folder / name, fork_server)}
     for number in [int(only)] if only else range(kills):
-        by = fork_server if number % 8 else None  # each eighth process is not forked, so a kill may hit its startup
+        by = fork_server if number % 8 else None  # every eighth process is not forked, to hit its startup
         code, wrong = kill_once(name, found[name], folder / name, number, seed, lasts_s[by], by)
         codes[f"exit code {code}"] += 1
         if wrong is not None:

@@ -58,7 +58,10 @@ def kind_of(value: int | str | None) -> int:
 
 
 def bytes_of(value: int | str | None) -> bytes:
-    """Return the bytes of a value in an EXECUTE packet. The text "long" has no bytes, because it was sent earlier."""
+    """Return the bytes of a value in an EXECUTE packet.
+
+    The text "long" has no bytes, because its value was sent earlier.
+    """
     if value is None or value == "long":
         return b""
     if isinstance(value, int):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page in headless Chromium, controlled with the DevTools protocol over a pipe. It needs no network and no driver."""
+"""A page in headless Chromium, controlled with the DevTools protocol over a pipe.
+
+The tests need no network and no driver.
+"""
 
 import json
 import os
@@ -17,8 +20,9 @@ AT_MOST_S = 60.0
 
 
 class Browser:
-    """A headless Chromium with one page, used as a context manager. `host` is the only host that Chromium can reach. By
-    default it reaches none.
+    """A headless Chromium with one page, used as a context manager.
+
+    `host` is the only host that Chromium can reach. By default, Chromium reaches no host.
     """
 
     def __init__(self, program: str, profile: Path, host: str | None = None) -> None:

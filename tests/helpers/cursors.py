@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake target that is its own connection and cursor. Tests use it to check queries and the use of results."""
+"""A fake target that is its own connection and cursor.
+
+Tests use this target to check queries and the use of their results.
+"""
 
 from typing import Any, Self
 

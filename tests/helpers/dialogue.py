@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handmade MySQL conversations and capture files of them. Packets may be in order, reordered, duplicated or missing."""
+"""Handmade MySQL conversations, and capture files with these conversations.
+
+Packets may be in order, reordered, duplicated or missing.
+"""
 
 import struct
 from collections.abc import Sequence

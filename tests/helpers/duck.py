@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB databases for tests. Opening a database takes 25 ms of CPU time, so tests share one per process."""
+"""DuckDB databases for tests.
+
+Opening a database takes 25 ms of CPU time, so all tests of a process share one database.
+"""
 
 import functools
 import itertools

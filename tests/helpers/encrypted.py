@@ -31,7 +31,7 @@ OF_THE_RECORDING = ("thread_id", "start_ns", "duration_ns", "first_byte_ns", "re
 def certificates() -> Iterator[dict[str, str]]:
     """Create a server certificate and yield the options that name its files. The files are removed at the end.
 
-    The folder is readable for the server's account. The temporary folders of pytest are not.
+    The server's account can read the folder of the certificate. It cannot read the temporary folders of pytest.
     """
     with TemporaryDirectory(prefix="qt-certificates-") as name:
         paths = {"ssl-key": Path(name) / "s.key", "ssl-cert": Path(name) / "s.pem"}
@@ -73,8 +73,9 @@ def connect(port: int, tls: ssl.SSLContext | None) -> "Connection[Any]":
 
 
 def work(con: "Connection[Any]") -> None:
-    """Run text queries and prepared statements, then quit. Some results span several TLS records, one is empty, and one
-    query fails.
+    """Run text queries and prepared statements, then disconnect.
+
+    Some results span several TLS records, and one result is empty. One query fails.
     """
     with con.cursor() as cursor:
         for sql in (

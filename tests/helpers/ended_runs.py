@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handmade finished runs. Outcomes and sessions are files, and counters and the target's replies are given."""
+"""Handmade finished runs. Outcomes and sessions are files. The test gives the counters and the target's replies."""
 
 import json
 import shutil

@@ -79,7 +79,7 @@ class GrowingLog:
         self.write(rest)
 
     def close(self) -> None:
-        """Close the log, as when the server ends."""
+        """Close the log, as a server does when it stops."""
         self._out.close()
 
     def _old(self) -> Path:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on a bridge for a replay with several drivers. Each host is a network namespace with its own monotonic clock
-offset.
+"""Hosts on a bridge for a replay with several drivers.
 
-`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead and three drivers, each on its own
-host. It writes FOLDER/said.json. With `cut`, the link of the first driver goes down during the replay.
+Each host is a network namespace with its own monotonic clock offset.
+
+`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead process and three drivers, each on
+its own host. The results go to FOLDER/said.json. With `cut`, the link of the first driver goes down during the replay.
 """
 
 import json
@@ -20,7 +21,7 @@ from querytape.servers.sandbox import Server, start_server
 from tests.helpers.primes import prime_set, written
 from tests.helpers.tapes import MS
 
-EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # offset of each driver's clock ahead of the lead's clock, in seconds
+EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # seconds that each driver's clock is ahead of the lead process
 PATIENCE_S = 90
 PASSWORD = "known-to-each-host"
 

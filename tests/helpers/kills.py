@@ -70,8 +70,9 @@ class Kill:
 
 
 def random_kill(chance: random.Random, lasts_s: float) -> Kill:
-    """Return one or two signals at random moments of a command that takes `lasts_s` seconds. The second signal comes
-    soon or at any time.
+    """Return one or two signals at random moments of a command that takes `lasts_s` seconds.
+
+    The second signal comes soon after the first signal or at any time.
     """
     first = (chance.random() * lasts_s * 1.05, chance.choice((*ENDING, *ENDING, signal.SIGKILL)))
     if chance.random() < 0.5:
@@ -201,8 +202,9 @@ def judge_set(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_run(path: Path, victim: Victim) -> list[str]:
-    """Check a run: its report works and its counts balance, or it is refused with an error message. An incomplete run
-    must be marked.
+    """Check a run: its report works and its counts balance, or the run is refused with an error message.
+
+    An incomplete run must be marked.
     """
     if not path.exists():
         return []
@@ -215,7 +217,7 @@ def judge_run(path: Path, victim: Victim) -> list[str]:
     accounting = info["accounting"]
     if not accounting["balanced"] or accounting["tape_events"] != victim.events:
         wrong.append(f"the accounting: {accounting}")
-    ends_by_time = info["parameters"]["stop_after_ns"] is not None  # a sweep level has a time limit like this
+    ends_by_time = info["parameters"]["stop_after_ns"] is not None  # a sweep level has such a time limit
     if accounting["not_sent"] and not info["partial"] and not ends_by_time:
         wrong.append(f"{accounting['not_sent']} not sent, and not partial")
     return wrong
@@ -277,7 +279,7 @@ def lasts(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> 
 def kill_once(
     name: str, victim: Victim, work: Path, number: int, seed: int, lasts_s: float, fork_server: ForkServer | None = None
 ) -> tuple[int, Found | None]:
-    """Kill a victim with the kill of this number. Return its exit code and the faults found."""
+    """Kill a victim with the signals that belong to this number. Return its exit code and the faults found."""
     kill = random_kill(random.Random(f"{seed}/{name}/{number}"), lasts_s)
     code, _, wrong = run_victim(victim, fresh(work), kill, fork_server)
     wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])

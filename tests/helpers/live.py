@@ -26,10 +26,10 @@ def wait_until_it_listens(process: "subprocess.Popen[str]", interface: str = "lo
     bound = interface != "any"
     for _ in range(600):
         rows = [line.split() for line in Path("/proc/net/packet").read_text().splitlines()[1:]]
-        sockets = {row[-1] for row in rows if (row[4] != "0") == bound and row[5] == "1"}  # sockets that are running
+        sockets = {row[-1] for row in rows if (row[4] != "0") == bound and row[5] == "1"}  # open packet sockets
         with suppress(FileNotFoundError):
             if sockets and _holds(process.pid, sockets):
-                time.sleep(0.5)  # time to install the filter
+                time.sleep(0.5)  # the capture needs time to install its filter
                 return
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.1)
@@ -37,7 +37,7 @@ def wait_until_it_listens(process: "subprocess.Popen[str]", interface: str = "lo
 
 
 def _holds(pid: int, sockets: set[str]) -> bool:
-    """Return whether the process owns one of the sockets. Assumes yes if its descriptors cannot be listed."""
+    """Return whether the process owns one of the sockets. Return True if its descriptors cannot be listed."""
     try:
         return any(str(fd.readlink())[8:-1] in sockets for fd in Path(f"/proc/{pid}/fd").iterdir())
     except PermissionError:

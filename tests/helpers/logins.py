@@ -46,7 +46,7 @@ def one_session(options: EngineOptions) -> str | None:
 
 
 class Key:
-    """The RSA key of a server. It can decrypt the passwords that clients encrypted with it."""
+    """The RSA key of a server. The key can decrypt the passwords that clients encrypted with its public part."""
 
     def __init__(self) -> None:
         self._private = rsa.generate_private_key(public_exponent=65537, key_size=2048)

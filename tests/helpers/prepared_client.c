@@ -2,8 +2,8 @@
 /* Client with real prepared statements: all parameter types, NULLs, long data, cursors, failures and LOCAL INFILE. With
  * MariaDB it also sends bulk and direct executions.
  *
- * Usage: prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb] QT_TLS=TLSv1.2 sets the TLS version. QT_CIPHER
- * sets the cipher suites up to TLS 1.2. QT_COMPRESS=1 enables compression. */
+ * Usage: `prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb]`. The variable QT_TLS=TLSv1.2 sets the TLS
+ * version. QT_CIPHER sets the cipher suites up to TLS 1.2. QT_COMPRESS=1 enables compression. */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -36,7 +36,7 @@ def default_signals(*numbers: signal.Signals) -> Iterator[None]:
 
 
 def start(command: Sequence[str], ignored: Sequence[signal.Signals] = (), **more: Any) -> "subprocess.Popen[str]":
-    """Start a command in its own process session. It receives all signals except the ignored ones."""
+    """Start a command in its own process session. The command receives all signals except the ignored ones."""
 
     def prepare() -> None:
         for number in ENDING:

@@ -47,8 +47,8 @@ _models: dict[str, Any] = {}
 class Aws:
     """The AWS emulator.
 
-    `folder`: log files of an instance. `largest`: bytes of a portion. `names_hold`: whether a marker stays valid after
-    its file is renamed. `before_portion` is called with the file name before each portion.
+    `folder`: log files of an instance. `largest`: maximum bytes of a portion. `names_hold`: whether a marker stays
+    valid after its file is renamed. `before_portion` is called with the file name before each portion.
     """
 
     folder: Path
@@ -293,7 +293,7 @@ def models_read_once() -> Iterator[None]:
 
 @contextmanager
 def emulated_aws(folder: Path) -> Iterator[Aws]:
-    """Yield an empty emulator that keeps its state in this process. Only one may run at a time."""
+    """Yield an empty emulator that keeps its state in this process. Only one emulator may run at a time."""
     from moto.backends import get_backend
     from werkzeug.serving import WSGIRequestHandler, make_server
 

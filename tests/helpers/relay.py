@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorder that needs no privileges: a proxy between clients and a server that writes the traffic as packets."""
+"""A recorder that needs no privileges.
+
+The recorder is a proxy between clients and a server. It writes their traffic as packets.
+"""
 
 import select
 import socket

@@ -39,7 +39,7 @@ class Answer:
 
 
 class Served:
-    """A running server. `token` is the printed token, or empty. `said` is the first lines of output."""
+    """A running server. `token` is the printed token, or empty. `said` contains the first lines of output."""
 
     def __init__(self, process: "subprocess.Popen[str]", said: list[str]) -> None:
         self.process = process
@@ -82,7 +82,7 @@ class Served:
         return self.ask(f"/live/{run}/control", sent, "POST", json.dumps(what).encode())
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """End the server. Return its exit code and the output since its first lines."""
+        """End the server. Return its exit code and the output after its first lines."""
         self.process.send_signal(number)
         _, rest = self.process.communicate(timeout=END_S)
         return self.process.returncode, rest

@@ -37,7 +37,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machine:
-    """The disturbances of the times of one side."""
+    """Disturbances of the service times on one side."""
 
     drift: float = 0.0  # slowdown of the whole side: 0.08 = 8 % slower
     wander: float = 0.08  # standard deviation of a slow autocorrelated factor shared by all statements

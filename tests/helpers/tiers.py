@@ -8,7 +8,7 @@ import pytest
 
 
 def mostly_long(values: Iterable[Any], *kept: Any) -> list[Any]:
-    """Return test parameters. Those outside `kept` run only in the long tier."""
+    """Return test parameters. Parameters outside `kept` run only in the long tier."""
     return [value if value in kept else pytest.param(*_each(value), marks=pytest.mark.long) for value in values]
 
 

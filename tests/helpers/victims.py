@@ -118,7 +118,7 @@ def _tools(tape: Path, events: int) -> dict[str, Victim]:
 
 
 def _gathering(tape: Path, events: int) -> Victim:
-    """Return a command that creates a set from two tapes. Their folder is restored after each kill."""
+    """Return a command that creates a set from two tapes. The folder of the tapes is restored after each kill."""
     folder = tape.parent / "gathered"
     for name in ("1.tape", "2.tape"):
         shutil.copytree(tape, folder / name)

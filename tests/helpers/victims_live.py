@@ -39,8 +39,9 @@ TEXTS = (
 
 @contextmanager
 def following(folder: Path, url: str, port: int) -> Iterator[dict[str, Victim]]:
-    """Yield captures that follow a log and an interface, a replay of a growing tape, and server commands. `port` is the
-    null server's.
+    """Yield captures that follow a log and an interface, a replay of a growing tape, and server commands.
+
+    `port` is the port of the null server.
     """
     ended = threading.Event()
     logs = [GrowingLog(folder / name / "slow.log", Random(1)) for name in made(folder, "followed", "taped")]
@@ -285,7 +286,7 @@ def judge_quick(path: Path, victim: Victim) -> list[str]:
 
 
 def judge_demo(path: Path, victim: Victim) -> list[str]:
-    """Return the faults in the tape and the runs of a demo. Each must be readable or missing."""
+    """Return the faults in the tape and the runs of a demo. A tape or run must be readable or missing."""
     tape = path / "shop.tape"
     if not tape.exists():
         return []

@@ -24,7 +24,7 @@ ROUNDS_A_VISIT = 15
 
 @dataclass(frozen=True)
 class Workload:
-    """A schema as statements, the work of one client for `rounds` rounds, and the tables to compare."""
+    """The statements that create a schema, the work of one client for `rounds` rounds, and the tables to compare."""
 
     name: str
     schema: Sequence[str]

@@ -34,8 +34,8 @@
         } \
     } while (0)
 
-/* Returns the case step n: a test runs only each n-th case. QT_STEP in the Makefile sets n. It is larger than 1 for the
- * slow ASan build. */
+/* Returns the case step n: a test runs only every n-th case. QT_STEP in the Makefile sets n. The slow ASan build needs
+ * an n larger than 1. */
 static inline size_t case_step(void)
 {
     const char *step = getenv("QT_STEP");

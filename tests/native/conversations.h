@@ -18,8 +18,8 @@ struct talk {
     struct segment segment[MOST_SEGMENTS];
 };
 
-/* Reads the conversations of a capture file and returns their number. Each has its own client port, counted from
- * FIRST_PORT. */
+/* Reads the conversations of a capture file and returns their number. Each conversation has its own client port,
+ * counted from FIRST_PORT. */
 size_t read_talks(const char *path, struct talk *talks);
 
 /* Hashes the output of a decoder. The sink fails at call `stops_at`. */
@@ -49,7 +49,7 @@ uint64_t run_whole(struct run *, const struct talk *, size_t from, struct qt_tls
 uint64_t run_in_pieces(struct run *, const struct talk *, size_t most, struct qt_tls_log *keys, uint64_t *state);
 /* Checks that the decoder returns each error of the sink at once, for each sink call. */
 void check_answers(const struct talk *, size_t from, struct qt_tls_log *keys);
-/* Decodes a conversation with one or two random gaps. */
+/* Decodes a conversation with missing bytes at one or two random places. */
 uint64_t run_with_gaps(struct run *, const struct talk *, struct qt_tls_log *keys, uint64_t *state);
 
 /* Runs each way to alter a conversation `runs` times. The decoder must report a valid location for all events and

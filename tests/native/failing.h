@@ -9,7 +9,7 @@
 enum failing_kind {
     FAILING_NONE,
     FAILING_MEMORY,      /* one allocation fails */
-    FAILING_ALL_MEMORY,  /* one allocation and all later ones fail */
+    FAILING_ALL_MEMORY,  /* one allocation and all later allocations fail */
     FAILING_INTERRUPTED, /* one read fails with EINTR */
     FAILING_READ,        /* one read fails with EIO */
     FAILING_SHORT,       /* every read returns one byte */

@@ -36,7 +36,7 @@ struct fake_server {
     _Atomic int refuses; /* every login gets error 1045 */
     _Atomic int whole;   /* each reply is sent in one piece instead of packet by packet */
     _Atomic int drops;   /* command byte that closes the connection without a reply; 0 = none */
-    _Atomic int let_go;  /* HOLD n waits until this is at least n */
+    _Atomic int let_go;  /* HOLD n waits until `let_go` is at least n */
     _Atomic int leaves;  /* after a DROP, refuse all logins */
     _Atomic int fails;   /* command byte that gets error 1064; 0 = none */
     pthread_t thread;

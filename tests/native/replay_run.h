@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the engine in a test. The plan is built row by row. One thread feeds it and the calling thread collects the
- * outcomes. */
+/* Runs the engine in a test. The plan is built row by row. One thread feeds the plan to the engine, and the calling
+ * thread collects the outcomes. */
 #ifndef QT_REPLAY_RUN_H
 #define QT_REPLAY_RUN_H
 
@@ -36,7 +36,7 @@ struct replay {
 };
 
 struct planned {
-    int64_t session, seq, due_ns, span_ns, flags, stmt, clock_us, insert_id; /* last three: 0 = none */
+    int64_t session, seq, due_ns, span_ns, flags, stmt, clock_us, insert_id; /* stmt, clock_us, insert_id: 0 = none */
     int command;
     const char *db, *sql, *params, *insert_ids, *waits, *digest; /* NULL = none */
     size_t len, params_len;

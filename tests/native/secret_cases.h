@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Z(name, statement): the statement contains hunter2, or a part of it, as its secret. The redacted text must not
- * contain it. */
+/* Z(name, statement): the statement contains the secret hunter2 or a part of this secret. The redacted text must not
+ * contain the secret. */
 #define SECRET_CASES(Z) \
     Z("identified by", "CREATE USER u IDENTIFIED BY 'hunter2'") \
     Z("identified with", "ALTER USER u@'%' IDENTIFIED WITH mysql_native_password AS 'hunter2' REPLACE 'hunter2'") \

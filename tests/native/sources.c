@@ -63,7 +63,8 @@ static struct qt_reader *open_packets(const char *path, struct qt_error *error)
     return open_packets_with(path, NULL, error);
 }
 
-/* Opens packets with three sessions that are known from before the capture. One of them has prepared statements. */
+/* Opens packets with three sessions that are known from before the capture. One of these sessions has prepared
+ * statements. */
 static struct qt_reader *open_known(const char *path, struct qt_error *error)
 {
     static const struct qt_open_session_facts facts[] = {

@@ -290,7 +290,7 @@ static void tagged(void)
             }
 }
 
-/* A reused normalizer gives the same result as a new one for each truncated statement. */
+/* For each truncated statement, a reused normalizer gives the same result as a new normalizer. */
 static void cut(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -304,8 +304,8 @@ static void cut(void)
         }
 }
 
-/* Later parts of a text do not remove the actions of earlier parts. Every part is combined with every other, in both
- * orders. */
+/* Later parts of a text do not remove the actions of earlier parts. Every part is combined with every other part, in
+ * both orders. */
 static void together(void)
 {
     static const struct {

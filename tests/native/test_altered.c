@@ -160,7 +160,7 @@ static void alter_frames(struct content *c, uint64_t *state)
     size_t to = which + 1 + random_below(state, 4);
     uint32_t kept;
     switch (random_below(state, 10)) {
-    case 0: /* or also all frames before it */
+    case 0: /* removes the frame, or all frames before it */
         if (random_below(state, 3) == 0)
             replace(c, PCAP_HEADER, at - PCAP_HEADER, "", 0);
         else
@@ -229,7 +229,7 @@ static int is_told_alike(const struct source *source, const char *path, size_t n
         failing_stop();
         return hash_of(&whole) == hash_of(&again);
     }
-    read_source(source, path, 4 + random_below(state, 40), &again); /* later parts; the first ones have a quarter */
+    read_source(source, path, 4 + random_below(state, 40), &again); /* rows of later parts; first parts: a quarter */
     return whole.code == again.code && whole.not_understood == again.not_understood &&
            memcmp(whole.rows, again.rows, sizeof whole.rows) == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns that become batches, and texts of unknown encoding in them. */
+/* Tests that columns become batches, and tests texts of unknown encoding in these columns. */
 #include "base/arrow_build.h"
 #include "base/arrow_stream.h"
 #include "check.h"

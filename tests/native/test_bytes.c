@@ -14,7 +14,7 @@ static void fixed_lengths(void)
     CHECK_INT(qt_get_le24(p), 0x060708);
 }
 
-/* The encoded length grows at each limit, and the number that is read equals the written one. */
+/* The encoded length grows at each limit, and the number that is read equals the written number. */
 static void length_encoded_numbers(void)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comments that only some servers execute. A text counts as its most dangerous interpretation on any server. */
+/* Comments that only some servers execute. If servers interpret a text differently, the most dangerous interpretation
+ * counts. */
 #include "sql/lexer.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes conversations under TLS 1.2 (GCM, CBC with the MAC last and first, ChaCha20) and TLS 1.3 directly to decoders.
  * Pieces of any size give the same output as whole segments. Errors of the sink are returned. Conversations may be
- * altered, have gaps, or get their secrets late. The expected output is in inputs/encrypted.txt. QT_GOLDEN=write writes
- * it again. */
+ * altered, have missing bytes, or get their secrets late. The expected output is in inputs/encrypted.txt.
+ * QT_GOLDEN=write writes the expected output again. */
 #include "protocol/encrypted.h"
 
 #include <stdio.h>

@@ -190,7 +190,7 @@ static void max_pace_keeps_the_tapes_concurrency(void)
     replay_free(&r);
 }
 
-/* The accounting balances for 200 sessions with different endings (replay_run checks it). */
+/* The accounting balances for 200 sessions with different endings. replay_run checks the accounting. */
 static void accounting_balances_with_many_sessions(void)
 {
     static const char *const KINDS[] = {"SELECT 1", "ERROR", "WARN", "x", "CALL", "SLEEP 1"};

@@ -54,8 +54,8 @@ static void let_go_in_turn(struct replay *r)
         r->server.let_go = 1;
 }
 
-/* The second commit of table 1 ends before the first. An event that needs both waits for the later one. Table 2 is
- * independent. */
+/* The second commit of table 1 ends before the first commit. An event that needs both commits waits for the later
+ * commit. Table 2 is independent. */
 static void commits_come_first(void)
 {
     struct replay r;
@@ -99,8 +99,8 @@ static void ddl_sends_its_commit_first(void)
     replay_free(&r);
 }
 
-/* If the COMMIT before a DDL fails or loses the connection, the DDL is not sent and gets the error of the COMMIT. No
- * session waits for the DDL. */
+/* The COMMIT before a DDL may fail or lose the connection. The DDL is then not sent and gets the error of the COMMIT.
+ * No session waits for the DDL. */
 static void a_failed_commit_is_the_answer(void)
 {
     for (int lost = 0; lost < 2; lost++) {
@@ -161,8 +161,8 @@ static void a_circle_is_broken(void)
 static void let_go_at_the_end(struct replay *r) { r->server.let_go = fake_count(&r->server, 3, "in turn again"); }
 
 /* Two waits are stuck. A wait for a statement that adds rows (place 2) is given up before an older wait for a commit
- * (place 3). The abandoned wait is not counted as broken. The next waits of its transaction are only for commits and
- * are released first. */
+ * (place 3). The wait that is given up is not counted in order_broken. The next waits of its transaction are only for
+ * commits and are released first. */
 static void a_guess_is_let_go_first(void)
 {
     struct replay r;
@@ -204,8 +204,8 @@ static void let_the_earlier_wait(struct replay *r)
         r->server.let_go = waiting(r, &first) == 1 && first == 1;
 }
 
-/* Of two stuck waits, the wait of the earlier event on the tape is released first, even if it is shorter so far. The
- * released transaction does not wait again. */
+/* Two waits are stuck. The wait of the earlier event on the tape is released first, even if it has lasted less long.
+ * The released transaction does not wait again. */
 static void the_earliest_is_let_go(void)
 {
     struct replay r;
@@ -250,7 +250,7 @@ static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq,
 
 static void let_go_when_broken(struct replay *r) { r->server.let_go = (int)r->stats.counts.order_broken; }
 
-/* If the run has only broken waits, each bound counts as a stall. */
+/* If all waits of a run end by timeout, each bound counts as a stall. */
 static void stalls_are_in_a_row(void)
 {
     enum { TURNS = 4 };
@@ -270,7 +270,7 @@ static void stalls_are_in_a_row(void)
     replay_free(&r);
 }
 
-/* Many other waits end normally between two broken waits. Sessions 3 and 4 wait for each other's commits. */
+/* Many other waits end normally between two waits that time out. Sessions 3 and 4 wait for each other's commits. */
 static void what_moves_ends_a_row(void)
 {
     enum { TURNS = 20 };
@@ -303,7 +303,7 @@ static void what_moves_ends_a_row(void)
 
 static int hangs(struct replay *r) { return fake_count(&r->server, 3, "HANG") == 1; }
 
-/* Stops when session 2 waits for session 1, which waits for the server. */
+/* Stops the run when session 2 waits for session 1, while session 1 waits for the server. */
 static void stop_when_one_waits(struct replay *r)
 {
     struct qt_doing doing[2];

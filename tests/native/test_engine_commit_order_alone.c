@@ -179,7 +179,7 @@ static void join(struct waiter *w)
 }
 
 /* A released session leaves the list of waiting sessions. It ignores the rest of its list and the waits of its
- * transaction. The other sessions stay asleep. Each is woken only by the commit that it waits for. */
+ * transaction. The other sessions stay asleep. Each sleeping session is woken only by the commit that it waits for. */
 static void whose_wait_is_over(void)
 {
     static const struct {
@@ -250,9 +250,9 @@ static void what_moves_is_not_stuck(void)
     end(b);
 }
 
-/* The stuck wait that is earliest on the tape is released first, and among equal waits the first session. Other
- * sessions are ignored: not stuck, already released, or unknown to the engine. Releases are at least an eighth of the
- * bound apart. */
+/* The stuck wait that is earliest on the tape is released first. Among equal waits, the first session is released
+ * first. Other sessions are ignored: not stuck, already released, or unknown to the engine. Releases are at least an
+ * eighth of the bound apart. */
 static void one_after_the_other(void)
 {
     static const int64_t DUE[SESSIONS + 1] = {90, QT_NOT_STUCK, 30, 10, 30, QT_LET_GO, 0, 0, 1};
@@ -277,7 +277,7 @@ static void one_after_the_other(void)
         seen_ns = broken_ns;
         gone = 0;
         for (int k = 0; k < 3; k++) {
-            CHECK(gone == k || b->session[ORDER[k]].stuck_due_ns != QT_LET_GO); /* not before the previous ones */
+            CHECK(gone == k || b->session[ORDER[k]].stuck_due_ns != QT_LET_GO); /* not before the previous waits */
             gone += b->session[ORDER[k]].stuck_due_ns == QT_LET_GO;
         }
         usleep(500);
@@ -296,8 +296,8 @@ static void one_after_the_other(void)
     end(b);
 }
 
-/* A session outside a transaction waits for ten times the bound. A wait that ends by a stop or the end of the run is
- * not broken. */
+/* A session outside a transaction waits for ten times the bound. A wait that ends by a stop or the end of the run does
+ * not count as a timeout. */
 static void who_holds_no_locks_waits_longer(void)
 {
     struct bare *b = begin(50 * MS);

@@ -38,7 +38,7 @@ static void numbers_of_digests(void)
 }
 
 /* The digests with the most total time come first, each with its count, sum and maximum. At most the requested number
- * is returned. */
+ * of digests is returned. */
 static void most_time_first(void)
 {
     static struct qt_engine e;
@@ -82,8 +82,8 @@ static void only_what_was_answered(void)
     qt_digest_times_free(e.measured.digest_times);
 }
 
-/* Notes 100,000 digests, and ten expensive ones that cost more than all the others in their slot. The expensive ones
- * are found whenever they appear. Nothing is counted twice, and `unsure_ns` bounds the missing time. */
+/* Records 100,000 digests. Ten of them are expensive: each costs more than all other digests in its slot. The expensive
+ * digests are found whenever they appear. Nothing is counted twice, and `unsure_ns` bounds the missing time. */
 static void many_digests(int first)
 {
     static struct qt_engine e;
@@ -113,13 +113,13 @@ static void many_digests(int first)
 static void many_digests_from_the_start(void) { many_digests(0); }
 static void many_digests_before_them(void) { many_digests(50000); }
 
-/* An evicted digest that returns starts from zero. Its `unsure_ns` shows how much time may be missing. */
+/* An evicted digest that appears again starts from zero. Its `unsure_ns` shows how much time may be missing. */
 static void what_was_lost_is_said(void)
 {
     static struct qt_engine e;
 
     e.measured.digest_times = qt_digest_times_new();
-    for (uint64_t k = 1; k <= 9; k++) /* all nine fall into one set, which has room for eight */
+    for (uint64_t k = 1; k <= 9; k++) /* all nine digests fall into one set, which has room for eight */
         note(&e, k * 512, (int64_t)k * 10);
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 8);
     CHECK(top[0].digest == 9 * 512 && top[0].sum_ns == 90 && top[0].unsure_ns == 10);

@@ -50,7 +50,7 @@ static void an_answer_in_one_piece_is_as_one_in_many(void)
     replay_free(&pieces);
 }
 
-/* All code paths know the server status of the last answer, regardless of the parser that read it. The case is a lost
+/* All code paths know the server status of the last answer, regardless of the parser that read it. The test uses a lost
  * transaction. */
 static void transactions_are_seen(void)
 {

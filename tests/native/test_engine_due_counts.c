@@ -48,7 +48,7 @@ static void short_and_long(void)
     any_length(60 * 1000 * MS);
 }
 
-/* For bursts with gaps between them, the count is accurate to one bucket. */
+/* For bursts of events with pauses between the bursts, the count is accurate to one bucket. */
 static void bursts(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
@@ -72,7 +72,7 @@ static void *noter(void *arg)
     return NULL;
 }
 
-/* One thread adds events while another reads the count. */
+/* One thread adds events while another thread reads the count. */
 static void noted_and_asked_by_threads(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();

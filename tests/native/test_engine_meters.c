@@ -117,7 +117,7 @@ static void numbers_of_errors(void)
     CHECK_INT(all, 256 * (256 * 257 / 2) + 256 * 7); /* each error number occurs once */
 }
 
-/* qt_engine_peek does not change the quantiles since the previous call of qt_engine_stats. */
+/* qt_engine_peek does not change the quantiles that the next call of qt_engine_stats returns. */
 static void looking_takes_nothing(void)
 {
     static struct qt_engine e;

@@ -68,7 +68,8 @@ static void twice_as_fast(struct replay *r)
     r->stopped = 1;
 }
 
-/* A speed change wakes sleeping sessions earlier. An invalid factor is refused, and so is a pace without due times. */
+/* A speed change wakes sleeping sessions earlier. An invalid factor is refused. A pace without due times is also
+ * refused. */
 static void the_speed_changes(void)
 {
     struct replay r;
@@ -224,8 +225,9 @@ static void a_stop_ends_what_holds(void)
     replay_free(&r);
 }
 
-/* The engine sets the clock and insert ids before the statements that need them, and an unchanged clock only once. It
- * sends nothing before other statements, because such a statement may query the result of the previous one. */
+/* The engine sets the clock and insert ids before the statements that need them. An unchanged clock is set only once.
+ * The engine sends nothing before other statements, because such a statement may query the result of the previous
+ * statement. */
 static void clock_and_ids_are_set(void)
 {
     static const char *const SEEN[] = {"SET timestamp=5.000001,insert_id=9", "a", "b", "SET insert_id=11", "c", "d"};
@@ -251,7 +253,8 @@ static void clock_and_ids_are_set(void)
     replay_free(&r);
 }
 
-/* Each INSERT of a text gets its own insert id. Insert ids for a wrong offset in the text are ignored. */
+/* Each INSERT of a multi-statement text gets its own insert id. Insert ids for a wrong offset in the text are
+ * ignored. */
 static void each_statement_has_its_id(void)
 {
     static const char *const CASES[][3] = {
@@ -282,8 +285,8 @@ static void each_statement_has_its_id(void)
     replay_free(&r);
 }
 
-/* The engine enables multiple statements for an unknown client unless the text failed on the tape. It does so once, and
- * again after a reset. */
+/* The engine enables multiple statements for an unknown client unless the text failed on the tape. It enables them
+ * once, and again after a reset. */
 static void several_statements_are_allowed(void)
 {
     static const struct {

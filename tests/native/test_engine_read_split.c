@@ -210,9 +210,9 @@ static void the_reader_fails_alone(void)
     end(&p);
 }
 
-/* Tests each event against the state of both connections. Statement 0 is prepared only on the main target, and 1 on
- * both servers. Statements 2 and 3 are prepared on both, with a cursor on the main target (2) or on the read target
- * (3). */
+/* Tests each event against the state of both connections. Statement 0 is prepared only on the main target. Statement 1
+ * is prepared on both servers. Statements 2 and 3 are prepared on both servers, with a cursor on the main target (2) or
+ * on the read target (3). */
 static void what_may_be_read_elsewhere(void)
 {
     static const struct {
@@ -256,8 +256,8 @@ static void what_may_be_read_elsewhere(void)
     mysql_close(mysql);
 }
 
-/* A statement that is not prepared on the read target is not executed or closed there. The skipped command is not
- * counted. */
+/* A statement that is not prepared on the read target is not executed or closed on the read target. The skipped command
+ * is not counted. */
 static void what_the_reader_does_not_have(void)
 {
     struct pair p;

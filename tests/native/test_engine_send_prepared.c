@@ -82,7 +82,7 @@ static void bulk_becomes_executions(void)
     CHECK_SEEN(&r, 1, 0x17, ID "\0\1\0\0\0\0\1\1\0\xfd\0\5\2hi");
     CHECK_SEEN(&r, 2, 0x17, ID "\0\1\0\0\0\2\1\1\0\xfd\0\6");
     CHECK_SEEN(&r, 3, 0x17, ID "\0\1\0\0\0\1\1\1\0\xfd\0\3you");
-    CHECK_INT(r.server.n, 5); /* including the quit */
+    CHECK_INT(r.server.n, 5); /* including COM_QUIT */
     CHECK_INT(r.stats.counts.bulk_rows_expanded, 3);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "params_mismatch");
     CHECK_TEXT(replay_find(&r, 1, 4)->reason, "params_mismatch");
@@ -200,8 +200,8 @@ static void files_are_the_tapes(void)
     replay_free(&r);
 }
 
-/* MySQL cannot prepare BEGIN, but MariaDB can. Such a statement without parameters is sent as a query, unless it also
- * failed on the tape. */
+/* MySQL cannot prepare BEGIN, but MariaDB can. If the target cannot prepare a statement without parameters, the
+ * statement is sent as a query. It is not sent as a query if it also failed on the tape. */
 static void what_the_target_cannot_prepare_is_sent_as_a_query(void)
 {
     const int64_t FAILED = QT_PLAN_FAILED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handling of lost connections, slow statements, too many errors and a full queue. Also KILL and logins inside a
- * session. */
+/* Handling of lost connections, slow statements, too many errors and a full queue. The file also tests KILL and logins
+ * inside a session. */
 #include "base/clock.h"
 #include "check.h"
 #include "replay_run.h"
@@ -39,7 +39,8 @@ static void greet_again(struct replay *r)
         r->server.refuses = 0;
 }
 
-/* Due events are not sent while the target is away. Later events are kept, and are sent after the target returns. */
+/* Due events are not sent while the target is unreachable. Later events are kept, and are sent after the target
+ * returns. */
 static void a_target_may_come_back(void)
 {
     struct replay r;

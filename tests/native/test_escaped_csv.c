@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewrites CSV with backslash escapes to CSV without them. All values are preserved, and no input causes a crash or a
- * hang. */
+/* Rewrites CSV with backslash escapes to CSV without backslash escapes. All values are preserved, and no input causes a
+ * crash or a hang. */
 #include "querytape.h"
 
 #include <unistd.h>

@@ -53,7 +53,7 @@ static void unknown_values_are_null_and_rows_sorted(void)
     qt_event_batch_free(&b);
 }
 
-/* Times are assigned when a batch is complete. The row counts are at the batch capacity and one above or below. */
+/* Times are assigned when a batch is complete. The row counts are the batch capacity, one row more and one row less. */
 static void times_come_late(void)
 {
     static const int64_t ROWS[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 8192};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out-of-memory errors, interrupted reads, short reads and failed reads. For each call, every reader reports the
- * failure or gives its normal output. No reader accesses memory beyond an allocation or reads uninitialized memory. */
+/* Out-of-memory errors, interrupted reads, short reads and failed reads. For each failing call, every reader reports
+ * the failure or gives its normal output. No reader accesses memory beyond an allocation or reads uninitialized
+ * memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 #include "failing.h"
 #include "sources.h"
 
-/* Compares two outputs. Without memory for its text, a problem is still counted. Parameters without memory are reported
- * as unparsed parameters. The text of a server error may be missing. */
+/* Compares two outputs. A problem is still counted if memory for its text is missing. Parameters are reported as
+ * unparsed if memory for them is missing. The text of a server error may be missing. */
 static void check_same(const struct source *source, long number, const struct told *a, const struct told *b)
 {
     int same = a->rows[0] == b->rows[0] && a->rows[1] <= b->rows[1] && a->rows[2] == b->rows[2] &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log grows, is renamed and is truncated while one thread takes parts and another reads statistics. No event is lost,
- * and the threads have no data races (make tsan). */
+/* A log grows, is renamed and is truncated. Meanwhile one thread takes parts and another thread reads statistics. No
+ * event is lost, and the threads have no data races (make tsan). */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -45,7 +45,8 @@ static void write_events(FILE *out, int first, int n)
     fflush(out);
 }
 
-/* Writes bursts of events. After a burst the log is unchanged, renamed and replaced, or copied and truncated. */
+/* Writes bursts of events. After a burst, the log stays unchanged, is renamed and replaced, or is copied and
+ * truncated. */
 static void *write_log(void *arg)
 {
     struct followed *f = arg;
@@ -175,8 +176,8 @@ static void copy_file(const char *from, const char *to)
     fclose(out);
 }
 
-/* Truncates and rewrites the log as fast as possible. The new log is often longer than the old log, so only its bytes
- * reveal the truncation. */
+/* Truncates and rewrites the log as fast as possible. The new log is often longer than the old log, so only the bytes
+ * of the new log reveal the truncation. */
 static void *truncate_often(void *arg)
 {
     struct turned *t = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of TLS key logs. Some hold a secret, some are skipped, and some are counted as bad. Lines arrive in pieces of
- * any size. */
+/* Lines of TLS key logs. Some lines hold a secret, some are skipped, and some are counted as bad. Lines arrive in
+ * pieces of any size. */
 #include "tls/key_log.h"
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter of a live capture on a link layer for which libpcap refuses a part. The omitted part is reported. */
+/* The filter of a live capture if libpcap refuses a part of the filter for a link layer. The omitted part is
+ * reported. */
 #include "check.h"
 #include "failing.h"
 #include "querytape.h"

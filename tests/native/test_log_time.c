@@ -10,7 +10,7 @@
 static struct qt_logtime parse(const char *text)
 {
     size_t n = strlen(text);
-    char *own = malloc(n + 1); /* exact size, so that a sanitizer sees reads outside */
+    char *own = malloc(n + 1); /* exact size, so that a sanitizer detects reads outside the text */
     CHECK(own != NULL);
     memcpy(own, text, n + 1);
     struct qt_logtime found = qt_logtime_parse(own, n);

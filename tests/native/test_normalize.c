@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements and their expected text, class, danger, flags and redaction. Then invariants over random statements (fixed
- * seed). */
+/* Statements and their expected text, class, danger, flags and redaction. The file also checks invariants over random
+ * statements (fixed seed). */
 #include <string.h>
 
 #include "normalize_cases.h"
@@ -95,8 +95,8 @@ static void secrets(void)
           "redacted text: expected [%s], found [%.*s]", expected, (int)s.redacted_len, s.redacted);
 }
 
-/* A statement is truncated at each place of its secret. If the text is redacted, at most the first letters of the
- * secret remain. */
+/* A statement is truncated at each byte of its secret. If the text is redacted, at most the first letters of the secret
+ * remain. */
 static void cut_secrets(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "replay_run.h"
 
-/* Bytes of a login, a query, long data (no reply), the preparation of a statement with two parameters, and a quit. */
+/* Bytes of a login, a query, long data (no reply), the preparation of a statement with two parameters, and COM_QUIT. */
 static const uint8_t TALK[] = {
     3, 0, 0, 1, 'a',  'b', 'c',      /* login with arbitrary content */
     2, 0, 0, 0, 3,    'x',           /* COM_QUERY */

@@ -30,7 +30,7 @@ static int is_nobody(uid_t id)
            getgroups(1, &group) == 1 && group == id;
 }
 
-/* Drops privileges in a child process and returns its exit code. */
+/* Drops privileges in a child process and returns the exit code of the child. */
 static int drop(const char *user, const char *uid, const char *gid, int (*right)(void))
 {
     pid_t child = fork();

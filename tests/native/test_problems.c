@@ -6,7 +6,7 @@
 #include "base/arrow_abi.h"
 #include "check.h"
 
-static char details[3][256]; /* the first and last problem of the batch, and one of the requested kind */
+static char details[3][256]; /* the first and last problem of the batch, and one problem of the requested kind */
 
 static uint64_t take(struct qt_problems *p, const char *kind)
 {
@@ -47,7 +47,7 @@ static void so_many_of_each_kind_are_kept(void)
     for (int i = 0; i < QT_PROBLEMS_KEPT / 2 + 2; i++)
         qt_problems_add(&p, 0, i, 0, "second", "expected b", "y", 1);
     qt_problems_add(&p, 0, 0, 0, "first", "expected a", "x", 1);
-    CHECK_INT(take(&p, "more_problems"), 1); /* reported once per kind; that of kind "first" was taken above */
+    CHECK_INT(take(&p, "more_problems"), 1); /* reported once per kind; the report of kind "first" was taken above */
     CHECK_TEXT(details[2], "only the first 10,000 problems of this kind are listed: \"second\"");
     qt_problems_free(&p);
 }

@@ -27,7 +27,7 @@ static int has(const struct qt_session_mode *way, size_t n, unsigned reading, un
     return found;
 }
 
-/* Returns each reading that fits the known settings once, except the session's own. */
+/* Returns each reading that fits the known settings once, except the session's own reading. */
 static void ways(void)
 {
     for (unsigned known = 0; known <= QT_KNOWS_ALL; known++)
@@ -81,8 +81,8 @@ static int rank(int klass)
     return RANK[klass];
 }
 
-/* Returns the faults of a reading: BACKSLASH_OUTSIDE of quotes is a syntax error on every server, and OPEN is an
- * unclosed quote. */
+/* Returns the faults of a reading. BACKSLASH_OUTSIDE: a backslash outside of quotes, which is a syntax error on every
+ * server. OPEN: an unclosed quote. */
 static int faults(const struct qt_keywords *keywords, struct qt_session_mode mode, const char *sql, size_t len)
 {
     struct qt_lexer lexer;

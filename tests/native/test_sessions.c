@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of thread ids of a log, compared with a simple list: lookups, growth, forgotten entries, lack of memory. */
+/* The table of thread ids of a log, compared with a simple list. Covers lookups, growth, forgotten entries and lack of
+ * memory. */
 #include "reader/sessions.h"
 
 #include "check.h"

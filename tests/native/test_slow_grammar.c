@@ -109,7 +109,7 @@ static void use_lines(void)
             CHECK_INT(e.use.len, strlen(cases[i].name));
             CHECK(memcmp(e.use.p, cases[i].name, e.use.len) == 0);
             CHECK(is_body(&e, "SELECT 1"));
-            /* A USE alone is a client statement. A USE before an administrator command is not. */
+            /* A USE alone is a client statement. A USE before an administrator command is not a client statement. */
             snprintf(text, sizeof text, HEAD "%s\n" NEXT, cases[i].line);
             CHECK_INT(parse(text, strlen(text), 0, 0, &e, &used), QT_SLOW_EVENT);
             CHECK(e.use.p == NULL && e.body.len == strlen(cases[i].line) - 1);
@@ -126,8 +126,8 @@ static void use_lines(void)
 
 /* ---- end of the body ---- */
 
-/* Literals that contain text like the next event. The literal is detected with quote checks and is not detected without
- * them. */
+/* Literals that contain text like the next event. The parser detects such a literal with quote checks, and does not
+ * detect it without quote checks. */
 static void ends_inside_of_literals(void)
 {
     static const struct {
@@ -226,7 +226,7 @@ static int are_same(const struct qt_slow_event *a, const struct qt_slow_event *b
            a->header_follows == b->header_follows && a->unknown_line == b->unknown_line;
 }
 
-/* Each prefix of an event is incomplete or gives the complete event, never a different one. */
+/* Each prefix of an event is incomplete or gives the complete event, never a different event. */
 static void any_beginning(void)
 {
     for (size_t i = 0; i < sizeof WHOLE / sizeof *WHOLE; i++)

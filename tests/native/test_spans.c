@@ -214,7 +214,7 @@ static void logins(void)
     CUT("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x0a\0\0\7\x0a\0\0\1\x9c\x40\x0c\xea", tell_proxy_header);
 }
 
-/* The shortest valid header, and shorter ones. */
+/* The shortest valid header, and shorter invalid headers. */
 static void shortest_headers(void)
 {
     static const char local[16] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweep over random events. The numbers of each place have no gaps. Memory is freed correctly, and lack of memory
- * is reported. tests/simulator and tests/replay/plan check the numbers themselves. */
+/* The sweep over random events. The numbers of each place (table and kind) are consecutive. Memory is freed correctly,
+ * and lack of memory is reported. tests/simulator and tests/replay/plan check the numbers themselves. */
 #include "base/arrow_abi.h"
 #include "base/arrow_stream.h"
 #include "check.h"

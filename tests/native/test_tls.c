@@ -261,7 +261,7 @@ static void a_second_change_of_ciphers(void)
 }
 
 /* close_notify and a fatal alert end their direction of the connection. Later data of this direction is not read. Other
- * warnings end nothing. */
+ * warnings do not end a direction. */
 static void alerts(void)
 {
     static const struct {

@@ -13,7 +13,8 @@ static void put(const char *path, const char *text, int flags)
     close(fd);
 }
 
-/* Records wait for secrets that arrive later, line by line, in the same file or in a new file of the same name. */
+/* Records wait for secrets that arrive later, line by line. The secrets arrive in the same file or in a new file of the
+ * same name. */
 static void secrets_that_come_late(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", aside[64];
@@ -57,7 +58,8 @@ static void secrets_that_come_late(void)
     unlink(path);
 }
 
-/* The amount of waiting data is limited. A connection that exceeds the limit ends and counts as without keys. */
+/* The amount of waiting data is limited. A connection that exceeds the limit ends and counts as a connection without
+ * keys. */
 static void waiting_is_bounded(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
@@ -79,8 +81,8 @@ static void waiting_is_bounded(void)
     unlink(path);
 }
 
-/* A record may exceed the limit of waiting data. If its secrets are present by then, this record and all waiting
- * records are decoded. */
+/* A record may exceed the limit of waiting data. If the secrets are in the key log when this record arrives, this
+ * record and all waiting records are decoded. */
 static void secrets_that_come_at_the_bound(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A TLS 1.3 connection between two generated sides, and the output of its reader. Used by the tests of records and key
- * logs. */
+/* A TLS 1.3 connection between two generated sides, and the output of its reader. The tests of records and key logs use
+ * this file. */
 #ifndef QT_TLS_TOLD_H
 #define QT_TLS_TOLD_H
 

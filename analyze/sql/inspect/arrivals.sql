@@ -2,7 +2,7 @@
 -- How do statements and sessions arrive: how many per second, and how evenly?
 --
 -- - burstiness: the index of dispersion, which is the variance of the counts per second divided by their mean. A
---   Poisson process has 1. A higher value means bursts.
+--   Poisson process has the value 1. A higher value means bursts.
 -- - think: the time from an answer to the next statement of the session.
 --
 -- Input: the views tape_events and tape_sessions.

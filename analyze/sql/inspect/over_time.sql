@@ -5,8 +5,8 @@
 -- Each row counts the sent commands, reads, writes, failures and connects. It also has the average number of open
 -- sessions and of running statements. Bins without events have a row as well.
 --
--- How an average is computed: a beginning adds one and an end subtracts one, for the rest of its bin and for all later
--- bins.
+-- The averages are computed from beginnings and ends. A beginning adds one, and an end subtracts one. Each change
+-- applies to the rest of its bin and to all later bins.
 --
 -- Input: the views tape_events and tape_sessions, and the variable bin_ns.
 --

@@ -2,7 +2,7 @@
 -- How long do clients think between an answer and the next statement of their session?
 --
 -- The result counts the think times on a logarithmic scale in ns, with two steps per power of two. A statement that was
--- sent before the previous answer arrived is not counted. Two causes are pipelining, and times that are known only to
+-- sent before the previous answer arrived is not counted. This happens with pipelining, or if times are known only to
 -- the second.
 --
 -- Input: the view tape_events.

@@ -44,7 +44,7 @@ WITH marked AS (
         coalesce(lag(begins AND ends) OVER so_far, false) AS chained
     FROM every
     WINDOW so_far AS (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
-), bounds AS ( -- the last event of a number ends the transaction; events before its first_seq are outside it
+), bounds AS ( -- the last event with a transaction number ends this transaction; events before first_seq are outside it
     SELECT session, number, min(seq) AS least_seq, min(seq) FILTER (opens OR chained) AS first_seq,
         max(seq) FILTER (ends) AS last_seq, count(*) FILTER (runs AND NOT begins AND NOT ends) AS statements,
         max(end_ns) - min(start_ns) AS span_ns, count(*) FILTER (writes) AS writes, bool_or(undoes) AS undone

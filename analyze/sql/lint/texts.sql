@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which texts do the rules of `querytape lint` check? This file makes their tables.
+-- Which texts do the rules of `querytape lint` check? This file makes the tables of these texts.
 --
 -- - lint_digests: each digest that did not always fail, with its counts and its sample in lower case. Strings, quoted
 --   names and comments in the sample are replaced by `?`. Executable comments (/*! ... */) and hints stay. A statement
---   that always failed is left out, because it failed before the check as well.
+--   that always failed is left out, because its failure is not new.
 -- - outcome_unknown (column): the number of events that may have failed, because the tape has no error number for them.
 -- - lint_prepared: the digests that were prepared.
 --

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How many sent events failed on every side, without a known failure on the tape? With two runs, "every side" is both
--- runs. With one run, it is that run. The result has one row:
+-- runs. With one run, it means this run. The result has one row:
 -- - sent: all sent events.
 -- - succeeded: the failed events that are known to have succeeded on the tape.
 -- - unknown: the failed events whose outcome on the tape is unknown.

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which schemas, users, statement classes, tables and sessions take the time, and on which side do they take more?
+-- Which schemas, users, statement classes, tables and sessions take the time, and on which side do they take more time?
 --
--- `kind` names the group of a row. Each group has the 50 entries with the most time. Tables are those that the
--- statement names.
+-- `kind` names the group of a row. Each group has the 50 entries with the most time. Only tables that a statement names
+-- are counted.
 --
 -- Input: the view outcome and the table digest_texts.
 --

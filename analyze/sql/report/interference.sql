@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How much of the machines did other programs use, in each block of the tape's time and each round?
 --
--- The result has one row for each side, round, block and machine. `machine` is host for the target's machine. It is
--- tool for the replayer's machine, if that is a different one.
--- - others: processors in use by other programs than the target and the replayer, on average. NULL if the target's
---   process could not be observed.
+-- The result has one row for each side, round, block and machine. `machine` is 'host' for the target's machine. It is
+-- 'tool' for the replayer's machine, if the two machines differ.
+-- - others: the average number of processors that other programs used. The target and the replayer do not count. NULL
+--   if the target's process could not be observed.
 -- - steal: processors that the hypervisor gave to other guests (stolen time).
 -- - idle: unused processors.
 -- - cpus: the number of processors.

@@ -4,7 +4,7 @@
 -- - order: the event waited for commits of other sessions (--order commit).
 -- - connect: the connection of the session was not open yet (only the first event of a session).
 -- - feeder: the event was not in the queue of its session yet (the memory budget was full).
--- - tool: everything was ready, but the replayer or the machine's wake-up was late.
+-- - tool: everything was ready, but the replayer was late, or the machine woke its thread late.
 --
 -- The parts of one event add up to its lateness. With --pace none there are no rows.
 --

@@ -12,9 +12,9 @@
 -- known: an excuse, which means that two correct servers may differ in this way. NULL = no excuse.
 --
 -- reason: the excuse, or else the certain or possible explanation. The candidates are:
--- - A write to one of the tables was not sent, failed or changed different rows on one side, before all of these
---   events.
--- - A SET of the session failed on one side, or the connection of the session was lost there.
+-- - On one side, a write to one of the tables was not sent, failed or changed different rows. The write came before all
+--   of these events.
+-- - On one side, a SET of the session failed or the session lost its connection.
 -- - A property of the statement, as listed in results_excuses.
 -- - Writes of other sessions, only if nothing else explains the difference. races_found contains the evidence.
 --
@@ -47,8 +47,8 @@
 -- - perhaps: the property may be the cause, but there is no proof.
 -- - NULL: the property cannot cause the difference.
 --
--- `where cut` applies only if all events reached their LIMIT on both sides. If the value of the LIMIT is unknown, an
--- excuse becomes a perhaps. A checksum covers whole rows. NOW() next to columns of a table may therefore explain
+-- `where cut` applies only if all events reached their LIMIT on both sides. If the value of the LIMIT is unknown,
+-- `excuse` becomes `perhaps`. A checksum covers whole rows. NOW() next to columns of a table may therefore explain
 -- different data, but so may a different value in a column. findings/causes.py withdraws the LIMIT excuse if the LIMIT
 -- did not have to choose among rows.
 CREATE OR REPLACE TEMP VIEW results_excuses AS
@@ -114,8 +114,8 @@ CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL 
 -- and locks.
 CREATE OR REPLACE TEMP MACRO loses_session(errno) AS coalesce(errno IN (1053, 1927, 2006, 2013, 4031), false);
 
--- Writes that only one side executed, or that changed different rows there, with the session and the error of the first
--- such write. results_unset has the SETs that only one side accepted.
+-- Writes that only one side executed, or that changed different rows on the two sides, with the session and the error
+-- of the first such write. results_unset has the SETs that only one side accepted.
 CREATE OR REPLACE TEMP TABLE results_spoiled AS
 SELECT round, digest, spoiled, min(start_ns) AS since,
     arg_min(own, {'start_ns': start_ns, 'session': session, 'clone': clone, 'seq': seq}) AS first

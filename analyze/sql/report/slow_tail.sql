@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did the slowest executions of each digest shift, in each twentieth of the tape's time and each round? The result
--- has the p95 of both sides, if a part has at least 15 pairs.
+-- How did the times of the slowest executions of each digest shift, in each twentieth of the tape's time and each
+-- round? The result has the p95 of both sides, if a part has at least 15 pairs.
 --
 -- Input: the view paired_times.
 --

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For which differences can the values of the statements give an explanation? The result lists the digests whose values
--- must be parsed. suspects_values.sql continues when they have been parsed.
+-- must be parsed. suspects_values.sql continues when the values have been parsed.
 --
 -- Races: a digest is examined if its results differ in some executions but not in all. A digest with fewer than 3
 -- executions is also examined. Only writes of other sessions to rows that the statement could touch explain a

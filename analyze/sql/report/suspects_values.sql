@@ -2,8 +2,8 @@
 -- Which differences of suspects.sql can a race or a LIMIT explain?
 --
 -- - races_found: for each kind and digest, whether every difference met a write that could explain it.
--- - limits_found: whether every statement reached its LIMIT, and whether some did not. If both are false, this is
---   unknown.
+-- - limits_found: whether every statement reached its LIMIT, and whether some did not. If both are false, it is unknown
+--   whether the LIMIT was reached.
 --
 -- A statement reads or writes in places. A place is a whole table, or all rows that have one value in a column. The
 -- place is smaller than the table only if the statement uses no other table. The statement must also ask for `column =
@@ -13,7 +13,7 @@
 -- every place of that column.
 --
 -- Two values differ for every column type and collation only if both are whole numbers, or both are words of lower-case
--- letters and digits. For all other values this is unknown.
+-- letters and digits. For all other pairs of values it is unknown whether they differ.
 --
 -- Input: the tables of suspects.sql, and statement_values (row_values.py), whose id is session * 2^31 + seq.
 --
@@ -37,7 +37,7 @@ CREATE OR REPLACE TEMP MACRO value_of(written) AS CASE
     WHEN regexp_full_match(written, '0|-?[1-9]\d{0,14}|''(0|-?[1-9]\d{0,14})''') THEN 'i' || replace(written, '''', '')
     WHEN regexp_full_match(written, '[''"]([a-z][a-z0-9_-]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})[''"]') THEN 'w' || written[2:-2] END;
 
--- The values of each column in each statement. 0 in an INSERT means the next id, so its value is unknown.
+-- The values of each column in each statement. 0 in an INSERT means the next id, so the value is unknown.
 CREATE OR REPLACE TEMP TABLE raced_values AS
 SELECT id // 2147483648 AS session, id % 2147483648 AS seq, name,
     CASE WHEN bool_and(role = 'filter' OR (value_of(value) IS NOT NULL AND value_of(value) <> 'i0')) THEN min(value_of(value)) END AS value
@@ -61,8 +61,8 @@ WHERE a.differs AND a.alone
 GROUP BY ALL
 HAVING count(DISTINCT v.value[1]) = 1;
 
--- The places of each statement: the whole table (with an empty name), and one place for each of these columns. The
--- value ? means every value of the column.
+-- The places of each statement: the whole table (with an empty name), and one place for each of the columns in
+-- raced_asked. The value ? means every value of the column.
 CREATE OR REPLACE TEMP TABLE raced_places AS
 SELECT tbl, session, seq, '' AS name, '?' AS value FROM raced_acts
 UNION ALL
@@ -72,7 +72,7 @@ JOIN raced_asked AS k ON a.tbl = k.tbl
 LEFT JOIN raced_values AS v ON a.alone AND a.session = v.session AND a.seq = v.seq AND k.name = v.name;
 
 -- The places that a statement looks at. These are the places of its values, and the place ? of the column, because a
--- write there may affect any value. A statement without known values looks at the whole table.
+-- write to the place ? may affect any value. A statement without known values looks at the whole table.
 CREATE OR REPLACE TEMP VIEW raced_all_looks AS
 SELECT tbl, session, seq, name, unnest([value, '?']) AS value FROM raced_places WHERE value <> '?'
 UNION ALL
@@ -81,8 +81,8 @@ FROM raced_places AS p
 ANTI JOIN (FROM raced_places WHERE value <> '?') AS k USING (tbl, session, seq)
 WHERE p.name = '';
 
--- The places that the differing statements look at, and the places that the writes to them look at. No other write can
--- explain a difference.
+-- The places that the differing statements look at, and the places that writes to those places look at. No other write
+-- can explain a difference.
 CREATE OR REPLACE TEMP TABLE raced_looks AS
 WITH seen AS (
     SELECT DISTINCT l.tbl, l.name, l.value FROM raced_all_looks AS l SEMI JOIN (FROM raced_acts WHERE differs) AS a USING (tbl, session, seq)
@@ -105,7 +105,7 @@ ASOF LEFT JOIN suspects_ends AS e ON w.round = e.round AND w.session = e.session
 
 CREATE OR REPLACE TEMP MACRO session_of(span) AS span.session::BIGINT * 1000000 + span.clone;
 
--- The key of a counter. A 64-bit hash stands for the names because comparing the names takes longer.
+-- The key of a counter. The key is a 64-bit hash, because comparing the names takes longer.
 CREATE OR REPLACE TEMP MACRO counted_as(tbl, name, value, round, side, what, own) AS hash(tbl, name, value, round, side, what, own);
 
 -- Two counts at each moment: the writes that had begun, and the writes that had ended. Both are counted for all

@@ -54,13 +54,13 @@ WITH objects AS (
     FROM schema_fact WHERE kind NOT IN ('problem', 'charset', 'event')
     GROUP BY ALL
 ),
--- Schema parts that a server did not report, or reported only partly. Nothing in them counts as missing.
+-- Schema parts that a server did not report, or reported only partly. Objects in these parts do not count as missing.
 unknown AS (
     SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind, lower(db) AS db
     FROM schema_fact WHERE kind = 'problem'
 ),
 -- Views that both servers have. Their columns follow from the definition and the tables, so they are not compared. A
--- server chooses its own types for them, and reports none if a table is missing.
+-- server chooses its own types for the columns of a view, and reports no types if a table is missing.
 views AS (
     SELECT db, tbl FROM objects WHERE kind = 'view' AND contains(facts, '"definition"') GROUP BY ALL HAVING count(*) = 2
 ),
@@ -86,7 +86,7 @@ lacking AS (
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))
 ),
--- Routines that both servers have. They are needed because a routine without parameters has no parameters row.
+-- Routines that both servers have. The list is needed because a routine without parameters has no parameters row.
 called AS (
     SELECT db, name FROM objects WHERE kind = 'routine' AND NOT EXISTS (FROM unknown AS u WHERE u.kind = 'parameters')
     GROUP BY ALL HAVING count(*) = 2
@@ -99,8 +99,8 @@ facts AS (
 valued AS (
     SELECT * REPLACE (json_extract_string(a, '$."' || fact || '"') AS a, json_extract_string(b, '$."' || fact || '"') AS b) FROM facts
 ),
--- Tables with the same columns on both servers. Column positions are compared only for them, because an extra column
--- moves all later columns.
+-- Tables with the same columns on both servers. Column positions are compared only for these tables, because an extra
+-- column moves all later columns.
 same_columns AS (
     SELECT db, tbl FROM objects WHERE kind = 'column' GROUP BY ALL
     HAVING list_sort(list(name) FILTER (run = 'a')) = list_sort(list(name) FILTER (run = 'b'))
@@ -111,7 +111,7 @@ differing AS (
     WHERE CASE
         WHEN fact = 'rows' THEN times_apart(a, b) >= 2 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 1000
         WHEN fact = 'cardinality' THEN times_apart(a, b) >= 10 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 100
-        WHEN fact = 'next_id' THEN coalesce(a, '1') <> coalesce(b, '1') -- MySQL reports none before the first row
+        WHEN fact = 'next_id' THEN coalesce(a, '1') <> coalesce(b, '1') -- MySQL reports no next id before the first row
         WHEN fact = 'updated' THEN abs(date_diff('hour', TRY_CAST(a AS TIMESTAMP), TRY_CAST(b AS TIMESTAMP))) >= 168
         WHEN fact = 'position' THEN a <> b AND EXISTS (FROM same_columns AS s WHERE s.db = v.db AND s.tbl = v.tbl)
         -- The server shows the body only to accounts with access to it.

@@ -2,8 +2,8 @@
 -- Which reads could a cache have answered? These reads came again with the same text and always had the same answer.
 --
 -- Answers are compared by checksum if the tape has it, else by the number of rows. Reads without either are left out.
--- Reads that take locks or that depend on the time, on random numbers or on the session are also left out. So are texts
--- whose answer changed. `saved_ns` is the time of all executions of each text except one.
+-- Reads that take locks or that depend on the time, on random numbers or on the session are also left out. Texts whose
+-- answer changed are left out too. `saved_ns` is the time of all executions of each text except one.
 --
 -- Input: the tables workload_events and workload_digests, and the macro has_action.
 --

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which reads run in a loop?
 --
--- A loop has at least ten executions of one digest in a row in a session, with different literals, after another read.
--- The loop probably walks through the rows of that read. Two alternating digests (A B A B ...), at least ten times
--- each, are also a loop. `partner` is then the second digest. Only reads and writes count as neighbours.
+-- A loop is a series of at least ten executions of one digest in a session, with different literals. Another read comes
+-- just before the loop. The loop probably walks through the rows of that read. Two alternating digests (A B A B ...),
+-- at least ten times each, are also a loop. `partner` is then the second digest. Only reads and writes count as
+-- neighbours.
 --
 -- Input: the tables workload_events and workload_digests.
 --
@@ -25,7 +26,7 @@ WITH placed AS (
     FROM placed
     WHERE class = 'read' AND (digest IS DISTINCT FROM before) <> (digest IS DISTINCT FROM behind)
     WINDOW by_seq AS (PARTITION BY session ORDER BY seq)
-), turns AS ( -- the third and the last statement of each A B A B ...
+), turns AS ( -- the third and the last statement of each series A B A B ...
     SELECT *, lead(seq) OVER by_seq AS other_seq, lead(place) OVER by_seq AS other_place
     FROM placed
     WHERE digest = before2 AND digest <> before

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which transactions have no end, for each signature? Either the session quit and the server rolled the transaction
--- back (left open), or the tape ended before the transaction.
+-- Which transactions have no end, for each signature? Either the session ended and the server rolled the transaction
+-- back (left open), or the tape ended before the transaction did.
 --
 -- Input: the table tx_facts.
 --

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which sequences of digests form transactions, how often, how long do they take, and in which order do they lock
--- tables?
+-- Which sequences of digests form transactions? How often do these transactions occur, how long do they take, and in
+-- which order do they lock tables?
 --
 -- - statements: the digests in order.
 -- - times: how often each digest came in a row, in the first such transaction.

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which statements used rows that a transaction of another session still held, and how long did they wait?
 --
--- - held_by: the last statement before, from another session, with the same values.
+-- - held_by: the last earlier statement of another session that has the same values.
 -- - times: how often this happened.
--- - waited: how many of these had a lock time of at least 0.1 ms.
+-- - waited: how many of these statements had a lock time of at least 0.1 ms.
 --
 -- If the tape has no lock times, waited and lock_ns are NULL, and it is unknown whether the statements waited.
 --

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What are the digests of one tape of a set? The set was made by dealing the sessions of a tape. The texts are those of
--- that original tape.
+-- What are the digests of one tape of a set? The set was made by distributing the sessions of an original tape. The
+-- texts come from the original tape.
 --
 -- Input: the views events (of the one tape) and tape_digests (of the original tape).
 SELECT d.* REPLACE (c.events AS events, c.duration_ns AS duration_ns, c.first_ns AS first_ns, c.last_ns AS last_ns)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists only the statements, in the order of their starts. Each ends with a semicolon and a newline.
+-- Lists only the statements, in the order of their starts. Each statement ends with a semicolon and a newline.
 --
 -- Input: the view events.
 SELECT statement || encode(';' || chr(10)) AS entry

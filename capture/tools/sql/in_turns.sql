@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which tape gets each session that has no tape yet? The sessions are dealt from the heaviest to the lightest, first up
--- and then down the list of tapes.
+-- Which tape gets each session that has no tape yet? The sessions are distributed from the heaviest to the lightest,
+-- first up and then down the list of tapes.
 --
 -- Input: the tables loads, dealt (session, share) and turns (turn from 0, share), and the variable tapes.
 WITH placed AS (

@@ -2,8 +2,8 @@
 -- Which events of one window are sent? The result has all events of the window, with `reason`. NULL = the event is
 -- sent.
 --
--- Events that failed on the tape because of their timing (lock wait, killed, too slow) are excluded under the order of
--- commits. They would succeed in the replay.
+-- Events that failed on the tape because of their timing (lock wait, killed, too slow) are excluded if the replay keeps
+-- the order of commits. These events would succeed in the replay.
 --
 -- Input: the view window_selected (database.py) and these tables, macros and variables:
 -- - excluded_statements (session, stmt, reason): prepared statements whose PREPARE is not sent

@@ -2,8 +2,8 @@
 -- Which data does the engine get for one window? The result has the events that are sent, in the engine's columns, once
 -- for each copy of this round. Times are nanoseconds from the start of the run.
 --
--- A KILL names the session that it targets, instead of the connection id of the tape. Under the order of commits, the
--- victim of a deadlock is rolled back at its place on the tape.
+-- A KILL names the session that it targets, instead of the connection id of the tape. If the replay keeps the order of
+-- commits, the victim of a deadlock is rolled back at its position on the tape.
 --
 -- Input: the views window_events, session_bases, commit_order and window_kills (database.py); the table victims
 -- (victims.sql); these variables and macros:

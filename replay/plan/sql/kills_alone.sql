@@ -2,7 +2,7 @@
 -- Which KILL would hit a different statement than on the tape?
 --
 -- A KILL is not sent if the statement that ran in the victim's session at that moment is not sent. For a KILL QUERY,
--- the last statement that ran there also counts. Columns: session, seq, reason.
+-- the last statement that ran in this session also counts. Columns: session, seq, reason.
 --
 -- Input: the table kills (make_plan.py); the views threads and tape_selected (the tape's events with `filtered`:
 -- make_plan.py); the macros of macros.sql; the variable commit_order.

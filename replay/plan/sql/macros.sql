@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Macros of a plan. They decide why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it
--- may go.
+-- Macros of a plan. They decide whether an event is sent, and to which target. exclusion_reason returns why an event is
+-- not sent (NULL = the event is sent).
 --
 -- Input: the macros of schemas/names.sql and schemas/event_macros.sql, and these variables:
 -- - allowed: the names of the dangers that the user allows
@@ -32,8 +32,8 @@ CREATE OR REPLACE TEMP MACRO sent_as_text(command, flags, stmt) AS
     command = 'query' OR (command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound'));
 
 -- Returns why a command about a prepared statement is not sent, if its text is not the reason. If a PREPARE is
--- excluded, events.sql excludes all commands about its statement. A server log does not number prepared statements. It
--- contains the text that each EXECUTE ran.
+-- excluded, events.sql excludes all commands about its statement. A server log does not number prepared statements. The
+-- log contains the text that each EXECUTE ran.
 CREATE OR REPLACE TEMP MACRO exclude_prepared(command, flags, stmt) AS CASE
     WHEN stmt IS NULL OR has_flag(flags, 'unbound')
         THEN CASE WHEN command IN ('close_stmt', 'reset_stmt') THEN 'nothing_to_close'
@@ -61,8 +61,8 @@ CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db
     ELSE 'unsupported_command'
 END;
 
--- True if the read target may answer the statement. Reads that take locks go to the main target. So do reads that
--- depend on the state of their connection, and statements that read or write a file of the server.
+-- True if the read target may answer the statement. These statements go to the main target: reads that take locks,
+-- reads that depend on the state of their connection, and statements that read or write a file of the server.
 CREATE OR REPLACE TEMP MACRO reads_anywhere(class, actions, flags) AS
     class = 'read' AND NOT has_action(actions, 'locking_read') AND NOT has_action(actions, 'session_dependent')
     AND danger_of(flags) = 'none';

@@ -2,8 +2,8 @@
 -- Between which times did each sent event run, and what does it do? The result has the events in the form that
 -- native/sweep/stream.c reads. docs/order.md lists the rules.
 --
--- In a log of arrivals, a statement ran until the arrival of the session's next statement. Some servers log an Execute
--- only when it has ended. An Execute therefore began at the arrival of the session's previous statement.
+-- If the log has only arrivals, a statement ran until the arrival of the session's next statement. Some servers log an
+-- Execute only when it has ended. An Execute therefore began at the arrival of the session's previous statement.
 --
 -- Input: the table all_events (commit_order.py) and these variables:
 -- - precision_ns, overlap_ns

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which data does one window have about each session? The result has one row for each session. Later windows add their
--- own rows. Times are still those of the tape.
+-- own rows. Times are the original times of the tape.
 --
 -- Input: the table window_groups (window_groups.sql) and the view window_tape (database.py).
 --

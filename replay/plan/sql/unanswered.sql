@@ -2,8 +2,8 @@
 -- Which writes, locking reads and commits have no answer? They are the last statements of a session that was ended by a
 -- KILL, by its client or by the end of the tape. Columns: session, seq, reason.
 --
--- - no_answer: the statement is inside a transaction that nothing ends. Its rows are rolled back in any case. If it was
---   sent, it would take locks that it may never have got on the tape.
+-- - no_answer: the statement is inside a transaction that nothing ends. Its rows are rolled back in any case. If the
+--   statement were sent, it would take locks that it may never have got on the tape.
 -- - NULL: a commit, or a write outside of a transaction. It is unknown whether it was executed. Under LOCK TABLES the
 --   reason is also NULL, because the changes may not be rolled back.
 --

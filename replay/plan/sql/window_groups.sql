@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does one window contain? The result has one row for each session, reason, schema and user. All counts of a
--- window come from this one pass over its events. Times are still those of the tape.
+-- window come from this one pass over its events. Times are the original times of the tape.
 --
 -- Input: the view window_events (database.py).
 --

@@ -113,7 +113,7 @@ def test_calls_at_the_wrong_time_are_refused(closed_port: int) -> None:
 
 
 def test_closed_engine_raises_value_error(closed_port: int) -> None:
-    """Calls of stop and close may be repeated."""
+    """A closed engine may be stopped and closed again."""
     engine = Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port))
     engine.start()
     engine.stop()
@@ -125,8 +125,9 @@ def test_closed_engine_raises_value_error(closed_port: int) -> None:
 
 
 def test_following_engine_accepts_new_sessions() -> None:
-    """Sessions may be added during the run and end with their quit. An idle session is disconnected and reconnects for
-    its next event.
+    """Sessions may be added during the run.
+
+    A session ends at its disconnect on the tape. An idle session is disconnected and reconnects for its next event.
     """
     plan, run = connect(), duckdb.connect()
     more = SESSIONS.replace("range(1, 6)", "range(1, 1101)")
@@ -143,7 +144,7 @@ def test_following_engine_accepts_new_sessions() -> None:
         engine.feed(plan.sql(quits.replace("range(15)", "range(5)")))
         while engine.stats().executed < 20:
             time.sleep(0.02)
-        engine.feed(plan.sql(quits))  # no event is sent after a quit
+        engine.feed(plan.sql(quits))  # no event is sent after a disconnect
         engine.feed_end()
         found: list[tuple[int, int, str]] = []
         while engine.stats().state is not State.DONE or not found:
@@ -152,9 +153,9 @@ def test_following_engine_accepts_new_sessions() -> None:
             outcomes.close()
         assert sorted(found) == [(session, seq, "executed") for session in range(1, 6) for seq in range(1, 5)]
         stats = engine.stats()
-        assert stats.sessions_reopened >= 5  # twice if the machine is slow
+        assert stats.sessions_reopened >= 5  # a session may reopen twice if the machine is slow
         assert stats.sessions_opened == 1100
-        assert stats.sessions_rested >= 5  # includes sessions without events if time permits
+        assert stats.sessions_rested >= 5  # on a slow machine, this includes sessions without events
 
 
 def test_idle_session_stays_connected_for_the_configured_time() -> None:
@@ -173,8 +174,9 @@ def test_idle_session_stays_connected_for_the_configured_time() -> None:
 
 
 def test_idle_sessions_disconnect_when_too_many_are_open() -> None:
-    """If more connections are open than the limit allows, a short idle time is enough to disconnect a session. Below
-    the limit it is not.
+    """A short idle time is enough to disconnect a session if too many connections are open.
+
+    If the number of open connections is below the limit, a session with the same idle time stays connected.
     """
     plan = connect()
     many = SESSIONS.replace("range(1, 6)", "range(1, 61)")

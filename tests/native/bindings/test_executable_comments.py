@@ -94,7 +94,7 @@ def test_comments_executed_by_some_servers_keep_the_danger(sql: str) -> None:
 
 @pytest.mark.parametrize("comment", BY_SOME)
 @pytest.mark.parametrize("sql", STATEMENTS[:4])
-def test_start_with_commented_transaction_begins_one(sql: str, comment: str) -> None:
+def test_start_with_commented_transaction_begins_a_transaction(sql: str, comment: str) -> None:
     """No server accepts START without TRANSACTION. If TRANSACTION is in an executable comment, the statement begins a
     transaction or fails.
     """

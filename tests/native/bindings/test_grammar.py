@@ -150,7 +150,7 @@ def test_truncated_statements_do_not_crash_the_parser() -> None:
     "text", ["(" * 5000, "SELECT " + "((SELECT 1) + " * 400, "SELECT " + "NOT " * 9000 + "1", "CASE " * 999]
 )
 def test_deep_nesting_is_abandoned(text: str) -> None:
-    """The parser needs time linear in the length of the text."""
+    """The time of the parser must grow linearly with the length of the text."""
     assert parts([text])[0][0][0] in ("failed", "parsed", "other")
 
 
@@ -238,7 +238,8 @@ ROWS = {
     "CALL p(5)": "",
     "SELECT a FROM t WHERE id = 5 AND": "",
 }
-# Conditions inside WHERE that a matching row need not satisfy. Another comparison or arithmetic uses their result.
+# Conditions inside WHERE that a matching row does not have to satisfy. Another comparison or arithmetic uses their
+# result.
 INSIDE = [
     *("(id = 5) = 0", "0 = (id = 5)", "id = 5 IS NOT TRUE", "(id = 5) IS FALSE", "a = id = 5", "id = 5 = 0"),
     *("(id = 5) > 0", "(id = 5) IN (0)", "0 IN ((id = 5))", "1 LIKE (id = 5)", "0 BETWEEN (id = 5) AND 1"),

@@ -17,7 +17,7 @@ from tests.helpers.log_writers import fifo_with, make_statements, slow_log
 from tests.helpers.reading import read_all
 
 
-def test_head_is_limited_and_unpacked(tmp_path: Path) -> None:
+def test_file_preview_is_limited_and_unpacked(tmp_path: Path) -> None:
     """A missing file is refused."""
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"0123456789" * 100))
     assert head(tmp_path / "a.gz", 16) == b"0123456789012345"
@@ -26,8 +26,8 @@ def test_head_is_limited_and_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("packer", "begins"), [(gzip.compress, 10), (lzma.compress, 12)])
-def test_damaged_file_has_a_partial_head(packer: Callable[[bytes], bytes], begins: int, tmp_path: Path) -> None:
-    """If no bytes precede the damage, the damage is reported. A damaged file must not look empty."""
+def test_damaged_file_has_a_partial_preview(packer: Callable[[bytes], bytes], begins: int, tmp_path: Path) -> None:
+    """The damage is reported if no bytes precede the damage. A damaged file must not look empty."""
     plain, path = random.Random(1).randbytes(300_000), tmp_path / "a"
     whole = packer(plain)
     for at in (begins, begins + 1, 1000, len(whole) // 2):
@@ -62,7 +62,7 @@ def test_later_pipes_are_not_opened_early(tmp_path: Path) -> None:
     assert heads(names, 3) == [(names[0], b"fir")]
 
 
-def test_plain_file_copies_packed_files_and_pipes(tmp_path: Path) -> None:
+def test_packed_files_and_pipes_are_copied_to_a_plain_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"text")
     (tmp_path / "b").write_bytes(gzip.compress(b"packed"))
     folder = tmp_path / "copies"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Versions of the C libraries, and the folder of login plugins: the bundled folder if it exists, otherwise the
-system's.
+"""Versions of the C libraries, and the folder of login plugins.
+
+The folder is the bundled folder if it exists, otherwise the system's folder.
 """
 
 import os

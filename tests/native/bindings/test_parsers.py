@@ -36,7 +36,7 @@ def test_file_name_may_contain_any_bytes(tmp_path: Path) -> None:
     assert len(read_all(parsers.open_slowlog([path])).events) == 4
 
 
-def test_time_of_the_first_slow_log_event() -> None:
+def test_time_of_the_first_slow_log_event_is_found() -> None:
     """A slow log without events is refused."""
     assert parsers.slowlog_first_time(LOG) // 1_000_000_000 == 1718000000
     with pytest.raises(NativeFault):
@@ -105,7 +105,7 @@ def test_only_separators_around_json_objects_are_skipped(byte: int, tmp_path: Pa
     ],
 )
 def test_json_objects_are_found_in_any_layout(line: bytes, rows: list[bytes], tmp_path: Path) -> None:
-    """A damaged object yields its first line. The next object may begin inside the damaged one."""
+    """A damaged object yields its first line. The next object may begin inside the damaged object."""
     path = tmp_path / "rows.json"
     path.write_bytes(line + b"\n")
     assert [row for row, _ in rows_of(path)] == rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watched stream: it passes rows on unchanged and summarizes them."""
+"""A watched stream, which passes rows on unchanged and summarizes them."""
 
 from contextlib import closing
 from typing import Any

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pseudonyms keep the shape of a value. Equal values get equal pseudonyms, different values get different ones, and no
-original text remains.
+"""Pseudonyms keep the shape of a value, and no original text remains.
+
+Equal values get equal pseudonyms, and different values get different pseudonyms.
 """
 
 import json
@@ -52,7 +53,7 @@ def shape(value: bytes) -> bytes:
         b"SET @mail = 'bob@example.com'",
     ],
 )
-def test_only_values_change(sql: bytes) -> None:
+def test_pseudonyms_replace_only_values(sql: bytes) -> None:
     """A pseudonymized statement keeps its length and digest. No word of four letters and no number of three digits
     remains from a value.
     """
@@ -78,7 +79,7 @@ def test_only_values_change(sql: bytes) -> None:
         (b"SELECT 4.7e11, 4711e2", b"4711"),
     ],
 )
-def test_values_in_unusual_places_change(sql: bytes, secret: bytes) -> None:
+def test_values_in_unusual_places_are_replaced(sql: bytes, secret: bytes) -> None:
     """Covers host names of accounts and comparisons inside DDL. The digest of the statement is unchanged unless the
     host is an identifier.
     """
@@ -108,7 +109,7 @@ def test_values_in_unusual_places_change(sql: bytes, secret: bytes) -> None:
         b"CREATE TABLE t (a VARCHAR(80), b TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, c CHAR(36))",
     ],
 )
-def test_structure_is_unchanged(sql: bytes) -> None:
+def test_pseudonyms_keep_the_statement_structure(sql: bytes) -> None:
     """Names, limits, intervals, formats, paths, settings and column lengths are not values."""
     assert replaced([sql]) == [sql]
 
@@ -203,7 +204,7 @@ def test_malformed_parameters_are_wiped() -> None:
         assert b"secret" not in found
 
 
-def test_last_days_of_a_month_change() -> None:
+def test_last_days_of_a_month_are_replaced() -> None:
     """Days 29 to 31 become other days from 29 to 31 of the same year. Each result is unique, and most days change."""
     years = range(1960, 2025)
     days = [
@@ -217,7 +218,7 @@ def test_last_days_of_a_month_change() -> None:
     found = [date.fromisoformat(value.decode().strip("'")) for value in replaced(texts)]
     assert {(day.year, day.day > 28) for day in found} == {(year, True) for year in years}
     assert len(set(found)) == len(days)
-    assert sum(a == b for a, b in zip(days, found, strict=True)) < len(days) / 5  # a year has 29 days above 28
+    assert sum(a == b for a, b in zip(days, found, strict=True)) < len(days) / 5  # 29 days of a year are after the 28th
 
 
 @pytest.mark.parametrize("scope", ["GLOBAL ", "global ", "PERSIST ", "PERSIST_ONLY ", "@@GLOBAL.", "@@persist."])

@@ -109,9 +109,7 @@ def test_unambiguous_statement_changes_only_in_its_values() -> None:
 
 
 def test_truncated_statement_keeps_no_value() -> None:
-    """A log truncates a statement inside a literal. The rest of the literal must not survive as a word in another
-    reading.
-    """
+    """The log truncates a statement inside a literal. No word of that literal may remain in another reading."""
     (found,) = replaced([rb"INSERT INTO t VALUES ('a\'b', 'secrettext and more"])
     assert b"secrettext" not in found
 

@@ -70,7 +70,7 @@ def test_single_bytes_from_a_pipe_are_read(kind: str, pack: Callable[[bytes], by
 @each_kind
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
 def test_damaged_packed_file_is_reported(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """The damage is in the middle of the file. Intact data before the damage must not hide it."""
+    """The damage is in the middle of the file. Intact data before the damage must not hide the damage."""
     open_log, write = NATIVE[kind]
     packed = bytearray(pack(write(make_statements([20_000] * 10, 9))))
     middle = len(packed) // 2

@@ -119,7 +119,7 @@ def test_statement_is_normalized_and_classified() -> None:
         (b"SELECT 5", None, True),
     ],
 )
-def test_killed_thread_of_a_kill_statement(sql: bytes, thread: int | None, ends_session: bool) -> None:
+def test_killed_thread_of_a_kill_statement_is_found(sql: bytes, thread: int | None, ends_session: bool) -> None:
     """The text must be a single KILL of a numeric id."""
     assert Normalizer().killed_thread(sql) == (thread, ends_session)
 
@@ -134,7 +134,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("into", ["", " INTO OUTFILE '/y'", " INTO DUMPFILE '/y'"])
-def test_every_function_call_counts(into: str) -> None:
+def test_every_function_call_affects_the_class(into: str) -> None:
     """The order of function calls and their position before or after INTO do not matter. One call that writes makes the
     statement a write. The smallest danger number wins.
     """
@@ -267,7 +267,7 @@ def test_read_write_keeps_the_danger_of_its_scope(scope: str, danger: str, lifts
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "SET @a = 1", "DO 1"])
 def test_set_statement_changes_only_its_own_statement(statement: str) -> None:
-    """An ordinary SET changes the session mode for later statements. So does a statement after a semicolon."""
+    """An ordinary SET changes the session mode for later statements. A SET after a semicolon also changes the mode."""
     of_one = f"SET STATEMENT max_statement_time = 1, sql_mode = 'ANSI_QUOTES' FOR {statement}".encode()
     assert Normalizer().follow(Mode(0, 1, 7), of_one) == Mode(0, 1, 7)
     assert Normalizer().follow(Mode(0, 1, 7), b"SET STATEMENT sql_mode = 'ANSI_QUOTES' FOR DO 1") == Mode(0, 1, 7)

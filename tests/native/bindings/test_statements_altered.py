@@ -101,7 +101,7 @@ def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
 
 
 def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[random.Random, bytes]:
-    """Return an altered statement, sometimes joined with another statement. Turn 0 returns it unaltered."""
+    """Return an altered statement, sometimes joined with another statement. Turn 0 returns the statement unaltered."""
     chance, sql = random.Random(f"{place} {turn}"), text.encode()
     for _ in range(min(turn, chance.randrange(1, 4))):
         sql = chance.choice([a_number, a_word, a_word, a_letter, a_letter])(chance, sql)
@@ -133,7 +133,10 @@ def test_results_do_not_depend_on_earlier_statements() -> None:
 
 
 def test_bytes_after_a_statement_are_not_read() -> None:
-    """A truncated statement gives the same result before its own rest, other bytes, or nothing in memory."""
+    """The result of a truncated statement does not depend on the bytes after it in memory.
+
+    The test places the rest of the statement, other bytes, or nothing after the truncated statement.
+    """
     normalizer, chance = Normalizer(), random.Random(1)
     for text in [*SPECIAL.strip().splitlines(), *TABLES]:
         whole = text.encode()

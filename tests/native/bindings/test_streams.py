@@ -26,7 +26,7 @@ def test_duckdb_reads_a_stream_as_a_table(tmp_path: Path) -> None:
 
 
 def test_unread_stream_is_released_once(tmp_path: Path) -> None:
-    """Several capsules of one stream may be requested. Closing the stream releases them all."""
+    """Several capsules of one stream may be requested. Closing the stream releases all capsules."""
     (tmp_path / "slow.log").write_bytes(LOG)
     stream = opened(str(tmp_path / "slow.log"))
     assert stream.__arrow_c_stream__() is not stream.__arrow_c_stream__()

@@ -44,7 +44,7 @@ def test_commits_are_numbered_in_time_order() -> None:
 
 @pytest.mark.parametrize("times", TIMES)
 def test_event_without_tables_has_no_row(times: str) -> None:
-    """The digest of the event is known, but it uses no table."""
+    """The digest of the event is known, but the event uses no table."""
     assert swept([(DIGEST + 1, TABLE, USE_ASKS)], times=times) == []
 
 
