@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared fixtures: the tapes, runs and reports that several tests read, built once per session."""
+"""Shared fixtures for several tests: tapes, runs and reports. Each fixture is built once per session."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,13 +30,13 @@ def _rows_are_as_typed() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """Write a tape and two replays of it. One digest is three times slower in the second run."""
+    """Write a tape and two replays of it. One digest is three times slower in the second replay."""
     return slower_runs(tmp_path_factory.mktemp("outputs"))
 
 
 @pytest.fixture(scope="session")
 def report(runs: tuple[Path, Path, Path]) -> Report:
-    """Build the report that compares both runs. Tests must not change it."""
+    """Build the report that compares the runs A and B. Tests must not change the report."""
     return build(runs[0], [runs[1]], [runs[2]])
 
 
@@ -48,5 +48,5 @@ def small_paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, P
 
 @pytest.fixture(scope="session")
 def small_report(small_paths: tuple[Path, Path, Path]) -> Report:
-    """Build the report that compares the two small runs. Tests must not change it."""
+    """Build the report that compares the two small runs. Tests must not change the report."""
     return build(small_paths[0], [small_paths[1]], [small_paths[2]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single analyses on runs with known outcomes, including the exact limits of each rule."""
+"""Single analyses of runs with known outcomes. The tests include the exact limits of each rule."""
 
 import math
 import random
@@ -24,8 +24,8 @@ NAMES = ("", "one", "two", "three", "four", "five")
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Build a report of two sessions of two events, replayed three times. B has errors and changed results in known
-    copies.
+    """Build a report of two sessions of two events, which both runs replay in three copies. B has errors and changed
+    results in known copies.
     """
     folder = tmp_path_factory.mktemp("copies")
     events = [
@@ -54,7 +54,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_each_copy_is_compared_with_its_counterpart(copied: Report) -> None:
-    """A copy of a session in A is compared with the same copy in B. This gives n pairs, not n times n."""
+    """A copy of a session in A is compared with the same copy in B. For n copies this gives n pairs, not n times n."""
     answers = copied.answers
     assert {row["digest"]: row["n"] for row in answers["pairs"]} == {D1: 5, D2: 3}
     assert [(row["what"], row["events"]) for row in answers["errors"]] == [("both", 3), ("both", 1)]
@@ -112,7 +112,7 @@ def test_kind_of_error_depends_on_the_tape(
 
 @pytest.fixture(scope="module")
 def many_errors(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Build a report of one digest in three sessions. Each statement of B fails with a text that names its event.
+    """Build a report of one digest in three sessions. Each statement fails in B with a text that names its event.
     Outcomes are not sorted by time.
     """
     folder = tmp_path_factory.mktemp("errors")
@@ -180,8 +180,8 @@ def stalled(
     """Return the stalls of a run.
 
     The run answers each statement in 1 ms. It sends one statement every few ms until 4 s and from 5 to 9 s. `slow`:
-    additional statements as (sent in ms, answered in ms, digest). `answered`: times of further answers between 4 s and
-    5 s.
+    additional statements as (sent in ms, answered in ms, digest). `answered`: additional answer times between 4 s and 5
+    s.
     """
     calm = [ms for ms in range(0, 9000, every) if not 4000 <= ms < 5000 or ms in answered]
     rows = sorted([(ms, ms + 1, "0" * 16) for ms in calm] + slow)
@@ -192,7 +192,9 @@ def stalled(
 
 
 def test_cause_of_a_stall_waits_during_the_whole_stall(tmp_path: Path) -> None:
-    """The cause is the digest that waited longest during the stall. Waits at its start or after its end do not matter."""
+    """The cause is the digest that waited longest during the stall. Waits at the start of the stall or after its end do
+    not matter.
+    """
     first, cause, after = "a" * 16, "b" * 16, "c" * 16
     slow = [(4001 + n, 4150 + n, first) for n in range(3)]
     slow += [(4210 + n, 4990, cause) for n in range(4)]
@@ -230,8 +232,8 @@ def blame(outcome: dict[str, int], is_first: bool) -> dict[str, int]:
 
 
 def test_parts_of_lateness_add_up(tmp_path: Path) -> None:
-    """Each millisecond of lateness has one cause. If session and feeder are both late, the session is the cause until
-    its answer arrives.
+    """Each millisecond of lateness has one cause. If the session and the feeder are both late, the session is the cause
+    until the answer to its last statement arrives.
     """
     chance = random.Random(11)
     outcomes, events, wanted = [], [], dict.fromkeys(CAUSES, 0)
@@ -260,7 +262,7 @@ def test_parts_of_lateness_add_up(tmp_path: Path) -> None:
 
 
 def test_most_frequent_errors_and_results_come_first(tmp_path: Path) -> None:
-    """Rows with equal counts are sorted by error number and digest, and A precedes B."""
+    """Rows with equal counts are sorted by error number and digest. Rows of A precede rows of B."""
     numbers = [1064] * 2 + [1146] * 3 + [1054] * 3 + [0] * 6
     digests = [D1] * 8 + [D1] * 2 + [D2] * 4
     events = [{"statement": b"SELECT 1", "digest": digest, "errno": 0} for digest in digests]
@@ -284,7 +286,7 @@ def test_most_frequent_errors_and_results_come_first(tmp_path: Path) -> None:
         ("both", 3),
         ("both", 1),
     ]
-    assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # smaller number first for equal counts
+    assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # smaller error number first if counts are equal
 
 
 def test_digests_without_text_and_statements_without_digest_are_compared(tmp_path: Path) -> None:
@@ -339,11 +341,11 @@ def test_rare_quantile_needs_enough_events(tmp_path: Path, n: int) -> None:
 @pytest.mark.parametrize(
     ("slow", "every", "answered", "wanted"),
     [
-        ([], 5, range(0), []),  # nobody waited: the traffic paused
-        ([(3990, 4995)], 5, range(0), [(40, 10)]),  # one waiting statement is enough without answers
-        ([(3990, 4995)], 5, range(4000, 5000, 10), []),  # half of the usual answers: no stall
-        ([(3990, 4995)], 5, range(4000, 5000, 20), [(40, 10)]),  # a quarter of the usual answers
-        ([(3990, 4995)], 40, range(0), []),  # two or three per 0.1 s are too few to decide
+        ([], 5, range(0), []),  # no statement waited, so the traffic paused
+        ([(3990, 4995)], 5, range(0), [(40, 10)]),  # without answers, one waiting statement is enough
+        ([(3990, 4995)], 5, range(4000, 5000, 10), []),  # half of the usual number of answers is no stall
+        ([(3990, 4995)], 5, range(4000, 5000, 20), [(40, 10)]),  # a quarter of the usual number of answers
+        ([(3990, 4995)], 40, range(0), []),  # two or three answers per 0.1 s are too few to decide
         ([(4005, 4095)], 5, range(0), []),  # shorter than 0.1 s
         ([(6010, 6150)] * 3, 5, range(4000, 5000, 5), [(61, 1)]),  # three slow statements among normal ones
         ([(6010, 6150)] * 2, 5, range(4000, 5000, 5), []),
@@ -352,8 +354,8 @@ def test_rare_quantile_needs_enough_events(tmp_path: Path, n: int) -> None:
 def test_stall_needs_waiting_statements(
     tmp_path: Path, slow: list[tuple[int, int]], every: int, answered: range, wanted: list[tuple[int, int]]
 ) -> None:
-    """A stall has few answers while statements wait, or three statements that take ten times as long. A pause of the
-    traffic is no stall.
+    """A stall has few answers while statements wait. It may also have three waiting statements and a service time ten
+    times as long as usual. A pause of the traffic is no stall.
     """
     found = stalled(tmp_path, [(*pair, D2) for pair in slow], every, answered)
     assert [(row["at_ns"] // (100 * MS), row["long_ns"] // (100 * MS)) for row in found] == wanted
@@ -375,8 +377,8 @@ def test_sides_are_paired_if_half_of_the_events_have_partners(tmp_path: Path, pa
     assert shift["paired"] is flag
 
 
-def test_rounds_are_relative_to_first_round_of_a(tmp_path: Path) -> None:
-    """A round's level compares its digests with those of A's first round, weighted by events."""
+def test_rounds_are_compared_with_first_round_of_a(tmp_path: Path) -> None:
+    """The level of a round is the ratio of its digests' times to those in A's first round, weighted by events."""
     texts = {D1: "select a", D2: "select b"}
     events = [{"statement": b"SELECT 1", "digest": D1 if n % 4 else D2} for n in range(40)]
     tape = make_tape(tmp_path / "t.tape", events)
@@ -406,7 +408,7 @@ def test_rounds_are_relative_to_first_round_of_a(tmp_path: Path) -> None:
     ("between_ns", "pairs"), [(20 * MS, 1), (100 * MS, 2), (1000 * MS, 10)], ids=["0.2 s", "1 s", "10 s"]
 )
 def test_pairs_within_half_a_second_count_once(tmp_path: Path, between_ns: int, pairs: int) -> None:
-    """Ten pairs within half a second share the same state of the machine, so they are not independent. Shorter time
+    """All pairs within half a second share the same state of the machine, so they count as one pair. Shorter time
     blocks do not change this. Pairs of different rounds are independent.
     """
     events = [{"statement": b"SELECT 1", "digest": D1, "start_ns": T0 + n * MS} for n in range(10)]

@@ -47,7 +47,7 @@ def varied(folder: Path) -> Inputs:
 
 
 def tied(folder: Path) -> Inputs:
-    """Return a tape with times in whole seconds, many equal times and durations, and texts that all differ."""
+    """Return a tape with times in whole seconds. Many times and durations are equal, but all texts differ."""
     events = [
         event | {
             "start_ns": event["start_ns"] // SECOND * SECOND,
@@ -91,7 +91,7 @@ def tied(folder: Path) -> Inputs:
 
 
 def answers(inputs: Inputs) -> dict[str, Any]:
-    """Return the rows of each analysis: of both runs, of one run, of the tape and of its workload."""
+    """Return the rows of each analysis for both runs, one run, the tape and its workload."""
     tape, a, b = inputs
     report = build(tape, a, b)
     database = open_analysis()

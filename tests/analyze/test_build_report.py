@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete reports: the numbers of the analyses on small runs, and inputs that cannot be reported."""
+"""Complete reports: the numbers of all analyses on small runs, and inputs for which no report is possible."""
 
 import math
 import random
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.slow
 
 
 def quantile_disc(values: list[int], q: float) -> int:
-    """Return the smallest value with at least the share `q` of all values at or below it. This is the simple reference."""
+    """Return the smallest value v for which at least the share `q` of all values is at most v. This is the simple
+    reference.
+    """
     return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
 
 
@@ -99,7 +101,9 @@ def test_errors_of_single_run_need_error_numbers_on_tape(tmp_path: Path) -> None
 
 
 def test_results_are_classified(tmp_path: Path) -> None:
-    """A difference has a kind and possibly a reason that follows from the statement. Equal results are counted."""
+    """Each difference has a kind. It also has a reason if the statement explains the difference. Equal results are
+    counted.
+    """
     texts = {
         f"{n:016x}": text for n, text in enumerate(("select a", "select now(?)", "select a from t limit ?", "update t"))
     }
@@ -117,7 +121,7 @@ def test_results_are_classified(tmp_path: Path) -> None:
         {"rows_sent": 2, "checksum": turned},  # different order
         {"rows_sent": 2, "checksum": other},  # different data, and the statement reads the time
         {"rows_sent": 2, "checksum": one},
-        {"rows_sent": 2, "checksum": "binary:09:cc"},  # another protocol: not comparable
+        {"rows_sent": 2, "checksum": "binary:09:cc"},  # checksum of another protocol, so the results cannot be compared
         {"rows_sent": 2, "checksum": other},  # different data, without ORDER BY
         {"rows_affected": 2, "warnings": 0},
         {"rows_affected": 1, "warnings": 3},

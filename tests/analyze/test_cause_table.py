@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of causes: it is complete, and it ranks variables and counters by their relevance to the changes."""
+"""Tests of the table of causes. The table is complete and ranks variables and counters by their relevance to the
+changes.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -72,7 +74,7 @@ def test_each_line_of_the_cause_table_is_complete() -> None:
 
 def test_settings_and_counters_have_known_topics() -> None:
     """No earlier pattern of the cause table hides a setting or counter. The table also contains the settings of the
-    earlier lists.
+    former separate lists.
     """
     assert {line.topic for line in lines()} == {"", *TOPICS}
     plain = {by.partition(":")[0]: None for line in lines() if line.topic for by in line.by if "*" not in by}
@@ -100,15 +102,15 @@ def test_settings_and_counters_have_known_topics() -> None:
     ],
 )
 def test_setting_has_a_remedy(name: str, a: str, b: str, remedy: str) -> None:
-    """The remedy sets A's value without parts that B does not support. Startup settings need a restart of B. Settings
-    with a special remedy use the text of the cause table.
+    """The remedy sets A's value without the parts that B does not support. Startup settings need a restart of B.
+    Settings with a special remedy use the text of the cause table.
     """
     assert remedy_of(ServerDifference("setting", name, "", a, b)).startswith(remedy)
 
 
 def test_remedies_of_schema_differences() -> None:
-    """The remedy of a schema difference contains the table and object names. A property without its own line uses the
-    remedy of its object.
+    """The remedy of a schema difference contains the names of the table and the object. A property without its own line
+    in the cause table uses the remedy of its object.
     """
     lacks = ServerDifference("index", "orders.k", "", table="orders")
     assert "SHOW CREATE TABLE orders on A" in remedy_of(lacks)
@@ -123,7 +125,9 @@ def test_remedies_of_schema_differences() -> None:
 
 
 def test_error_depends_on_its_own_sql_modes() -> None:
-    """A difference in an unrelated mode is no cause. If the values are unknown, the mode may be the cause."""
+    """A difference in an unrelated sql_mode is no cause. If the values of sql_mode are unknown, the mode may be the
+    cause.
+    """
     line = of_error(1055)
     assert line is not None
     for a, b, named in (("", "ONLY_FULL_GROUP_BY", True), ("ANSI", "", False), (None, None, True)):
@@ -133,8 +137,10 @@ def test_error_depends_on_its_own_sql_modes() -> None:
     )
 
 
-def test_topics_depend_on_the_changes() -> None:
-    """Errors lead to modes and character sets, slower writes to flush settings, and slower reads to plans and caches."""
+def test_topics_of_listed_variables_depend_on_the_changes() -> None:
+    """Errors select modes and character sets. Slower writes select flush settings. Slower reads select plans and
+    caches.
+    """
     assert ordered_topics([entry_of({"verdict": "errors changed", "class": "read"})], False)[0] == "answers"
     assert ordered_topics([entry_of({"verdict": "slower", "class": "write"})], False)[0] == "durability"
     assert ordered_topics([entry_of({"verdict": "slower", "class": "read"})], False)[:2] == ["optimizer", "memory"]

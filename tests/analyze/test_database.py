@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry and the database of analyses: each file is registered, variables have types, and the commands in the
+"""The registry and the database of analyses. Each SQL file is registered, variables have types, and the commands in the
 file headers work.
 """
 
@@ -36,7 +36,7 @@ def head(text: str) -> str:
 
 
 def test_every_file_is_registered() -> None:
-    """Each SQL file is registered once. Files that other analyses or a single caller use are in no list."""
+    """Each SQL file is registered once. Files that another analysis or only one caller uses are not registered."""
     registered = [f"report/{name}" for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)] + [
         f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
@@ -60,8 +60,8 @@ def test_every_file_is_registered() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_header_has_question_inputs_and_commands(name: str) -> None:
-    """The header of an SQL file contains a question, the inputs, and commands to run the file manually. The first file
-    has no inputs.
+    """The header of an SQL file contains a question, the inputs, and commands to run the file manually. The first SQL
+    file has no inputs.
     """
     text = head((SQL / f"{name}.sql").read_text())
     assert "?" in text
@@ -94,7 +94,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shell(lines: list[str], workplace: Path) -> int:
-    """Run the lines as the DuckDB shell would, with paths relative to the folder. Return the row count of the last
+    """Run the lines as the DuckDB shell does, with paths relative to the folder. Return the row count of the last
     statement.
     """
     rows = 0

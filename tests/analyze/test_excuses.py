@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Excuses for changed results: each property of a statement combined with each kind of difference."""
+"""Reasons that excuse changed results: each property of a statement is combined with each kind of difference."""
 
 import struct
 from collections.abc import Sequence
@@ -26,8 +26,10 @@ TIES, UNSORTED = "ties", "unsorted"
 TIME, CHANCE = "perhaps_time_in_condition", "perhaps_chance_in_condition"
 OF_SESSION = "perhaps_session_in_condition"
 SUBQUERY = "perhaps_limit_inside"
-# The expected states of each statement for the kinds rows, affected, data, order and warnings. An excuse has no prefix.
-# "?" marks an unproven excuse, and "!" a reason that still counts. Each statement returns five rows.
+# The expected states of each statement for the kinds rows, affected, data, order and warnings.
+#
+# A state without a prefix is an excuse. "?" marks an unproven excuse, and "!" marks a reason that still counts. Each
+# statement returns five rows.
 CELLS: dict[str, Sequence[str]] = {
     "select a from t": ["-", "-", "-", f"!{UNSORTED}", "-"],
     "select a from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
@@ -73,7 +75,8 @@ UNSORTED_GROUPS: dict[str, Sequence[str]] = {
     "select a from t group by a limit 5": ["-", "-", "!group_by_unsorted", "!group_by_unsorted", "-"],
     "select a from t group by a limit 6": ["-", "-", "-", "!group_by_unsorted", "-"],
 }
-# Expected states when each run uses the tape's time, which removes time as a reason. SYSDATE() ignores the tape's time.
+# Expected states when each run uses the time of the tape. The time is then no reason for a difference. SYSDATE()
+# ignores the tape's time.
 TIME_KEPT: dict[str, Sequence[str]] = {
     "select a, now() from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
     "select a from t where b < now() order by a": ["-", "-", "-", f"!{TIES}", "-"],
@@ -92,8 +95,8 @@ OTHER: dict[str, dict[str, Any]] = {
 def cells(
     folder: Path, table: dict[str, Sequence[str]], now: str = "wall", partitions: int = 1
 ) -> dict[str, list[str]]:
-    """Return the states that a report computes for a table such as CELLS. Each cell is a digest whose sides differ in
-    one kind.
+    """Return the states that a report computes for a table such as CELLS. Each cell is a digest with one kind of
+    difference between A and B.
     """
     events = [
         {"statement": text, "digest": f"{number:014x}{place:02x}", "errno": 0, "start_ns": T0}
@@ -129,14 +132,14 @@ def cells(
     ("table", "now", "partitions"),
     [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],
 )
-def test_each_statement_and_kind_has_the_expected_state(
+def test_each_statement_and_kind_of_difference_has_the_expected_state(
     table: dict[str, Sequence[str]], now: str, partitions: int, tmp_path: Path
 ) -> None:
-    """Partitions do not change whether a difference is excused, unproven or counts."""
+    """A difference is excused, unproven or counts. The number of partitions does not change this state."""
     assert cells(tmp_path, table, now, partitions) == {text: list(row) for text, row in table.items()}
 
 
-def test_each_row_of_results_excuses_is_in_a_tested_cell(checkout: Path) -> None:
+def test_each_row_of_results_excuses_has_a_test_case(checkout: Path) -> None:
     text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
     rows = text[text.index("(VALUES") : text.index(") AS t(property")]
     named = {line.split("'")[1] for line in rows.splitlines() if "'" in line}
@@ -171,7 +174,7 @@ def differing(folder: Path, statements: Sequence[Statement], times: int, rounds:
 
 
 def states(report: Report) -> list[tuple[str, str | None]]:
-    """Return (state, reason) of each statement. The state is excused, unproven or counting."""
+    """Return the (state, reason) of each statement. The state is excused, unproven or counting."""
     found: dict[int, tuple[str, str | None]] = {}
     for row in report.answers["results"]:
         state = "excused" if row["known"] else "unproven" if row["reason"] in PERHAPS else "counts"
@@ -201,8 +204,8 @@ def excused(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @pytest.mark.parametrize("number", range(len(EXCUSES)), ids=map(str, EXCUSES))
 def test_excuse_is_proven_or_unproven(number: int, excused: Report) -> None:
-    """LIMIT explains which rows are returned if both sides reach it, but never their number. NOW() in a condition is
-    unproven.
+    """LIMIT explains different rows if both sides reach the limit. It never explains a different number of rows. NOW()
+    in a condition is unproven.
     """
     assert states(excused)[number] == list(EXCUSES.values())[number]
 
@@ -224,7 +227,9 @@ def test_gate_counts_all_results_that_are_not_excused(excused: Report) -> None:
 def test_unproven_excuse_fails_the_gate(
     text: str, sent: tuple[int, int], answer: str, counted: int, tmp_path: Path
 ) -> None:
-    """A result that counts leads to a no, and an unproven excuse prevents a yes. The gate includes both."""
+    """A result that counts causes the answer no. An unproven excuse prevents the answer yes. The gate counts both kinds
+    of results.
+    """
     report = differing(tmp_path, [(text, None, sent)], 200, 3)
     found = headline(report)
     assert found is not None

@@ -55,7 +55,7 @@ def plain_report(compares: bool = True) -> Report:
     )
 
 
-def test_each_name_has_its_own_value() -> None:
+def test_each_gate_name_has_its_own_value() -> None:
     assert gate_values(plain_report()) == {
         "slower": 1, "faster": 2, "unstable": 3, "inconclusive": 4, "new_errors": 66, "failed_on_both": 40,
         "gone_errors": 9, "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
@@ -93,7 +93,7 @@ HOLDS = {
 
 
 @pytest.mark.parametrize(("gate", "holds"), HOLDS.items())
-def test_gate_expression_holds_or_is_refused(gate: str, holds: bool | None) -> None:
+def test_gate_expression_is_true_false_or_refused(gate: str, holds: bool | None) -> None:
     """Each comparison of a gate is tested on both sides of its limit. Other expressions are refused."""
     values = gate_values(plain_report())
     if holds is None:
@@ -104,7 +104,7 @@ def test_gate_expression_holds_or_is_refused(gate: str, holds: bool | None) -> N
     check_gate(gate)
 
 
-def test_true_parts_of_an_or_are_named_in_order() -> None:
+def test_true_conditions_of_an_or_are_named_in_order() -> None:
     gate = "slower > 0 or faster > 5 or (new_errors > 1 or stalls > 9) or stalls == 2 and faster == 2"
     assert failed(gate, gate_values(plain_report())) == [
         "slower > 0",
@@ -127,7 +127,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("gate", "sentence"), REFUSED.items(), ids=REFUSED)
-def test_other_expressions_are_refused_before_they_run(gate: str, sentence: str) -> None:
+def test_other_expressions_are_refused_before_evaluation(gate: str, sentence: str) -> None:
     with pytest.raises(InputError, match="--fail-on") as caught:
         check_gate(gate)
     assert sentence in str(caught.value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each analysis of one small tape against reviewed results. Quantiles and intervals are also compared with simple
-references.
+"""Each analysis of one small tape, compared with reviewed results.
 
-QT_GOLDEN=write rewrites the results. Review the changes before you commit them.
+Quantiles and intervals are also compared with simple references. QT_GOLDEN=write rewrites the results. Review the
+changes before you commit them.
 """
 
 import json
@@ -48,7 +48,7 @@ def test_each_analysis_returns_its_golden_rows(small_paths: tuple[Path, Path, Pa
 
 
 def test_every_analysis_is_golden(checkout: Path) -> None:
-    """Exceptions are `.sql` files that only create tables, and files with their own tests."""
+    """Two kinds of `.sql` files are exceptions: files that only create tables, and files with their own tests."""
     folder = checkout / "analyze" / "sql"
     names = {str(path.relative_to(folder).with_suffix("")).removeprefix("report/") for path in folder.rglob("*.sql")}
     assert names - set(json.loads(GOLDEN.read_text())) == {

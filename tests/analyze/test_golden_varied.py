@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each analysis of a varied comparison with two rounds per side against reviewed results.
+"""Each analysis of a varied comparison with two rounds per side, compared with reviewed results.
 
-These runs contain cases that the small tape of test_golden.py lacks: many ratios per digest, ties, and errors of each
-side. Row counts, warnings and checksums differ, and some events are sent on one side only. There are all causes of
-lateness, stalls of several sessions, and waits for other commits. The runs also contain counters of servers and
-machines. QT_GOLDEN=write rewrites golden_varied.json. Review the changes before you commit them.
+The runs contain cases that the small tape of test_golden.py lacks: many ratios per digest, ties, and errors of each
+side. Row counts, warnings and checksums differ, and some events are sent on one side only. The runs have all causes of
+lateness, stalls of several sessions, and waits for other commits. They also contain counters of servers and machines.
+QT_GOLDEN=write rewrites golden_varied.json. Review the changes before you commit them.
 """
 
 import json
@@ -36,7 +36,7 @@ ERRORS = {1205: "Lock wait timeout", 1213: "Deadlock found", 1062: "Duplicate en
 
 
 def tape_events() -> list[dict[str, Any]]:
-    """Return events of sessions in an unusual order, with the outcomes on the original server."""
+    """Return events of sessions in an unusual order. Each event has its outcome on the original server."""
     chance = random.Random(11)
     found: list[dict[str, Any]] = []
     for number in range(EVENTS):
@@ -123,8 +123,8 @@ LEVELS: dict[str, dict[str, int]] = {
 
 
 def write_samples(run: Path, side: int, seed: int) -> None:
-    """Write one sample of the counters per second, and fewer samples while nothing changes. B does more work and shares
-    its machine.
+    """Write one sample of the counters per second, and fewer samples while no counter changes. B does more work and
+    shares its machine.
     """
     chance = random.Random(seed)
     rows: list[tuple[int, str, str, float]] = []
@@ -174,7 +174,7 @@ def varied_runs(folder: Path) -> tuple[Path, list[list[Path]]]:
 
 @pytest.fixture(scope="module")
 def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Build the comparison of the runs. Tests must not change it."""
+    """Build the comparison of the varied runs. Tests must not change it."""
     tape, runs = varied_runs(tmp_path_factory.mktemp("varied"))
     return build(tape, runs[0], runs[1])
 
@@ -190,9 +190,9 @@ def test_each_analysis_of_the_varied_runs_gives_its_golden_rows(varied: Report) 
     check_all(GOLDEN, got)
 
 
-def test_cpu_of_other_programs_is_unknown_without_target_process(tmp_path: Path) -> None:
-    """Without the target's process, the CPU use of other programs is unknown. It is neither zero nor the total of the
-    machine.
+def test_cpu_use_of_other_programs_is_unknown_without_target_process(tmp_path: Path) -> None:
+    """If the target's process is unknown, the CPU use of other programs is unknown. It is neither zero nor the total of
+    the machine.
     """
     tape, runs = varied_runs(tmp_path)
     for file in tmp_path.glob("*.run/samples/part-00000.parquet"):

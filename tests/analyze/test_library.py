@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports through the Python library: relations and texts."""
+"""Reports made with the Python library: relations and texts."""
 
 from pathlib import Path
 

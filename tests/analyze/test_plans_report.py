@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a plans folder: invalid folders. Its contents are tested with servers in
-tests/experiments/test_plans.py.
-"""
+"""Reports of invalid plans folders. tests/experiments/test_plans.py tests the contents of a report with servers."""
 
 import json
 from pathlib import Path
@@ -36,7 +34,7 @@ def make_folder(path: Path, tape: Path, rows: list[tuple[object, ...]], **more: 
 
 
 def test_invalid_plans_are_ignored_and_foreign_folder_is_refused(tmp_path: Path) -> None:
-    """Invalid sides, kinds and texts count as no plan. A folder of another tape is refused."""
+    """Invalid sides, kinds and texts count as missing plans. A folder of another tape is refused."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
     rows = [
         ("c", DIGEST, 1, "json", "{}", None),
@@ -63,7 +61,7 @@ def test_server_error_is_shown_by_its_number(tmp_path: Path) -> None:
     assert report.digests[0]["changes"] == ["EXPLAIN fails in B: error 1292"]
 
 
-def test_plans_folder_removes_the_request_for_plans(tmp_path: Path) -> None:
+def test_report_with_plans_folder_asks_for_no_plans(tmp_path: Path) -> None:
     """A report without a plans folder shows the command that collects the plans."""
     report = planted(tmp_path)
     slower = [DIGESTS["slow"], DIGESTS["slower"]]

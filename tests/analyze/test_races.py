@@ -21,14 +21,16 @@ pytestmark = pytest.mark.slow
 
 READ, WRITE, COMMIT = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = a + 1", "COMMIT"
 Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, (sent, done) in A and in B, in ms
-Case = tuple[list[Event], set[int]]  # events besides the reads; numbers of the reads that differ
+Case = tuple[list[Event], set[int]]  # events other than the reads; numbers of the reads that differ
 RACE = "perhaps_race"
 NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 
 
 def every(case: Case) -> list[Event]:
-    """Return ten reads of session 1, one every 10 ms, and the events of the case. The list is sorted by A's times."""
+    """Return ten reads of session 1, one every 10 ms, with the events of the case. The list is sorted by the times of
+    A.
+    """
     reads: list[Event] = [(1, READ, (10 * n, 10 * n + 1), (10 * n, 10 * n + 1)) for n in range(10)]
     return sorted(reads + case[0], key=lambda event: event[2])
 
@@ -36,7 +38,8 @@ def every(case: Case) -> list[Event]:
 def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alone: bool, cut: int) -> list[str]:
     """Return the reason that the report gives for the changed reads of each case.
 
-    The cases share two runs, but each case has its own tables and sessions. `alone`: the report is of a single run.
+    The cases share two runs, but each case has its own tables and sessions. If `alone` is true, the report is of a
+    single run.
     """
     kinds = {READ: "read", COMMIT: "transaction"}
     rows: list[dict[str, Any]] = []
@@ -86,7 +89,7 @@ def row(text: str) -> Event:
     return (2, text, *OVERLAPS[2:])
 
 
-CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # whether it may be a race
+CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # the last value: may it be a race?
     "a write overlaps on one side": ([OVERLAPS], {3}, True),
     "a write was before it on one side, after it on the other": ([MOVED], {3}, True),
     "the same writes were before it on both sides": ([BEFORE], {3}, False),
@@ -131,7 +134,7 @@ CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # whether it may be a 
 
 @pytest.fixture(scope="module", params=[1, 3])
 def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the reason for each of CASES, without partitions and with three partitions."""
+    """Return the reason for each case in CASES. One report has no partitions, and the other has three."""
     cases = [(events, differing) for events, differing, _ in CASES.values()]
     found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
     return dict(zip(CASES, found, strict=True))
@@ -149,21 +152,23 @@ def test_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
     ("parameters", "cut", "wanted"),
     [(REPLAY, 3, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, 1, [NOTHING, NOTHING])],
 )
-def test_race_between_single_run_and_tape(
+def test_race_is_found_between_single_run_and_tape(
     parameters: dict[str, Any], cut: int, wanted: list[str], tmp_path: Path
 ) -> None:
-    """For a single run, the order on the tape replaces the other side. Large digests are split over several partitions."""
+    """For a single run, the order on the tape replaces the order of the other side. Large digests are split over
+    several partitions.
+    """
     assert reasons(tmp_path, [([MOVED], {3}), ([BEFORE], {3})], parameters, True, cut) == wanted
 
 
 @pytest.mark.parametrize(
     "parameters", [{"allow_writes": True, "order": "commit"}, {"allow_writes": False, "order": "time"}]
 )
-def test_no_race_with_order_commit_or_without_writes(parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_order_commit_or_missing_writes_exclude_races(parameters: dict[str, Any], tmp_path: Path) -> None:
     assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False, 1) == [NOTHING]
 
 
-# A write: its text and its effect on rows (id, a).
+# Each write has a text and an effect on the rows (id, a).
 Rows = list[tuple[int, int]]
 Change = Callable[[Rows, int, int], Rows]
 WRITES: list[tuple[str, Change]] = [
@@ -179,7 +184,7 @@ WRITES: list[tuple[str, Change]] = [
 
 
 def rows_at(moment: float, effects: Sequence[tuple[float, Change, int, int]]) -> list[int]:
-    """Return the result of a read of row 1 at a given moment."""
+    """Return the result of a read of row 1 at a given time."""
     rows = [(1, 1), (2, 2)]
     for _, change, n, k in sorted(effect for effect in effects if effect[0] < moment):
         rows = change(rows, n, k)
@@ -187,13 +192,13 @@ def rows_at(moment: float, effects: Sequence[tuple[float, Change, int, int]]) ->
 
 
 def history(chance: random.Random) -> Case:
-    """Return random writes of three sessions and the numbers of the reads of row 1 that the writes change.
+    """Return random writes of three sessions, and the numbers of the reads of row 1 that the writes change.
 
-    Each session sends its writes in order. A write takes effect at one moment between its start and its end on each
-    side.
+    Each session sends its writes in order. On each side, a write takes effect at one point in time between its start
+    and its end.
     """
     events: list[Event] = []
-    effects: tuple[list[tuple[float, Change, int, int]], ...] = ([], [])  # for each side: moment and effect
+    effects: tuple[list[tuple[float, Change, int, int]], ...] = ([], [])  # for each side: time and effect of each write
     for session in (2, 3, 4):
         free = [0, 0]
         for _ in range(chance.randint(0, 5)):

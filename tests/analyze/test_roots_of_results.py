@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 
 def other(session: int, text: str = READ) -> tuple[int, str, dict[str, Any], dict[str, Any]]:
-    """Return a read that returns andifferent number of rows in B."""
+    """Return a read that gives a different number of rows in B."""
     return session, text, {"rows_sent": 1}, {"rows_sent": 2}
 
 
@@ -126,7 +126,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     mostly_long(product(CASES, (None, 3)), *product(CASES, (None,)), ("a session is opened again", 3)),
 )
 def test_dependent_results_are_counted_under_their_root(name: str, cut: int | None, tmp_path: Path) -> None:
-    """B has the root error. The number of partitions does not change the counts."""
+    """The root error occurs in B. The number of partitions does not change the counts."""
     (events, lost), breaks, elsewhere = CASES[name]
     rows = [
         {"session": session, "statement": text, "digest": DIGESTS[text], "class": CLASSES.get(text, "read"), "errno": 0,
@@ -150,8 +150,8 @@ def test_dependent_results_are_counted_under_their_root(name: str, cut: int | No
 @pytest.mark.long
 @pytest.mark.server
 def test_dependent_results_on_a_server(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """The server disconnects an idle session, and a SET fails. Each failure is one task that includes its dependent
-    results.
+    """The server disconnects an idle session, and in another case a SET fails. Each failure is one task that includes
+    its dependent results.
     """
     server = server_factory("mysql80")
     tape = make_tape(tmp_path / "t.tape", [
@@ -186,7 +186,7 @@ def event(session: int, at_s: float, statement: str, class_: str = "read") -> di
 
 
 def prepared(server: Server, zones: str, wait_timeout: int) -> None:
-    """Create the data. `zones` is the name of the table of zones."""
+    """Create the data of the test. `zones` is the name of the table of time zones."""
     for statement in (
         "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", f"CREATE TABLE shop.{zones} (id INT)",
         f"INSERT INTO shop.{zones} VALUES (1)", "CREATE TABLE shop.t (id INT)", "INSERT INTO shop.t VALUES (1)",

@@ -37,8 +37,8 @@ EVENTS: list[dict[str, Any]] = [
 def test_selected_events_have_text_and_bound_values(
     digests: list[str], wanted: Wanted, found: list[tuple[int, int, str]], tmp_path: Path
 ) -> None:
-    """Only the requested digests are read. An EXECUTE without text gets the text of its PREPARE. Failed writes give no
-    key rows.
+    """Only events of the requested digests are read. An EXECUTE without text gets the text of its PREPARE. Failed
+    writes give no key rows.
     """
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS, known_columns=["errno"]))
     database = open_analysis()

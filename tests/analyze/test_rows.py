@@ -14,7 +14,7 @@ from tests.helpers.shapes import misfits
 pytestmark = pytest.mark.slow
 
 
-ADDED = {"counters": ("topic",)}  # added by cause_table.rank_counters
+ADDED = {"counters": ("topic",)}  # cause_table.rank_counters adds this column
 
 
 def wrong(report: Report) -> list[str]:

@@ -19,7 +19,7 @@ STRANGE = "zqkvbnmw"  # a word that querytape never uses
 
 
 def tape_of_strange_words(path: Path) -> Path:
-    """Write a tape that contains the word in each text that a tape can have."""
+    """Write a tape that contains the strange word in each text that a tape can have."""
     event = {
         "user": STRANGE,
         "host": STRANGE,
@@ -54,7 +54,7 @@ def strings(value: Any) -> set[str]:
 
 
 def test_facts_contain_no_text_from_outside(tmp_path: Path) -> None:
-    """The properties contain no words of an application, file name or server, but they contain the numbers."""
+    """The properties contain no words of an application, file name or server. They contain the numbers of the tape."""
     facts = tape_facts(tape_of_strange_words(tmp_path / "s.tape"))
     assert not [text for text in strings(facts) if STRANGE in text.lower()]
     assert all(re.fullmatch(r"[a-zA-Z0-9_. ]{1,40}", text) for text in strings(facts))
@@ -70,7 +70,7 @@ def test_facts_contain_no_text_from_outside(tmp_path: Path) -> None:
     assert facts["totals"]["p99_ns"] is not None
 
 
-def test_numbers_of_a_set_equal_those_of_its_tape(tmp_path: Path) -> None:
+def test_numbers_of_a_tape_set_equal_those_of_its_single_tape(tmp_path: Path) -> None:
     tape = tape_of_strange_words(tmp_path / "s.tape")
     deal(tape, 3, tmp_path / "s.set")
     mine, dealt = tape_facts(tape), tape_facts(tmp_path / "s.set")
@@ -94,6 +94,6 @@ def test_inspect_facts_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", ["0.1.0", "8.0.31", "5.7", "10.4.28.1"])
-def test_only_numbers_of_a_version_are_kept(kept: str, tmp_path: Path) -> None:
+def test_only_the_numbers_in_a_version_string_are_kept(kept: str, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}], server_version=f"{kept}-{STRANGE}")
     assert tape_facts(tape)["server"] == kept

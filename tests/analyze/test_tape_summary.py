@@ -45,7 +45,7 @@ def test_tape_compared_with_itself_has_no_differences(small_paths: tuple[Path, P
 
 
 def transactions(path: Path, *texts: str | dict[str, Any]) -> TapeTransactionsRow:
-    """Return the transaction statistics of one session. Each statement takes 1 ms, with a pause of 1 ms after it."""
+    """Return the transaction statistics of one session. Each statement takes 1 ms and is followed by a pause of 1 ms."""
     words = {"SET": "session", "INSERT": "write", "UPDATE": "write", "SELECT": "read", "CREATE": "ddl"}
     events = [
         text
@@ -87,6 +87,6 @@ def test_completed_transactions_are_counted(
     assert row["most_statements"] == most
 
 
-def test_transaction_without_begin_lasts_from_its_first_read_or_write(tmp_path: Path) -> None:
+def test_transaction_without_begin_starts_with_its_first_read_or_write(tmp_path: Path) -> None:
     row = transactions(tmp_path / "t.tape", OFF, "SET NAMES utf8mb4", READ, WRITE, "COMMIT")
     assert row["longest_ns"] == 3 * MS

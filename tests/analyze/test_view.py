@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view decides the contents of a report once. The terminal, Markdown and the page show the same texts and tones."""
+"""The view determines the contents of a report once. The terminal, Markdown and the page show the same texts and tones."""
 
 import html
 import re
@@ -40,15 +40,15 @@ def sentences(view: View) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("output", [terminal_text, as_markdown, as_html])
-def test_each_output_contains_each_text_literally(output: object, comparison: Report) -> None:
+def test_each_output_contains_each_text_unchanged(output: object, comparison: Report) -> None:
     assert callable(output)
     shown = plain(output(comparison))
     missing = [text for text in sentences(view_of(comparison)) if " ".join(text.split()) not in shown]
     assert missing == []
 
 
-def test_parts_are_in_each_output(comparison: Report) -> None:
-    """Parts of the answer are cells on a terminal, a sentence in Markdown, and two lines on the page."""
+def test_parts_of_the_answer_are_in_each_output(comparison: Report) -> None:
+    """The parts of the answer are cells on a terminal, a sentence in Markdown, and two lines on the page."""
     view = view_of(comparison)
     terminal, lines, page = (plain(output(comparison)) for output in (terminal_text, as_markdown, as_html))
     for part in view.parts:
@@ -57,7 +57,7 @@ def test_parts_are_in_each_output(comparison: Report) -> None:
         assert f"{part.counts} {part.shares}" in page
 
 
-def test_tones_match_severity(comparison: Report) -> None:
+def test_each_part_has_the_tone_of_its_severity(comparison: Report) -> None:
     """Errors and changed results are bad, slower statements are a warning, and expected changes are neutral."""
     view = view_of(comparison)
     assert view.answer is not None
@@ -106,7 +106,7 @@ def test_empty_lists_have_a_text(comparison: Report) -> None:
 
 
 def test_most_important_difference_is_shown_with_a_count() -> None:
-    """Differences caused only by the version are shown only if there are no others."""
+    """A difference that only the version causes is shown only if no other difference exists."""
     one, more = Said(Tone.BAD, "B lacks k"), Said(Tone.WARN, "x")
     shown = Differences((one, more), 3, ("y",), None)
     assert (shown.title, shown.first, shown.others) == ("The servers differ:", "B lacks k", "and 4 more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of benchmark numbers: stored results with commands and intervals, inserted between the page's marks."""
+"""The page of benchmark numbers. Stored results with commands and intervals are inserted between the marks of the page."""
 
 import pytest
 from querytape.bench.numbers import (
@@ -37,8 +37,8 @@ BENCH = {
 
 
 def test_benchmark_is_shown_with_commands_and_intervals() -> None:
-    """The text shows the machine, the version and both commands. It shows the median with the lowest and highest round,
-    and the ratio of each round.
+    """The text shows the machine, the version and both commands. It shows the median with the lowest and highest round.
+    It also shows the ratio of each round.
     """
     text = bench_text(BENCH)
     assert text.startswith("### `make bench only=capture-cost`\n")
@@ -51,8 +51,8 @@ def test_benchmark_is_shown_with_commands_and_intervals() -> None:
 
 
 def test_capture_overhead_is_one_table() -> None:
-    """Each row is a capture method, a load and a server, with ratios, their spread, and p99 of both sides. An unknown
-    title is refused.
+    """Each row is a capture method, a load and a server. It shows the ratios, their spread, and the p99 of both sides.
+    An unknown title is refused.
     """
     ours = [
         {"queries/s": 90.0, "p99 ms": 3.0, "CPU us/query": 11.0},
@@ -79,7 +79,7 @@ def test_text_is_inserted_between_its_marks() -> None:
     assert between("<a>x<b>", "new", "<a>", "<b>") == "<a>\n\nnew\n<b>"
 
 
-def test_shown_command_omits_folder_and_port_of_its_run() -> None:
+def test_shown_command_omits_folder_and_port_of_the_benchmark_run() -> None:
     assert plain("tcpdump -w /tmp/qt-bench-x1/live.pcap") == "tcpdump -w live.pcap"
     assert plain("--target mysql://null@127.0.0.1:4711 -o x.run") == "--target mysql://null@127.0.0.1:PORT -o x.run"
 
@@ -91,7 +91,7 @@ def test_numbers_keep_three_digits() -> None:
     assert spread([]) == ""
 
 
-def test_growing_cost_is_named() -> None:
+def test_cost_that_grows_with_size_is_named() -> None:
     """A cost is named if it grows by more than 10 % from the middle size to the largest."""
     figures = {"us at 20,000": 20.0, "us at 200,000": 5.0, "us at 2,000,000": 6.0, "x100 over x10": 1.2}
     pair = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo from the user's view: it shows the comparison and never leaves a server running."""
+"""The demo as its user sees it. The demo shows the comparison and never leaves a server running."""
 
 import os
 import re
@@ -39,9 +39,7 @@ def gone(pid: int) -> bool:
 
 def test_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
     """The demo describes each step, shows the commands, and keeps the tape and both runs. The path of the report comes
-    last.
-
-    A password set for other servers does not disturb the demo.
+    last. A password that was set for other servers does not affect the demo.
     """
     environ = {**os.environ, "QUERYTAPE_PASSWORD": "of another server", "MYSQL_PWD": "of another server"}
     done = subprocess.run([*DEMO, str(tmp_path / "d")], capture_output=True, text=True, timeout=300, env=environ)
@@ -56,7 +54,7 @@ def test_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_record_only_keeps_log_and_initial_data(mariadb: Server, tmp_path: Path) -> None:
+def test_record_only_option_keeps_log_and_initial_data(mariadb: Server, tmp_path: Path) -> None:
     """`--record-only` keeps the complete slow log and the data from before the traffic. The server is stopped. A folder
     that already contains data is refused.
     """
@@ -74,7 +72,7 @@ def test_record_only_keeps_log_and_initial_data(mariadb: Server, tmp_path: Path)
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
+def test_demo_that_is_stopped_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C, SIGTERM and kill -9 during the workload end the server. Ctrl-C and SIGTERM also clean up."""
     with subprocess.Popen(
         [*DEMO, str(tmp_path / "d")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

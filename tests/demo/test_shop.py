@@ -11,7 +11,7 @@ from querytape.servers.sandbox import Server
 from ..conftest import ServerFactory
 
 
-def test_time_of_an_order_depends_only_on_its_number() -> None:
+def test_time_of_a_shop_order_depends_only_on_its_number() -> None:
     assert order_time(2) - order_time(1) == timedelta(minutes=10)
     assert order_time(0).year == 2024
 
@@ -19,7 +19,7 @@ def test_time_of_an_order_depends_only_on_its_number() -> None:
 @pytest.mark.long
 @pytest.mark.server
 def test_same_seed_creates_the_same_shop(mariadb_factory: ServerFactory) -> None:
-    """Two servers have equal tables. Each order line has its order and product."""
+    """Two servers have equal tables. Each order line refers to an existing order and product."""
     sums = []
     for _ in range(2):
         server: Server = mariadb_factory()

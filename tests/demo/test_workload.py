@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The customers of the demo: reproducible sessions that contain the difficult cases of a replay."""
+"""The customers of the demo: reproducible sessions with the cases that are difficult to replay."""
 
 import threading
 from contextlib import closing
@@ -35,7 +35,7 @@ def test_workload_contains_all_kinds_of_statements() -> None:
 
 
 def test_workload_counts_equal_those_of_the_server(mariadb_factory: object) -> None:
-    """Each statement of the workload is sent. Only the intentional errors fail."""
+    """Each statement of the workload reaches the server. Only the intentional errors fail."""
     server: Server = mariadb_factory()  # type: ignore[operator]
     with closing(server.connect(autocommit=False)) as connection:
         rows = create_shop(connection)
@@ -49,8 +49,8 @@ def test_workload_counts_equal_those_of_the_server(mariadb_factory: object) -> N
     assert tally.errors == sum(any(m in text for m in mistakes) for step in planned for text in step.statements)
 
 
-def test_missing_server_is_ignored_only_after_a_stop() -> None:
-    """A stopped session ignores the end of its server. Any other session raises the error."""
+def test_missing_server_is_ignored_only_after_demo_was_stopped() -> None:
+    """A stopped session ignores that its server has ended. Any other session raises an error."""
 
     def gone() -> Any:
         raise pymysql.err.OperationalError(2003, "Connection refused")

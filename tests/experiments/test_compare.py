@@ -22,13 +22,13 @@ from tests.helpers.tapes import make_tape
 
 
 def test_only_complete_rounds_count(tmp_path: Path) -> None:
-    """Killed runs, stopped runs and runs without a partner are excluded. Later rounds keep their partners."""
+    """Killed runs, stopped runs and runs without a counterpart are excluded. Later rounds keep their counterparts."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     for name in ("a1", "b1", "a2", "b2", "a3", "b3", "a4", "warm-a1"):
         make_run(tmp_path / f"{name}.run", tape, [{}])
     stopped = tmp_path / "b2.run" / "run.json"
     stopped.write_text(json.dumps({**json.loads(stopped.read_text()), "partial": "stopped by the user"}))
-    (tmp_path / "b4.run").mkdir()  # killed before it wrote anything
+    (tmp_path / "b4.run").mkdir()  # a run that was killed before it wrote anything
     assert not is_complete(tmp_path / "b4.run")
     assert not is_complete(tmp_path / "b2.run")
     rounds = complete_rounds(tmp_path)
@@ -40,7 +40,9 @@ TARGETS = {"a": "mysql://a@old", "b": "mysql://b@new"}
 
 
 def test_only_missing_runs_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sides alternate. Each run opens its own options and closes them afterwards. Complete runs are kept."""
+    """The runs alternate between the sides. Each run opens its own options and closes them afterwards. Complete runs
+    are kept.
+    """
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     log: list[str] = []
 
@@ -68,11 +70,11 @@ def test_only_missing_runs_are_replayed(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("reset", [None, "true"])
-def test_unreachable_server_ends_comparison_before_first_run(
+def test_unreachable_server_ends_the_comparison_before_the_first_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str | None
 ) -> None:
-    """A run of A would be useless if B is unreachable. With a reset command the servers are not checked, because the
-    command may start them.
+    """A run of A would be useless if B is unreachable. If a reset command exists, the servers are not checked, because
+    the command may start them.
     """
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     log: list[str] = []
@@ -102,7 +104,7 @@ def test_unreachable_server_ends_comparison_before_first_run(
     assert log == []
 
 
-def test_reset_command_gets_side_target_and_run(tmp_path: Path) -> None:
+def test_reset_command_gets_the_side_target_and_run(tmp_path: Path) -> None:
     """A reset command that fails ends the comparison with its exit code."""
     plan: Any = ComparePlan(Path("t"), TARGETS, reset=f'echo "$QUERYTAPE_SIDE $QUERYTAPE_RUN" > {tmp_path}/said')
     reset_targets(plan, "b", "b1")
@@ -113,7 +115,9 @@ def test_reset_command_gets_side_target_and_run(tmp_path: Path) -> None:
 
 
 def test_both_servers_run_during_explain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox server stops when its options are closed, so both servers are asked for plans before that."""
+    """A sandbox server stops when its options are closed. The comparison therefore asks both servers for plans before
+    it closes the options.
+    """
     running: set[str] = set()
     asked: list[set[str]] = []
 

@@ -12,7 +12,7 @@ from querytape.experiments.compare_plan import ComparePlan
 TARGETS = {"a": "mysql://a@h/d", "b": "mysql://b@h/d"}
 
 
-def test_plan_is_read_as_written(tmp_path: Path) -> None:
+def test_values_of_the_plan_file_are_unchanged(tmp_path: Path) -> None:
     """An invalid plan file is refused with an error that names the file."""
     plan = ComparePlan(Path("/t.tape"), TARGETS, 3, 1, 10**8, "./r.sh", ("--speed", "2"))
     plan.write(tmp_path / "plan.toml")

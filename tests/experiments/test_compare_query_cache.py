@@ -60,7 +60,7 @@ def test_sessions_disable_query_cache_if_enabled(kind: str | None, size: str, in
     ("first", "second", "is_off"),
     [("ON", "OFF", True), ("OFF", "ON", True), ("OFF", "OFF", False), (None, None, False)],
 )
-def test_target_and_read_target_initialize_sessions_alike(first: str | None, second: str | None, is_off: bool) -> None:
+def test_both_targets_use_the_same_session_statements(first: str | None, second: str | None, is_off: bool) -> None:
     assert (OFF in without_query_cache(given(Server(first), Server(second))).init) == is_off
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of nightly comparisons: names by date, and removal of old nights. A failed night never removes others."""
+"""The folder of nightly comparisons. Nights are named by date and old nights are removed. A failed night never removes
+other nights.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -40,7 +40,7 @@ def tape_of(path: Path) -> Path:
 
 
 def make_sides(server: Server) -> dict[str, dict[str, str]]:
-    """Create two schemas on one server. The second lacks two indexes and a column."""
+    """Create two schemas on one server. The second schema lacks two indexes and a column."""
     for side, more in (("a", ", gone INT, KEY k_u (u), KEY k_d (d)"), ("b", "")):
         server.execute(f"CREATE OR REPLACE DATABASE qt_plans_{side}")
         server.execute(f"CREATE TABLE qt_plans_{side}.o (id INT PRIMARY KEY, u INT, d INT{more})")
@@ -52,8 +52,8 @@ def make_sides(server: Server) -> dict[str, dict[str, str]]:
 
 @pytest.mark.server
 def test_plans_of_two_servers(mariadb: Server, tmp_path: Path) -> None:
-    """Classes are sorted by the tape's time, and causes come first. Errors contain no literals. All output formats
-    agree.
+    """Classes are sorted by their time on the tape, and the causes come first in the report. Errors contain no
+    literals. All output formats have equal contents.
     """
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
     target = parse_target(mariadb.url(), environ={})
@@ -83,8 +83,8 @@ def test_plans_of_two_servers(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_statements_without_time_left_are_reported(mariadb: Server, tmp_path: Path) -> None:
-    """The plans report states how many statements were asked, and does not call the others "the same"."""
+def test_statements_for_which_no_time_remained_are_reported(mariadb: Server, tmp_path: Path) -> None:
+    """The plans report states how many statements were explained. It does not call the remaining statements "the same"."""
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
     target = parse_target(mariadb.url(), environ={})
     folder = ask_plans(tape, {"a": target, "b": target}, tmp_path / "p", PlanOptions(all_s=-1, schemas=schemas))
@@ -122,8 +122,8 @@ def test_error_names_the_failed_server(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.sampled
 @pytest.mark.server
 def test_counters_are_measured_if_plans_agree(server: Server, tmp_path: Path) -> None:
-    """Both sides read all rows with the same plan, but B has more rows. Statements with different plans are not
-    executed.
+    """Both servers use the same plan and read all rows, but the table in B has more rows. Statements with different
+    plans are not executed.
     """
     for side, rows in (("a", 20), ("b", 2000)):
         server.execute(f"DROP DATABASE IF EXISTS qt_work_{side}")

@@ -35,13 +35,13 @@ def questions() -> Questions:
 
 
 def per_digest(laps: dict[Place, int]) -> dict[str, list[int]]:
-    """Return the laps of each digest's samples."""
+    """Return the laps of the samples, grouped by digest."""
     return {digest: [n for place, n in laps.items() if place.digest == digest] for digest in {p.digest for p in laps}}
 
 
 def test_time_is_allocated_to_the_most_expensive_digests() -> None:
-    """First comes one statement of each digest, then the others, then more laps of cheap statements. The time limit is
-    never exceeded.
+    """One statement of each digest comes first, then the other statements, then more laps of cheap statements. The time
+    limit is never exceeded.
     """
     costs = {HEAVY: 4.0 * S, LIGHT: 0.001 * S, SOME: 1.0 * S}
     asked = questions()
@@ -55,9 +55,9 @@ def test_time_is_allocated_to_the_most_expensive_digests() -> None:
     assert per_digest(allocate(asked, {**costs, LIGHT: 1.0}, (), 100 * S))[LIGHT] == [MAX_LAPS] * 3
 
 
-def test_digest_that_exceeds_the_time_is_skipped_and_counted() -> None:
-    """A lighter digest is asked even if a heavier one is skipped. A failing digest needs few rounds. At least one
-    statement is asked.
+def test_digest_that_needs_too_much_time_is_skipped_and_counted() -> None:
+    """A lighter digest is selected even if a heavier digest is skipped. A failing digest needs few rounds. At least one
+    statement is selected.
     """
     asked = questions()
     laps = allocate(asked, {HEAVY: 20.0 * S, LIGHT: 0.1 * S, SOME: 0.1 * S}, (), 100 * S)
@@ -71,8 +71,10 @@ def test_digest_that_exceeds_the_time_is_skipped_and_counted() -> None:
     assert asked.left[WITHOUT_TIME].digests == 2, "what was never answered has no cost: it does not fit"
 
 
-def test_only_undecided_digests_continue() -> None:
-    """Before the sixth round all digests except failing ones continue. Later only undecided digests continue."""
+def test_only_undecided_digests_continue_after_the_first_rounds() -> None:
+    """Before the sixth round, all digests except failing ones continue. From the sixth round on, only undecided digests
+    continue.
+    """
     assert still_open("slower", 2)
     assert still_open("unstable", 6)
     assert still_open("inconclusive", 12)

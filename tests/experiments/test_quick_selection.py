@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements that quick mode selects and those that it excludes."""
+"""Tests of the statements that quick mode selects, and of the statements that it excludes."""
 
 from pathlib import Path
 from typing import Any

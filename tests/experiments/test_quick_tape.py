@@ -80,7 +80,7 @@ def count_of(rows: list[tuple[object, ...]]) -> list[tuple[object, int]]:
 
 
 def test_laps_of_a_sample_are_evenly_spread(tmp_path: Path) -> None:
-    """A sample with a quarter of the laps is in every fourth lap. The file of the tape is a single sorted part."""
+    """A sample with a quarter of the laps occurs in every fourth lap. The tape has one sorted part file."""
     events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2)]
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
     questions = choose(tape, ())
@@ -97,8 +97,8 @@ def test_laps_of_a_sample_are_evenly_spread(tmp_path: Path) -> None:
 
 
 def test_light_statements_precede_heavy_ones(tmp_path: Path) -> None:
-    """All laps of one order of magnitude run in their own sessions before heavier statements. A statement of unknown
-    cost counts as light.
+    """All laps of statements with similar cost run in their own sessions before heavier statements. A statement of
+    unknown cost counts as light.
     """
     events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2, 3, 4)]
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))

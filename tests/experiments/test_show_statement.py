@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A single statement of a digest with its values: the choice of the statement, and its outcome on each side."""
+"""The choice of a single statement of a digest with its values, and the statement's outcome on each side."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ D1, D2 = "00000000000000a1", "00000000000000b2"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write a tape of five executions and two runs. Execution 4 fails only in B, execution 2 in both runs, and
-    execution 3 on the tape.
+    """Write a tape of five executions and two runs. Execution 4 fails only in B. Execution 2 fails in both runs, and
+    execution 3 fails on the tape.
     """
     events = [
         {"statement": f"SELECT {n} FROM t", "digest": D1, "errno": 7 if n == 3 else 0, "duration_ns": n * MS}
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_new_failure_is_chosen_first(folder: Path) -> None:
+def test_newly_failed_execution_is_chosen_first(folder: Path) -> None:
     """New errors of B are preferred, then errors of both sides, then errors on the tape. Otherwise the longest
     execution is chosen.
     """

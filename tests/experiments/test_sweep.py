@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape sweep`: levels of concurrency, enforced by the replay engine and drawn on a page."""
+"""`querytape sweep`: levels of concurrency that the replay engine enforces and the page shows."""
 
 import json
 from pathlib import Path
@@ -17,14 +17,16 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 
-def test_dots_continue_by_the_preceding_factor() -> None:
+def test_three_dots_continue_the_levels_by_the_preceding_factor() -> None:
     assert expand_levels("1,2,4,...,64") == (1, 2, 4, 8, 16, 32, 64)
     assert expand_levels("1,3,...,30,50") == (1, 3, 9, 27, 30, 50)
     assert expand_levels("5") == (5,)
 
 
 def test_level_has_enough_work(tmp_path: Path) -> None:
-    """The tape is repeated until each session has work at least twice. The events must cover the duration of the level."""
+    """The tape is repeated until each session has work at least twice. The events must last for the duration of the
+    level.
+    """
     tape = make_tape(tmp_path / "t.tape", [{"session": s, "statement": "SELECT 1"} for s in range(1, 5)])
     assert rounds_for(tape, 1, 0) == 2
     assert rounds_for(tape, 16, 0) == 9
@@ -36,7 +38,7 @@ def test_level_has_enough_work(tmp_path: Path) -> None:
 @pytest.mark.server
 @pytest.mark.parametrize("max_concurrent_sessions", [1, 3])
 def test_number_of_open_sessions_is_limited(shop: Server, tmp_path: Path, max_concurrent_sessions: int) -> None:
-    """Sessions that overlapped on the tape run in sequence. Each event runs once per round."""
+    """Sessions that overlapped on the tape run one after another. Each event runs once per round."""
     events = [
         {"session": s, "statement": "SELECT SLEEP(0.003)", "start_ns": T0 + n * 10 * MS}
         for n in range(5)

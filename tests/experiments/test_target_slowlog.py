@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The target's own slow log of a run: stored as a tape in the run's folder and shown in the report. The settings are
-restored.
+"""The target's own slow log of a run. It is stored as a tape in the run's folder and shown in the report. The settings
+of the target are restored.
 """
 
 import json
@@ -23,7 +23,7 @@ SETTINGS = "SELECT @@slow_query_log, @@long_query_time, @@log_output, @@slow_que
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-def test_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> None:
+def test_report_has_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> None:
     """Both slow logs contain a sleep of 20 ms. Nothing is left on the server."""
     before = any_shop.execute(SETTINGS)
     events = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks before DDL is tried. tests/cli/commands/test_try_ddl.py tries DDL."""
+"""Checks before DDL is tried. tests/cli/commands/test_try_ddl.py tests the trial itself."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,8 +39,10 @@ def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert size_of(tmp_path) == 1_000_001
 
 
-def test_ddl_runs_in_the_most_used_schema(tmp_path: Path) -> None:
-    """DDL runs in the schema with the most statements on the tape. If the tape contains no schemas, no schema is used."""
+def test_ddl_runs_in_the_schema_with_the_most_statements(tmp_path: Path) -> None:
+    """The schema of the DDL is found by counting the tape's statements. If the tape contains no schemas, no schema is
+    used.
+    """
     events = [{"statement": f"SELECT {n}", "db": db} for n, db in enumerate(("a", "b", "b", "", None))]
     assert usual_schema(make_tape(tmp_path / "t.tape", events)) == "b"
     assert usual_schema(make_tape(tmp_path / "u.tape", [{"statement": "SELECT 1"}])) is None
@@ -48,7 +50,7 @@ def test_ddl_runs_in_the_most_used_schema(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_reads_and_writes_are_counted_separately(tmp_path: Path) -> None:
-    """Each changed digest is named. If nothing is faster, the answer states that."""
+    """Each changed digest is named. If no digest is faster, the answer states that."""
     events = [
         *({"statement": "SELECT a FROM t", "digest": f"{1:016x}"} for _ in range(200)),
         *({"statement": "UPDATE t SET a = 1", "class": "write", "digest": f"{2:016x}"} for _ in range(200)),

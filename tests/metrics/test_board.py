@@ -29,7 +29,7 @@ def queries(board: dict[str, Any]) -> list[str]:
 
 
 def test_queries_use_existing_metrics_and_labels(board: dict[str, Any]) -> None:
-    """Every counter on the board must be shown as a rate."""
+    """Every counter on the board is shown as a rate."""
     there = {name.shown for name in NAMES} | {f"{name.name}_sum" for name in NAMES if name.kind == HISTOGRAM}
     asked = [name for query in queries(board) for name in re.findall(r"querytape_\w+", query)]
     assert len(queries(board)) > 20
@@ -61,7 +61,7 @@ def test_panels_do_not_overlap(board: dict[str, Any]) -> None:
 
 
 def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
-    """Yield the path of each value of a board that is changed or missing in the second board."""
+    """Yield the path of each value of the first board that is changed or missing in the second board."""
     if isinstance(given, dict) and isinstance(kept, dict):
         for key, value in given.items():
             yield from lost(value, kept[key], f"{path}/{key}") if key in kept else [f"{path}/{key}"]
@@ -73,7 +73,7 @@ def lost(given: Any, kept: Any, path: str = "") -> Iterator[str]:
 
 
 def test_grafana_schema_accepts_every_key(board: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    """Grafana's models read the board and write it again without loss. The models drop a misspelt key."""
+    """Grafana's models read the board and write it again without loss. The models would drop a misspelt key."""
     try:
         from grafana_foundation_sdk.cog.encoder import JSONEncoder
         from grafana_foundation_sdk.cog.plugins import register_default_plugins

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the collector, which turns values into metrics of the Prometheus client library."""
+"""Tests of the collector, which converts values to metrics of the Prometheus client library."""
 
 import itertools
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def test_both_formats_have_the_same_values() -> None:
 
 
 def test_each_source_has_its_own_labels(request: pytest.FixtureRequest) -> None:
-    """A source that is put into a used slot replaces the previous source."""
+    """A source that is put into an occupied slot replaces the previous source."""
     sources = Sources()
     sources.put(lambda: of_read(1), {"side": "a", "round": "1"}, "a")
     sources.put(lambda: of_read(2), {"side": "b", "round": "1"}, "b")
@@ -67,7 +67,7 @@ def test_without_a_source_both_formats_have_only_the_version() -> None:
 
 
 def test_bounds_are_powers_of_two() -> None:
-    """The bounds of the engine's histograms reach from 8 us to 69 s. Each bound is twice the previous bound."""
+    """The bounds of the engine's histograms range from 8 us to 69 s. Each bound is twice the previous bound."""
     assert BOUNDS_NS[0] == 8192
     assert BOUNDS_NS[-1] == 2**36
     assert all(float(b) == 2 * float(a) for a, b in itertools.pairwise(BOUNDS))

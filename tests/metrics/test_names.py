@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of metrics: as the field's conventions have them, and the same on the page of documentation."""
+"""Metric names follow the conventions of Prometheus. The documentation page lists the same names."""
 
 import re
 import subprocess
@@ -15,7 +15,9 @@ SECRET = {"digest", "statement", "sql", "user", "host", "schema", "db", "table",
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: name.name)
 def test_names_follow_the_conventions(name: Name) -> None:
-    """One prefix, base units, no suffix that the formats add themselves, a sentence of help, labels of few values."""
+    """Names have one prefix and base units, but no suffix that the formats add themselves. The help is one sentence.
+    Labels have few values.
+    """
     assert re.fullmatch(r"querytape_[a-z]+(_[a-z]+)*", name.name)
     assert not re.search(NOT_BASE_UNITS, name.name)
     assert not name.name.endswith(("_total", "_bucket", "_count", "_sum", "_info", "_created"))
@@ -24,7 +26,7 @@ def test_names_follow_the_conventions(name: Name) -> None:
     assert not SECRET & set(name.labels)
 
 
-def test_each_name_is_there_once_in_both_formats() -> None:
+def test_each_metric_name_occurs_once_in_each_format() -> None:
     assert len({name.name for name in NAMES}) == len(NAMES)
     assert len({name.shown for name in NAMES}) == len(NAMES)
 

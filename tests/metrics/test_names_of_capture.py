@@ -95,7 +95,8 @@ def test_counters_of_a_live_capture_grow(mariadb: Server, tmp_path: Path, reques
 def grown(url: str, server: Server, process: "subprocess.Popen[str]") -> list[Scrape]:
     """Send statements to the server until its capture has counted events and packets. Return all scrapes.
 
-    A single scrape may fail while the capture runs. If the capture has ended, the failure shows its output.
+    A single scrape may fail while the capture runs. If the capture has ended, the error shows the output of the
+    capture.
     """
     scrapes: list[Scrape] = []
     until = time.monotonic() + 60  # the capture reads the kernel's counters once per second

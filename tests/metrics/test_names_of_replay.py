@@ -41,9 +41,8 @@ class Scraped(Watcher):
 
 
 def mixed_tape(folder: Path) -> Path:
-    """Return a tape of reads, writes and other statements in four sessions.
-
-    Some statements fail. The answers of one session are late.
+    """Return a tape of reads, writes and other statements in four sessions. Some statements fail, and one session gets
+    its answers late.
     """
     statements = [
         ("SELECT 1", "read"), ("SELECT * FROM nope", "read"), ("INSERT INTO log (conn) VALUES (1)", "write"),
@@ -63,8 +62,8 @@ def mixed_tape(folder: Path) -> Path:
 
 @pytest.mark.sampled
 @pytest.mark.server
-def test_last_scrape_equals_the_run_summary(any_shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """No counter falls during the run. The last scrape has the accounting, errors, sessions and times of the run."""
+def test_last_metrics_equal_the_run_summary(any_shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """No counter decreases during the run. The last scrape has the accounting, errors, sessions and times of the run."""
     sources = Sources()
     with Page("127.0.0.1", 0, sources.registry()) as page:
         scraped = Scraped(page, sources)
@@ -113,7 +112,7 @@ def times_are_the_same(last: Scrape, run: RunSummary) -> None:
     parts = last.by("querytape_replay_delay_seconds_sum", "cause")
     assert sum(parts.values()) == pytest.approx(late / 1e9)
     assert parts["session"] + parts["connect"] == pytest.approx(held / 1e9)
-    assert parts["session"] > 0.3  # from the session whose answers take longer than its pauses
+    assert parts["session"] > 0.3  # caused by the session whose answers take longer than its pauses
     assert parts["order"] == 0
     for bound, count in last.by("querytape_replay_lateness_seconds_bucket", "le").items():
         if bound != "+Inf":
@@ -121,5 +120,5 @@ def times_are_the_same(last: Scrape, run: RunSummary) -> None:
             assert count == below
 
 
-def test_a_variable_of_the_server_is_a_counter_or_a_gauge() -> None:
+def test_server_variable_is_exported_as_counter_or_gauge() -> None:
     assert not set(TARGET_COUNTERS) & set(TARGET_GAUGES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the metrics page: no client can disturb it."""
+"""Tests of the metrics page. No client can disturb the page."""
 
 import socket
 import threading
@@ -29,13 +29,13 @@ def page() -> Iterator[Page]:
 
 
 def talk(page: Page, data: bytes) -> socket.socket:
-    """Return a connection to the page that has sent `data`."""
+    """Send `data` to the page on a new connection and return the connection."""
     connection = socket.create_connection(("127.0.0.1", page.port), timeout=30)
     connection.sendall(data)
     return connection
 
 
-def test_the_request_chooses_the_format(page: Page) -> None:
+def test_request_selects_the_format_of_the_metrics(page: Page) -> None:
     assert fetch(page.url)[0].startswith("text/plain")
     assert scrape(page.url).get("querytape_replay_open_sessions") == 3
 
@@ -46,8 +46,10 @@ def test_the_request_chooses_the_format(page: Page) -> None:
      b"A" * 70_000 + b"\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", b"\x16\x03\x01\x02\x00\x01"],
     ids=["bytes", "half", "post", "names", "long", "headers", "tls"],
 )  # fmt: skip
-def test_page_survives_invalid_requests(page: Page, garbage: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    """An invalid request gets an error or no answer. The page answers the next request and writes nothing to stderr."""
+def test_metrics_page_survives_invalid_requests(page: Page, garbage: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """An invalid request gets an error or no answer. The metrics page answers the next request and writes nothing to
+    stderr.
+    """
     with talk(page, garbage) as connection:
         connection.shutdown(socket.SHUT_WR)
         try:
@@ -59,7 +61,7 @@ def test_page_survives_invalid_requests(page: Page, garbage: bytes, capfd: pytes
     assert capfd.readouterr().err == ""
 
 
-def test_page_survives_a_connection_reset_before_the_answer(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
+def test_metrics_page_survives_a_connection_reset(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(20):
         connection = talk(page, b"GET /metrics HTTP/1.1\r\n\r\n")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -69,9 +71,9 @@ def test_page_survives_a_connection_reset_before_the_answer(page: Page, capfd: p
 
 
 @pytest.mark.long
-def test_idle_connections_do_not_exhaust_the_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The metrics page limits its threads and closes connections beyond the limit. After the time-out the page answers
-    again.
+def test_idle_connections_do_not_exhaust_the_metrics_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The metrics page limits its threads and closes connections beyond the limit. It answers again when the idle
+    connections have timed out.
     """
     monkeypatch.setattr(module._Handler, "timeout", 1.0)
     before = threading.active_count()
@@ -80,14 +82,14 @@ def test_idle_connections_do_not_exhaust_the_page(page: Page, monkeypatch: pytes
         assert connection.recv(1) == b""
     assert threading.active_count() <= before + AT_ONCE
     for connection in hanging[:AT_ONCE]:
-        assert connection.recv(1) == b""  # after the time-out
+        assert connection.recv(1) == b""  # the page closes the connection after the time-out
     assert scrape(page.url).get("querytape_replay_open_sessions") == 3
     for connection in hanging:
         connection.close()
 
 
-def test_page_closes_despite_open_connections(page: Page) -> None:
-    """One client is connected and sends nothing. Another client waits for its answer."""
+def test_metrics_page_closes_despite_open_connections(page: Page) -> None:
+    """One client is connected and sends nothing. Another client waits for an answer."""
     asked, go = threading.Event(), threading.Event()
 
     def slow() -> list[Value]:
@@ -119,7 +121,7 @@ def test_unreadable_value_fails_only_its_request(capfd: pytest.CaptureFixture[st
 
 
 def test_unusable_addresses_are_refused(page: Page) -> None:
-    """A used port and an address of another host are errors. A page on all interfaces is not local."""
+    """A used port or an address of another host is an error. A page on all interfaces is not local."""
     registry = Sources().registry()
     with pytest.raises(InputError, match=f"^--metrics 127.0.0.1:{page.port}: Address already in use; use port 0"):
         Page("127.0.0.1", page.port, registry)

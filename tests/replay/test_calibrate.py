@@ -15,7 +15,7 @@ from tests.helpers.whole import query
 
 @pytest.mark.long
 def test_calibration_result_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The calibration measures each number of sessions and the lateness. The next run finds the result."""
+    """The calibration measures each number of sessions and the lateness. The next run uses the result."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(calibration, "LATENESS_RATE", 1000)
     levels: list[CalibrationLevel] = []
@@ -38,8 +38,8 @@ def test_null_server_has_its_own_port() -> None:
         assert server.port != port or server.port > 0
 
 
-def test_even_tape_is_evenly_spaced(tmp_path: Path) -> None:
-    """Ten events of three sessions take turns. The folder is a finished tape."""
+def test_events_of_calibration_tape_are_evenly_spaced(tmp_path: Path) -> None:
+    """Three sessions take turns with ten events. The folder contains a finished tape."""
     tape = make_even_tape(tmp_path / "t.tape", 3, 10, 1000, "SELECT 'it''s'")
     assert tape.finished
     assert tape.info["counts"] == {"events": 10, "sessions": 3, "digests": 0, "problems": 0}

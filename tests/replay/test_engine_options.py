@@ -24,8 +24,8 @@ def test_default_replay_options_are_the_engine_defaults(tmp_path: Path) -> None:
 
 
 def test_permitted_statements_follow_from_the_options(tmp_path: Path) -> None:
-    """Reads only permits three classes and the statements allowed by name. With writes, all classes and two dangers are
-    permitted.
+    """A replay of reads permits three statement classes and the statements allowed by name. A replay with writes
+    permits all classes and two kinds of danger.
     """
     reads = permitted(ReplayOptions(HERE, tmp_path, allow_statements=frozenset({"kill"})))
     assert reads == {
@@ -67,8 +67,10 @@ def test_failure_rules_pace_and_read_target_reach_the_engine(tmp_path: Path) -> 
     assert engine_options(ReplayOptions(HERE, tmp_path, max_errors=0)).max_errors == 0
 
 
-def test_start_time_becomes_monotonic(tmp_path: Path) -> None:
-    """A start time on the wall clock is converted to CLOCK_MONOTONIC. A past start time means now."""
+def test_start_time_is_converted_to_the_monotonic_clock(tmp_path: Path) -> None:
+    """A start time on the wall clock is converted to CLOCK_MONOTONIC. If the start time is past, the replay starts
+    immediately.
+    """
     start = time.time_ns() + 10_000_000_000
     made = engine_options(ReplayOptions(HERE, tmp_path, start_at_ns=start))
     assert abs(made.zero_at_ns - time.monotonic_ns() - 10_000_000_000) < 1_000_000_000

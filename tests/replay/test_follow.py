@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a replay that follows a growing tape: refused options, the later start, and the lines of the summary."""
+"""Tests of a replay that follows a growing tape: refused options, the delayed start, and the lines of the summary."""
 
 import time
 from fractions import Fraction
@@ -60,8 +60,8 @@ def test_options_that_need_the_whole_tape_are_refused(more: dict[str, Any], tmp_
 
 
 def test_start_waits_for_a_capture_that_has_just_begun(tmp_path: Path) -> None:
-    """The start is later by the time of two parts. The replay does not wait if the capture is ahead or if the user
-    gives a start time.
+    """The start is delayed by the time of two parts. The replay does not wait if the capture is far enough ahead or if
+    the user gives a start time.
     """
     plan = plan_of(tmp_path, [{"statement": "SELECT 1"}])
     plan.zero_ns = time.time_ns() - 10**9
@@ -73,8 +73,8 @@ def test_start_waits_for_a_capture_that_has_just_begun(tmp_path: Path) -> None:
     assert late_start(options(tmp_path), plan, Live()).start_at_ns is None  # type: ignore[arg-type]
 
 
-def test_silent_sessions_rest_if_the_source_has_no_quits(tmp_path: Path) -> None:
-    """Packets contain quits. A slow log may contain them."""
+def test_silent_sessions_rest_if_the_source_has_no_disconnects(tmp_path: Path) -> None:
+    """Packets contain disconnects (COM_QUIT). A slow log may contain them."""
     plan = plan_of(tmp_path, [{"statement": "SELECT 1"}], source="slowlog")
     assert rest_ns(plan) == REST_NS
     plan.tape.info["source"] = "packets"
@@ -85,8 +85,8 @@ def test_silent_sessions_rest_if_the_source_has_no_quits(tmp_path: Path) -> None
 
 
 def test_summary_begins_with_the_followed_tape() -> None:
-    """The first line has the extent of the tape at the start and at the end. Lines about lost events and resting
-    sessions follow. Lost events make the run partial.
+    """The first line shows the length of the tape at the start and at the end. Lines about lost events and resting
+    sessions follow. If events are lost, the run is partial.
     """
     counts = {"sessions_rested": 0, "sessions_reopened": 0}
     assert follow_lines({"follow": None}) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the options of a replay and of the parts that plan, checks and run.json get."""
+"""Tests of the options of a replay, and of the values that the plan, the checks and run.json get from them."""
 
 import json
 from pathlib import Path
@@ -33,8 +33,8 @@ def test_run_json_has_all_parameters_without_the_password(tmp_path: Path) -> Non
 
 
 def test_sessions_use_the_id_increment_of_the_source(tmp_path: Path) -> None:
-    """The replay sets the increment with `--insert-id original` if the source's increment is known and the target's
-    differs.
+    """The option `--insert-id original` sets the increment of each session. The source's increment must be known and
+    differ from the target's increment.
     """
     given = ReplayOptions(HERE, tmp_path, allow_writes=True, overrides=Overrides(ids=True), init=("SET a = 1",))
     want = "SET SESSION auto_increment_increment = 3, SESSION auto_increment_offset = 2\nSET a = 1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of refused replays: the error comes before anything is sent, and no file remains."""
+"""Tests of refused replays. The error comes before anything is sent, and no file remains."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.helpers.tapes import make_tape
 from tests.helpers.whole import options
 
 
-def test_all_refusals_are_in_one_error() -> None:
+def test_one_error_lists_all_refusals() -> None:
     refuse([Finding("info", "a"), Finding("warning", "b")])
     with pytest.raises(RefusedError) as raised:
         refuse([Finding("refuse", "first"), Finding("warning", "b"), Finding("refuse", "second")])
@@ -23,7 +23,9 @@ def test_all_refusals_are_in_one_error() -> None:
 
 
 def test_metrics_of_the_target_host_need_a_local_target(tmp_path: Path) -> None:
-    """Counters of another host need `--host-metrics`. Without a read target, there are no facts about a read target."""
+    """Counters of another host need `--host-metrics`. Without a read target, the run has no properties of a read
+    target.
+    """
     away = ReplayOptions(Target("u", "db", "10.0.0.7"), tmp_path / "a.run")
     here = ReplayOptions(Target("u", socket="/s"), tmp_path / "a.run")
     facts = Facts("8.0")
@@ -45,7 +47,7 @@ def test_unreachable_target_leaves_no_run(shop: Server, tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_refused_replay_leaves_no_folder(shop: Server, tmp_path: Path) -> None:
-    """The pre-flight refuses before anything is sent. An existing folder is never changed."""
+    """The pre-flight check refuses the replay before anything is sent. An existing folder is never changed."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(RefusedError, match="--target-is-disposable"):
         replay(tape, options(shop, tmp_path / "t.run", target_is_disposable=False))

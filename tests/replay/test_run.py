@@ -157,7 +157,7 @@ def test_failed_statement_keeps_its_error(shop: Server, tmp_path: Path) -> None:
     assert found[1] == (0, None, 2)
 
 
-def test_quit_may_be_the_first_event(shop: Server, tmp_path: Path) -> None:
+def test_quit_event_may_be_the_first_event_of_a_session(shop: Server, tmp_path: Path) -> None:
     """The session is opened and closed. Other sessions are not affected."""
     events: list[dict[str, Any]] = [
         {"session": 1, "command": "quit"},
@@ -172,7 +172,9 @@ def test_quit_may_be_the_first_event(shop: Server, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("speed", [Fraction(2), Fraction(1, 2), None], ids=["2", "0.5", "max"])
 def test_speed_scales_the_due_times(shop: Server, tmp_path: Path, speed: Fraction | None) -> None:
-    """The last event of a tape of one second is due after 0.5 s, after 2 s, or as soon as possible."""
+    """A one-second tape is replayed at double speed, at half speed, and as fast as possible. At double speed its last
+    event is due after 0.5 s, and at half speed after 2 s.
+    """
     step_ns = 100 * MS if speed else 10_000 * MS
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * step_ns} for n in range(11)]
     summary = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "t.run", speed=speed))
@@ -201,7 +203,7 @@ def test_tape_of_many_windows_is_replayed_completely(
 
 @pytest.mark.long
 def test_row_beyond_the_limit_ends_its_session(server_factory: Any, tmp_path: Path) -> None:
-    """A statement of 80 MiB passes. A row larger than the memory of a session ends the session, which counts as lost."""
+    """A statement of 80 MiB is sent. A row larger than the memory of a session ends the session, which counts as lost."""
     server = server_factory("mariadb", {"max_allowed_packet": "256M"})
     server.execute("CREATE DATABASE shop")
     large = b"SELECT LENGTH('" + b"x" * (80 << 20) + b"')"

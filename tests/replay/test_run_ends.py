@@ -26,7 +26,7 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
-SOON_S = 60  # far below the normal wait, far above the need of a busy machine
+SOON_S = 60  # much less than the normal wait, but much more than a busy machine needs
 
 
 class Stopper(Watcher):
@@ -43,7 +43,7 @@ class Stopper(Watcher):
 
 @pytest.mark.parametrize("times", mostly_long([1, 2], 1))
 def test_ctrl_c_leaves_a_partial_run(shop: Server, tmp_path: Path, times: int) -> None:
-    """The first Ctrl-C stops sending. The second Ctrl-C cuts the connections. The accounting balances in both cases."""
+    """The first Ctrl-C stops sending. The second Ctrl-C closes the connections. The accounting balances in both cases."""
     events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(300)]
     events.append({"session": 9, "statement": "SELECT SLEEP(120)"})
     tape = make_tape(tmp_path / "t.tape", events)
@@ -117,8 +117,8 @@ def test_unreadable_statement_leaves_a_partial_run(
     assert summary.info["partial"].startswith("the tape could not be read to its end (a file is damaged or unreadable")
 
 
-def test_endless_statement_is_cut_at_the_end_of_the_drain(shop: Server, tmp_path: Path) -> None:
-    """The summary has the number of cut statements."""
+def test_endless_statement_is_stopped_at_the_end_of_the_drain(shop: Server, tmp_path: Path) -> None:
+    """The summary shows the number of stopped statements."""
     events = [{"session": 1, "statement": "SELECT SLEEP(120)"}, {"session": 1, "statement": "SELECT 1"}]
     events.append({"session": 2, "statement": "BEGIN", "class": "transaction"})
     tape = make_tape(tmp_path / "t.tape", events)
@@ -150,7 +150,7 @@ def test_full_disk_ends_the_replay_with_an_error(shop: Server, tmp_path: Path, m
 
 
 def test_run_without_any_open_session_is_partial(shop: Server, tmp_path: Path) -> None:
-    """The target refuses all logins after the pre-flight. The summary contains the error of the server."""
+    """The target refuses all logins after the pre-flight check. The summary contains the error of the server."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "session": n % 3 + 1} for n in range(12)])
     shop.execute("CREATE USER shut@'%'")
     shop.execute("GRANT ALL ON *.* TO shut@'%'")
@@ -169,8 +169,8 @@ def test_run_without_any_open_session_is_partial(shop: Server, tmp_path: Path) -
     assert summary.info["sessions"]["failed"] == 3
 
 
-def test_ctrl_c_before_the_start_sends_nothing(shop: Server, tmp_path: Path) -> None:
-    """The signal arrives while sessions are being opened. The accounting balances."""
+def test_ctrl_c_while_sessions_open_sends_nothing(shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C arrives while sessions are being opened. The accounting balances."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "session": n} for n in range(1, 600)])
 
     class Early(Watcher):
@@ -194,7 +194,7 @@ replay(Path(sys.argv[1]), ReplayOptions(parse_target(sys.argv[2]), Path(sys.argv
 
 @pytest.mark.long
 def test_kill_9_leaves_a_readable_run(shop: Server, tmp_path: Path) -> None:
-    """The run is unfinished and contains the outcomes that were written before."""
+    """The run is unfinished and contains the outcomes that were written before the kill."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(3000)]
     events.append({"statement": "INSERT", "class": "write"})
     tape = make_tape(tmp_path / "t.tape", events)

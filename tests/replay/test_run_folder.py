@@ -23,7 +23,7 @@ def test_run_folder_is_private(tmp_path: Path) -> None:
 
 
 def test_run_folder_is_locked_during_the_replay(tmp_path: Path) -> None:
-    """The lock shows other programs that the replay is alive. It ends with the replay."""
+    """The lock shows other programs that the replay is running. The replay releases the lock at its end."""
     with new_run(tmp_path / "a.run") as folder:
         assert is_held(folder.path)
         folder.write({"format_version": 1})
@@ -44,7 +44,7 @@ def test_early_failure_removes_the_folder(tmp_path: Path) -> None:
 
 
 def test_signal_during_creation_removes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signal takes effect after the creation. A folder that existed before stays."""
+    """The signal takes effect after the folder has been created. A folder that existed before stays."""
 
     def make(path: Path, *inner: str) -> None:
         new_folder(path, *inner)

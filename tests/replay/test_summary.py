@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the result of a run: complete or partial, and the reason."""
+"""Tests of the result of a run: whether the run is complete or partial, and the reason."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 
 
 def ended(**values: Any) -> Any:
-    """Return the fields of an ended run that decide whether it is partial."""
+    """Return an ended run with the fields that decide whether the run is partial."""
     stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
     run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None, standstill=None)
     for name, value in values.items():
@@ -41,7 +41,7 @@ def ended(**values: Any) -> Any:
         ({"drain_timeout": 1}, "1 event without an answer at the end of --drain, 3 events not sent"),
     ],
 )
-def test_partial_run_has_the_first_reason(values: dict[str, Any], sentence: str) -> None:
+def test_summary_gives_the_first_reason_for_a_partial_run(values: dict[str, Any], sentence: str) -> None:
     accounting = {"not_sent": 3, "reasons": {"not_sent": {"drain_timeout": 3}}}
     assert str(why_partial(ended(**values), accounting, CLEAN)).startswith(sentence)
 
@@ -61,7 +61,9 @@ def test_partial_run_has_the_first_reason(values: dict[str, Any], sentence: str)
     ],
 )
 def test_unsent_events_that_make_a_run_partial(reason: str, sentence: str | None) -> None:
-    """Lost connections and the end of `--drain` make a run partial. Single refused events are only counted."""
+    """Events lost with a connection or at the end of `--drain` make a run partial. Single refused events are only
+    counted.
+    """
     accounting = {"not_sent": 3, "reasons": {"not_sent": {reason: 3}}}
     assert why_partial(ended(), accounting, CLEAN) == sentence
 

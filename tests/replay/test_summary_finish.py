@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the end of a run, with artificial files and without a server: the content of run.json and partial runs."""
+"""Tests of the end of a run, with artificial files and without a server. They check run.json and partial runs."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def one_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_plan: Plan) -> Made:
-    """Return a factory of ended runs."""
+    """Return a factory that makes ended runs."""
     return Made(tmp_path, monkeypatch, one_plan)
 
 
@@ -94,7 +94,7 @@ def test_volatile_variables_do_not_count_as_changes() -> None:
 
 
 def test_run_that_never_began_has_no_start_time(made: Made) -> None:
-    """All planned events get an outcome with the reason."""
+    """All planned events get an outcome with the reason why the run never began."""
     run = made.run(sent=SENT[:1], stats={"zero_real_ns": 0, "now_ns": -5, "order_waits": 4, "order_broken": 1})
     run.stops = 1
     done = finish(run)
@@ -107,27 +107,27 @@ def test_run_that_never_began_has_no_start_time(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("fields", "reason"), [({}, "tape_unread"), ({"timed_out": True}, "stopped")])
-def test_unsent_events_have_a_reason(made: Made, fields: dict[str, Any], reason: str) -> None:
-    """The run was stopped, or the tape ended too early."""
+def test_unsent_events_of_a_stopped_run_have_a_reason(made: Made, fields: dict[str, Any], reason: str) -> None:
+    """The reason is that the run was stopped or that the tape ended too early."""
     run = made.run(sent=SENT[:2])
     vars(run).update(fields)
     assert finish(run).info["accounting"]["reasons"]["not_sent"] == {reason: 1}
 
 
-def test_copies_are_counted_separately(made: Made) -> None:
-    """A tape with two copies has two outcomes for each event."""
+def test_copies_of_events_are_counted_separately(made: Made) -> None:
+    """If a tape is replayed in two copies, each event has two outcomes."""
     sent = [row | {"clone": clone} for row in SENT for clone in (0, 1)]
     accounting = finish(made.run(sent=sent, rules=Rules(amplification=Amplification(amplify=2)))).info["accounting"]
     assert (accounting["tape_events"], accounting["executed"], accounting["balanced"]) == (8, 6, True)
 
 
 def test_run_without_pace_has_no_drain_time(made: Made) -> None:
-    """Without a pace there is no last due time, from which the drain is measured."""
+    """The drain time is measured from the last due time. Without a pace, events have no due time."""
     drain = finish(made.run(options={"pace": Pace(kind="none")})).info["drain"]
     assert drain == {"waited_ns": 0, "cut": 0}
 
 
-def test_target_that_is_gone_after_the_run_is_allowed(made: Made) -> None:
+def test_target_may_be_gone_after_the_run(made: Made) -> None:
     """The run is complete, but run.json does not show whether variables changed."""
     made.answer = None
     done = finish(made.run())
@@ -137,7 +137,7 @@ def test_target_that_is_gone_after_the_run_is_allowed(made: Made) -> None:
 
 
 def test_failures_after_the_run_are_kept(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """run.json and the warnings contain a short, printable reason. Earlier results stay."""
+    """run.json and the warnings contain a short, printable reason. Results stored before the failure stay."""
 
     def fail(run: Any) -> Any:
         assert made.kept()["finished"]  # the accounting is already written
@@ -163,8 +163,8 @@ def test_failures_after_the_run_are_kept(made: Made, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_query_cache_is_read_from_the_server_of_the_reads(made: Made, split: bool) -> None:
-    """The counters from before the run stay unchanged."""
+def test_query_cache_counters_come_from_the_server_of_the_reads(made: Made, split: bool) -> None:
+    """The counters that were read before the run stay unchanged."""
     options = {"reads_to": Target("ro", "r", "10.0.0.2")} if split else {}
     run = made.run(options=options)
     run.info["query_cache"] = {"before": {"Qcache_hits": 1}}
@@ -193,8 +193,10 @@ def test_write_counters_are_read_before_the_accounting(made: Made, monkeypatch: 
     assert done == ["counters", "account"]
 
 
-def test_summaries_cover_all_known_servers(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tools get the variables of source, target and read target, and whether the target is local."""
+def test_summary_tools_cover_all_known_servers(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The summary tools get the variables of source, target and read target. They also get the information whether the
+    target is local.
+    """
     given: list[Any] = []
 
     def keep(*args: Any) -> list[str]:
@@ -286,10 +288,10 @@ def test_lost_sessions_with_unsent_events_make_a_run_partial(
 
 
 def test_lost_sessions_without_unsent_events_are_allowed(made: Made) -> None:
-    """The target is then not checked, because the run is complete."""
+    """The target is not checked in this case, because the run is complete."""
     run = made.run(sessions=[SESSION, LOST])
     assert finish(run).info["partial"] is None
-    assert len(made.asked) == 1  # the question for its variables
+    assert len(made.asked) == 1  # the only question asks for the variables of the target
 
 
 @pytest.mark.parametrize(
@@ -311,10 +313,10 @@ def test_lost_sessions_without_unsent_events_are_allowed(made: Made) -> None:
         ({"ended_by": EndedBy.LOSS}, {"stops": 1}, "stopped by the user after 2.5 s: 0 events not sent"),
     ],
 )
-def test_first_reason_makes_a_run_partial(
+def test_first_reason_for_a_partial_run_is_kept(
     made: Made, stats: dict[str, Any], fields: dict[str, Any], partial: str
 ) -> None:
-    """The number of cut statements is kept in addition."""
+    """The number of stopped statements is also kept."""
     run = made.run(stats=stats)
     vars(run).update(fields)
     done = finish(run)
@@ -345,7 +347,7 @@ def test_files_of_a_run_are_listed_with_their_rows(made: Made) -> None:
 
 
 def test_interrupt_at_the_end_removes_the_spill_folder(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The accounting is already written. Later work is cancelled."""
+    """The accounting is already written when the interrupt arrives. Later work is cancelled."""
 
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt

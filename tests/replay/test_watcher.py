@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of watchers of a replay, and of a replay without other drivers."""
+"""Tests of the watchers of a replay, and of a replay without other drivers."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class Listener(Watcher):
 
 @pytest.mark.server
 def test_watcher_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
-    """The order is planning, findings, plan, ticks and end. The last tick has all events. The end comes once."""
+    """The order is planning, findings, plan, ticks and end. The last tick has all events. The end call comes once."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 10 * MS} for n in range(7)]
     listener = Listener()
     replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), listener)
@@ -54,7 +54,7 @@ class Failing(Listener):
 
 
 @pytest.mark.server
-def test_failed_run_ends_with_one_end_call(shop: Server, tmp_path: Path) -> None:
+def test_failed_run_has_exactly_one_end_call(shop: Server, tmp_path: Path) -> None:
     listener = Failing()
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(ZeroDivisionError):
@@ -63,6 +63,6 @@ def test_failed_run_ends_with_one_end_call(shop: Server, tmp_path: Path) -> None
     assert listener.calls.count("ended") == 1
 
 
-def test_single_driver_keeps_its_own_span() -> None:
+def test_single_driver_keeps_its_own_time_span() -> None:
     assert ALONE.span(5, 9) == (5, 9)
     assert not ALONE.holds

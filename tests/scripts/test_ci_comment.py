@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One comment per pull or merge request, updated each time. Local servers simulate GitHub and GitLab."""
+"""One comment per pull or merge request, which each run of the script updates. Local servers simulate GitHub and
+GitLab.
+"""
 
 import json
 import re
@@ -27,7 +29,7 @@ CHANGES = {"github": "PATCH", "gitlab": "PUT"}
 
 
 class Forge:
-    """The comments of one request, served over HTTP."""
+    """The comments of one pull or merge request, served over HTTP."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.comments, self.asked = kind, list[dict[str, Any]](), list[str]()
@@ -52,7 +54,7 @@ class Forge:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, Any]:
-        """Return the status code and JSON of an answer."""
+        """Return the status code and JSON of the answer to a request."""
         path, _, query = request.path.partition("?")
         self.asked.append(request.command)
         place = re.fullmatch(PATHS[self.kind], path)
@@ -103,7 +105,7 @@ def forge(request: pytest.FixtureRequest) -> Iterator[Forge]:
 
 
 def write(forge: Forge, text: str, folder: Path, *name: str, **changed: str) -> "subprocess.CompletedProcess[str]":
-    """Run the script with a report."""
+    """Run the script with the given report text."""
     (folder / "report.md").write_text(text, encoding="utf-8")
     return subprocess.run(
         [sys.executable, SCRIPT, folder / "report.md", *name],
@@ -128,7 +130,9 @@ def test_comment_is_created_once_and_then_updated(forge: Forge, tmp_path: Path) 
 
 
 def test_each_name_has_its_own_comment(forge: Forge, tmp_path: Path) -> None:
-    """Two reports of one request do not overwrite each other's comments. A name cannot close the marker in the comment."""
+    """Two reports on one pull request do not overwrite each other's comments. A name cannot close the marker in the
+    comment.
+    """
     for name in ("mysql-9", "mariadb", "mysql-9", "--> @all"):
         assert write(forge, f"# {name}", tmp_path, name).returncode == 0
     marks = [each["body"].splitlines()[0] for each in forge.comments[130:]]

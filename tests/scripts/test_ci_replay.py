@@ -24,7 +24,7 @@ pytestmark = pytest.mark.server
 SCRIPT = CHECKOUT / "scripts" / "ci-replay"
 PROGRAM = Path(sys.executable).parent / "querytape"
 QUICK = "\n  --pause\n  0s\n\n"  # one word per line, with blanks and empty lines
-GATE = "slower > 0 or p99_ratio > 4"  # on a busy machine no digest may be called slower
+GATE = "slower > 0 or p99_ratio > 4"  # a busy machine may hide the verdict "slower"
 FILES = {"report.html", "report.md", "report.json", "junit.xml", "log.txt"}
 
 
@@ -63,7 +63,7 @@ def tape(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactor
 
 
 def ask(server: Server, session: int) -> None:
-    """Act as a client for some seconds, with a pause after each statement."""
+    """Act as a client for some seconds. Pause after each statement."""
     with closing(server.connect("shop")) as connection, connection.cursor() as cursor:
         for number in range(150):
             cursor.execute(f"SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {session * 100 + number}")
@@ -79,7 +79,7 @@ class Job:
         self.output = folder / "querytape-report"
 
     def url(self, server: Server) -> str:
-        """Return the URL of a server for the job: an account with a password, through the socket."""
+        """Return the URL of a server for the job. The URL has an account with a password and uses the socket."""
         return f"mysql://app@localhost/shop?socket={server.socket}"
 
     def run(self, **given: str) -> "subprocess.CompletedProcess[str]":
@@ -112,8 +112,8 @@ def job(tmp_path: Path, tape: Path) -> Job:
 
 @pytest.mark.long
 def test_lost_index_fails_the_gate(job: Job, servers: tuple[Server, Server]) -> None:
-    """The script exits with code 3. The Markdown report names the slower statement, and all output files exist. Runs
-    are removed.
+    """The script exits with code 3. The Markdown report names the slower statement. All output files exist, and the
+    runs are removed.
     """
     a, b = map(job.url, servers)
     done = job.run(QT_BASELINE=a, QT_CANDIDATE=b, QT_ROUNDS="2", QT_COMPARE_OPTIONS=QUICK, QT_FAIL_ON=GATE)
@@ -214,7 +214,7 @@ def test_inputs_are_never_executed(job: Job, servers: tuple[Server, Server], nam
     ],
 )
 def test_missing_input_is_reported(job: Job, missing: dict[str, str], sentence: str) -> None:
-    """Wrong usage leads to exit code 2 and a one-line message. Nothing is run."""
+    """Wrong usage causes exit code 2 and a one-line message. The script runs no command."""
     done = job.run(**{"QT_BASELINE": "mysql://app@a.invalid", "QT_CANDIDATE": "mysql://app@b.invalid", **missing})
     assert done.returncode == 2
     assert sentence in done.stderr

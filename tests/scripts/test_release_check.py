@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make release-check` on a small checkout with real archives: it is silent if everything matches and names each fault."""
+"""`make release-check` on a small checkout with real archives. It prints nothing if everything matches, and names each
+fault.
+"""
 
 import io
 import platform
@@ -67,7 +69,7 @@ def write_sdist(dist: Path, without: str = "") -> None:
 
 @pytest.fixture(scope="module")
 def library() -> bytes:
-    """Return the extension module of this checkout, because the audit tools need a real library."""
+    """Return the extension module of this checkout. The audit tools need a real library."""
     return next((CHECKOUT / "native").glob("_querytape.abi3.so")).read_bytes()
 
 
@@ -167,21 +169,21 @@ def removed(name: str) -> Callable[[Path], None]:
         (removed("CODE_OF_CONDUCT.md"), "CODE_OF_CONDUCT.md is missing"),
     ],
 )
-def test_each_fault_of_the_checkout_is_named(root: Path, change: Callable[[Path], None], sentence: str) -> None:
+def test_each_checkout_fault_is_named(root: Path, change: Callable[[Path], None], sentence: str) -> None:
     change(root)
     code, found = check(root, "--before-building")
     assert code == 1
     assert sentence in "\n".join(found)
 
 
-def test_other_tag_is_no_release(root: Path) -> None:
-    """Only the tag that started the release workflow counts, not other tags on the commit."""
+def test_tag_that_did_not_start_the_workflow_is_no_release(root: Path) -> None:
+    """The release uses only the tag that started the release workflow, not other tags on the commit."""
     assert check(root, "--before-building", "--tag", "v1.2.4")[0] == 1
 
 
 @pytest.mark.long
 def test_each_fault_of_the_archives_is_named(root: Path, library: bytes) -> None:
-    """Tested faults are an unexpected file, archives with missing files or another version, and broken archives."""
+    """Tested faults are an unexpected file, missing files, another version, and a broken archive."""
     dist = root / "dist"
     shutil.rmtree(dist)
     assert f"{dist} is missing: nothing is built" in check(root)[1]

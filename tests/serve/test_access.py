@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Permission to read and to change data."""
+"""Permissions to read and to change data."""
 
 import itertools
 import time
@@ -42,7 +42,9 @@ def test_token_file_readable_by_others_is_refused(tmp_path: Path, mode: int) -> 
     "text", ["", "short", "x" * 19, "x" * 1025, "a b" * 10, f"{TOKEN}\n{TOKEN}", "\xe4" * 30, "x" * 30 + "\0"]
 )
 def test_invalid_token_file_is_refused(tmp_path: Path, text: str) -> None:
-    """The token is too short, too long, has several lines or invalid characters, or is not in a regular file."""
+    """The tested tokens are too short, too long, or have several lines or invalid characters. One token file is not a
+    regular file.
+    """
     file = tmp_path / "token"
     file.write_text(text)
     file.chmod(0o600)
@@ -73,12 +75,12 @@ def test_invalid_token_file_is_refused(tmp_path: Path, text: str) -> None:
         ({"sec_fetch_site": "cross-site", "origin": "http://127.0.0.1:8741"}, False),
     ],
 )
-def test_request_must_come_from_this_server_or_no_page(headers: dict[str, str], good: bool) -> None:
+def test_request_origin_must_be_this_server_or_empty(headers: dict[str, str], good: bool) -> None:
     assert is_same_origin(request(**headers)) is good
     assert Access(TOKEN, False).may_change(request(authorization=f"Bearer {TOKEN}", **headers)) is good
 
 
-def test_changes_need_token_or_session_with_its_word() -> None:
+def test_changes_need_a_token_or_a_session_with_its_secret_word() -> None:
     """A session's cookie is accepted only with the secret word of the same session."""
     access = Access(TOKEN, reads_need_token=False)
     (name, session), (other, others) = access.begin(), access.begin()
@@ -96,7 +98,7 @@ def test_changes_need_token_or_session_with_its_word() -> None:
         assert not access.may_change(request(authorization=given)), given
 
 
-def test_reading_is_open_or_needs_token_or_session() -> None:
+def test_reading_is_public_or_needs_a_token_or_session() -> None:
     access, closed = Access(TOKEN, reads_need_token=False), Access(TOKEN, reads_need_token=True)
     name, _ = closed.begin()
     assert access.may_read(request())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes and the checks before them: hosts, headers, methods, sizes and errors."""
+"""The routes of the server, and the checks of hosts, headers, methods and sizes before each route."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_every_answer_has_the_security_headers(site: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_each_kind_has_an_html_page_without_local_paths(site: Served, path: str) -> None:
+def test_each_kind_of_entry_has_an_html_page_without_local_paths(site: Served, path: str) -> None:
     answer = site.made(path)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<!doctype html>" in answer.text
@@ -82,8 +82,8 @@ def test_missing_page_returns_an_error_without_local_paths(site: Served, everyth
     ],
 )
 def test_unknown_host_name_is_refused(site: Served, host: str) -> None:
-    """A foreign host name that resolves to this server (DNS rebinding) gets no pages or scripts, and tokens are
-    rejected.
+    """A foreign host name may resolve to this server (DNS rebinding). Such a request gets no pages or scripts, and its
+    token is rejected.
     """
     host = host.format(port=site.port)
     for path, method in (
@@ -110,7 +110,7 @@ def test_oversized_body_or_header_is_not_read_completely(site: Served) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_pages_refuse_other_methods(site: Served, method: str) -> None:
+def test_pages_accept_only_reading_http_methods(site: Served, method: str) -> None:
     for path in ("/", "/tape/shop.tape", "/live/live.run", "/live/live.run/ticks"):
         assert site.ask(path, {}, method).status == 405
 

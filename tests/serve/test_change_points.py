@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change points: real changes are found, and false ones are rare."""
+"""Detection of change points. Real changes are found, and false changes are rare."""
 
 import itertools
 
@@ -26,7 +26,7 @@ def by_hand(series: list[float]) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_best_split_equals_the_manual_sums(seed: int) -> None:
+def test_best_split_of_a_series_equals_the_manual_sums(seed: int) -> None:
     random = np.random.default_rng(seed)
     series = random.normal(size=int(random.integers(4, 14))) + (np.arange(4)[seed % 4] > 2)
     quality, at = best_split(series)
@@ -38,14 +38,14 @@ def test_best_split_equals_the_manual_sums(seed: int) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("n", "at"), [(14, 7), (14, 11), (10, 6), (20, 3), (20, 17), (40, 20), (90, 87)])
 @pytest.mark.parametrize("direction", [1, -1])
-def test_new_level_is_found_at_its_first_value(n: int, at: int, direction: int) -> None:
-    """A level needs at least three values. The change may go up or down."""
+def test_new_level_of_a_series_is_found_at_its_first_value(n: int, at: int, direction: int) -> None:
+    """A level needs at least three values. The new level may be higher or lower."""
     series = np.random.default_rng(n).normal(0, 0.02, n)
     series[at:] += direction * 0.3
     assert [point.at for point in change_points(list(series))] == [at]
 
 
-def test_temporary_level_has_a_start_and_an_end() -> None:
+def test_temporary_level_of_a_series_has_a_start_and_an_end() -> None:
     series = np.random.default_rng(1).normal(0, 0.02, 30)
     series[10:17] += 0.4
     assert [point.at for point in change_points(list(series))] == [10, 17]
@@ -53,7 +53,7 @@ def test_temporary_level_has_a_start_and_an_end() -> None:
 
 @pytest.mark.slow
 def test_noise_is_rarely_called_a_change() -> None:
-    """About 1 of 100 random series has a false change. One outlier is no level, and an empty series has no change."""
+    """About 1 of 100 random series has a false change. One outlier is no level. An empty series has no change."""
     random = np.random.default_rng(5)
     assert sum(bool(change_points(list(random.normal(size=16)))) for _ in range(300)) <= 9
     series = random.normal(0, 0.02, 20)
@@ -64,8 +64,8 @@ def test_noise_is_rarely_called_a_change() -> None:
 
 
 def test_result_is_reproducible() -> None:
-    """The random permutations do not depend on earlier calls. The p-value is the share of permutations with an equal or
-    better split.
+    """The random permutations do not depend on earlier calls. The p-value is the proportion of permutations whose best
+    split is equal or better.
     """
     series = np.r_[np.zeros(8), np.ones(8)] + np.linspace(0, 0.1, 16)
     assert change_points(list(series)) == change_points(list(series)) == [ChangePoint(8, 0.001)]

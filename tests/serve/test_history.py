@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History over many nights: the night of each slowdown and other changes in that night."""
+"""The history of many nights: the night in which a slowdown began, and other changes in that night."""
 
 import json
 from pathlib import Path
@@ -14,20 +14,20 @@ RUNS = [{"target": {"version": version, "variables": {"sort_buffer_size": "1"}}}
 
 
 def runs(version: str, size: str, port: str = "1") -> list[dict[str, Any]]:
-    """Return the runs of a report in which B has this version and these settings."""
+    """Return the runs of a report in which B has the given version and settings."""
     return [RUNS[0], {"target": {"version": version, "variables": {"sort_buffer_size": size, "port": port}}}]
 
 
 def nights(folder: Path, ratios: list[float], **more: Any) -> Path:
-    """Write a night for each ratio."""
+    """Write one night for each ratio."""
     for number, ratio in enumerate(ratios):
         write_night(folder / f"2026-11-{number + 1:02d}T0200", ratio, **more)
     return folder
 
 
 @pytest.mark.parametrize("factor", [1.5, 0.5])
-def test_night_of_a_slowdown_is_named(tmp_path: Path, factor: float) -> None:
-    """A single digest and the total are checked. Other changes of the same night are listed, except the port."""
+def test_night_in_which_a_slowdown_began_is_named(tmp_path: Path, factor: float) -> None:
+    """The test checks a single digest and the total. Other changes of the same night are listed, except a changed port."""
     for number in range(14):
         late = number >= 9
         write_night(
@@ -46,7 +46,7 @@ def test_night_of_a_slowdown_is_named(tmp_path: Path, factor: float) -> None:
     assert (told["digests"][0]["stake"] > 0) is (factor > 1)
 
 
-def test_end_of_a_level_names_the_next_night(tmp_path: Path) -> None:
+def test_end_of_a_slow_level_names_the_next_night(tmp_path: Path) -> None:
     ratios = [1 + number % 4 / 200 + (1.0 if 8 <= number < 16 else 0) for number in range(24)]
     told = history(nights(tmp_path, ratios))
     assert [(change["at"], change["until"]) for change in sorted(told["digests"], key=lambda each: each["at"])] == [
@@ -87,7 +87,7 @@ def test_few_nights_have_no_change(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_report_of_a_night_is_tolerated(tmp_path: Path, said: str) -> None:
-    """A night with an invalid report has no values or an error message. The other nights are shown."""
+    """A night with an invalid report has no values or shows an error message. The other nights are shown."""
     nights(tmp_path, [1.0] * 3)
     (tmp_path / "2026-11-02T0200" / "report.json").write_text(said)
     (tmp_path / "2026-11-02T0200" / "night.json").write_text(said)

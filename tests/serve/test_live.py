@@ -22,14 +22,14 @@ def ticks_of(n: int, **columns: object) -> np.ndarray:
     return np.column_stack([np.broadcast_to(np.asarray(values.get(name, 0), float), n) for name in COLUMNS])
 
 
-def test_parts_are_read_as_they_appear(tmp_path: Path) -> None:
+def test_parts_of_the_ticks_are_read_as_they_appear(tmp_path: Path) -> None:
     """Each part of the ticks is read once. The final merged file gives the same ticks."""
     reader = TickReader(tmp_path)
     assert reader.read().shape == (0, len(COLUMNS))
     for number in range(4):
         write_ticks(tmp_path, number, 3 * number, 3)
         assert list(reader.read()[:, AT] / SECOND) == list(range(1, 3 * number + 4))
-    (tmp_path / "ticks" / "part-00000.parquet").unlink()  # the part is not read again
+    (tmp_path / "ticks" / "part-00000.parquet").unlink()  # the reader does not read the removed part again
     whole = reader.read()
     for number in range(1, 4):
         write_ticks(tmp_path, number, 3 * number, 3)
@@ -85,9 +85,9 @@ def test_state_of_a_run(tmp_path: Path) -> None:
         assert state_of(tmp_path, {"parameters": value, "plan": value}, some).planned == 0
 
 
-def test_figures_cover_the_last_seconds() -> None:
-    """The figures of a run in progress are rates, maximum times and the remaining time. Before the first second there
-    are none.
+def test_live_figures_cover_the_last_seconds() -> None:
+    """The live figures of a run are rates, maximum times and the remaining time. Before the first second the run has no
+    figures.
     """
     assert figures(ticks_of(0), 10) == {}
     ticks = ticks_of(30, errors=2, p95_ns=np.r_[np.full(25, 9e9), 1e6, 3e6, np.nan, 2e6, 1e6], sessions_open=7)
@@ -121,8 +121,8 @@ def test_chart_points_are_limited_without_loss(n: int) -> None:
     assert width_s == max(-(-n // MAX_POINTS), 1)
 
 
-def test_unknown_times_are_no_points(tmp_path: Path) -> None:
-    """A second without answers has no p95. A run without ticks has no points, but all columns."""
+def test_unknown_times_give_no_chart_points(tmp_path: Path) -> None:
+    """A second without answers has no p95. A run without ticks has no points, but the chart data has all columns."""
     _, found = lines(ticks_of(3, p95_ns=[1e6, np.nan, 2e6]))
     assert [point["y"] for point in found["p95"]] == [1, 2]
     assert all(points == [] for points in lines(ticks_of(0))[1].values())

@@ -12,9 +12,9 @@ RUN = "live.run"
 
 
 @pytest.mark.slow
-def test_page_names_its_data_addresses(everything: Everything) -> None:
-    """The live page has charts, addresses, tape and target. Without a session it asks for the token, and with one it
-    shows buttons.
+def test_live_page_names_its_data_addresses(everything: Everything) -> None:
+    """The live page has charts, addresses, tape and target. Without a session the page asks for the token. With a
+    session it shows buttons.
     """
     site = everything.server
     text = site.ask(f"/live/{RUN}").text
@@ -31,7 +31,7 @@ def test_page_names_its_data_addresses(everything: Everything) -> None:
 
 
 def test_ticks_are_returned_as_they_are_written(everything: Everything) -> None:
-    """Each answer has the state and figures of the run. It has chart points only if there are new ones."""
+    """Each answer has the state and figures of the run. The answer has chart points only if new points exist."""
     site = everything.server
     first = site.ask(f"/live/{RUN}/ticks").json
     assert first["state"]["word"] == "running"
@@ -49,13 +49,13 @@ def test_ticks_are_returned_as_they_are_written(everything: Everything) -> None:
 
 
 def writes(everything: Everything) -> list[str]:
-    """Return the requests in the run's folder."""
+    """Return the requests that are stored in the run's folder."""
     return [name for name in ("speed", "stop") if (everything.root / RUN / name).exists()]
 
 
 def test_nothing_is_changed_without_the_token(everything: Everything) -> None:
-    """A missing or wrong token, a cookie without its word, another session's word and another origin lead to 403. No
-    file is written.
+    """The request gets status 403 if the token is missing or wrong, or if it comes from another origin. It also gets
+    403 if the secret word of the session is missing or wrong. No file is written.
     """
     site = everything.server
     begun = site.ask("/session", {"Authorization": f"Bearer {site.token}"}, "POST")
@@ -99,7 +99,7 @@ def test_nothing_is_changed_without_the_token(everything: Everything) -> None:
     ],
 )
 def test_invalid_request_changes_nothing(everything: Everything, body: bytes, kind: str, status: int) -> None:
-    """These invalid requests have a valid token. A form on a foreign page could send some of them."""
+    """The invalid requests have a valid token. A form on a foreign page could send some of these requests."""
     site = everything.server
     headers = {"Authorization": f"Bearer {site.token}", "Content-Type": kind}
     answer = site.ask(f"/live/{RUN}/control", headers, "POST", body)
@@ -108,7 +108,7 @@ def test_invalid_request_changes_nothing(everything: Everything, body: bytes, ki
     assert writes(everything) == []
 
 
-def test_token_or_session_allows_changes(everything: Everything) -> None:
+def test_token_or_session_allows_changes_of_a_live_run(everything: Everything) -> None:
     """A run that has ended accepts no requests."""
     site = everything.server
     token = {"Authorization": f"Bearer {site.token}"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page, made in a separate process."""
+"""The creation of one page in a separate process."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def orders(root: Path) -> dict[str, Order]:
     }
 
 
-def test_each_kind_of_page_is_made(tmp_path: Path) -> None:
+def test_maker_makes_each_kind_of_page(tmp_path: Path) -> None:
     """Reports are complete pages, and the history is JSON. Damaged or missing input leads to an error message."""
     made = {kind: answer(order, "500MB") for kind, order in orders(tmp_path).items()}
     assert [problem for problem, _ in made.values()] == [None] * 4

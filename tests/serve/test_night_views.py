@@ -16,7 +16,7 @@ from .conftest import MARKUP
 pytestmark = pytest.mark.slow
 
 
-def test_page_names_the_night_of_a_change(site: Served) -> None:
+def test_page_names_the_night_in_which_a_change_began(site: Served) -> None:
     """The page shows the date and size of the change with a link to the night's report. All nights are listed, and
     texts are escaped.
     """
@@ -33,8 +33,10 @@ def test_page_names_the_night_of_a_change(site: Served) -> None:
 
 
 @pytest.mark.parametrize("changed", [[], [3], [2, 4]])
-def test_chart_has_a_level_for_each_part(changed: list[int]) -> None:
-    """The chart has a point per night, a line at each change, and the medians between changes. Vega-Lite accepts it."""
+def test_chart_has_a_level_line_between_changes(changed: list[int]) -> None:
+    """The chart has a point for each night, a line at each change, and the medians between changes. Vega-Lite accepts
+    the chart.
+    """
     names = [f"2026-11-{day:02d}T0200" for day in range(1, 7)]
     changes: Any = [{"at": names[at], "slower": True} for at in changed]
     spec = ratio_chart([(name, 1.0 + number) for number, name in enumerate(names)], changes)
@@ -54,7 +56,7 @@ def test_time_and_ratio_of_a_night() -> None:
     assert whole_series(told) == [("a", 1.5)]
 
 
-def test_each_history_has_one_answer_and_tone() -> None:
+def test_each_history_of_nights_has_one_answer_and_tone() -> None:
     """The cases are: too few nights, everything changed, a digest is slower, a digest is faster, no change."""
     change: Any = {"digest": "d", "text": "select 1", "at": "a", "before": 1.0, "after": 2.0, "p": 0.01, "until": None}
     slower = {**change, "stake": 5e6, "with_it": ["a different tape"], "slower": True}

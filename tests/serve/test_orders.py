@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page orders: the input of a page, or the reason why there is no page."""
+"""Page orders: the input for a page, or the reason why no page can be made."""
 
 import json
 from pathlib import Path
@@ -26,8 +26,8 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf(tmp_path)
 
 
-def test_orders_name_their_input(shelf: Shelf) -> None:
-    """An order is for a tape, a run, a comparison or two runs. Each order survives the transfer to the maker process."""
+def test_page_orders_name_their_input(shelf: Shelf) -> None:
+    """A page order is for a tape, a run, a comparison or two runs. Each order arrives unchanged in the maker process."""
     root = shelf.root
     tape = str(root / "a.tape")
     tape_order = order_of(shelf, shelf.entry("a.tape"))
@@ -46,8 +46,8 @@ def test_orders_name_their_input(shelf: Shelf) -> None:
         assert Order.from_json(order.as_json()) == order
 
 
-def test_order_changes_with_its_input_files(shelf: Shelf) -> None:
-    """A changed run.json, tape.json or plans.json changes the order, so that the page is made again."""
+def test_page_order_changes_with_its_input_files(shelf: Shelf) -> None:
+    """A changed run.json, tape.json or plans.json changes the page order, so that the page is made again."""
     root = shelf.root
     (root / "u.compare" / "plans").mkdir()
     seen = set()
@@ -83,7 +83,9 @@ def test_unfinished_run_has_an_explanation_instead_of_a_report(shelf: Shelf) -> 
 
 
 def test_files_outside_the_folder_are_not_read(shelf: Shelf, tmp_path: Path) -> None:
-    """The run names a tape elsewhere, the run or tape contains links, or the plan is a link."""
+    """In the first case the run names a tape outside the folder. In other cases the run or tape contains links, or the
+    plan is a link.
+    """
     root = shelf.root
     outside = make_tape(tmp_path.parent / "outside.tape", [{"statement": "SELECT 1"}])
     info = json.loads((root / "x.run" / "run.json").read_text())
@@ -104,6 +106,6 @@ def test_files_outside_the_folder_are_not_read(shelf: Shelf, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("said", [None, 1, "x", [], {"path": 1, "id": []}])
-def test_tape_of_a_run_must_be_a_text(tmp_path: Path, said: object) -> None:
+def test_tape_name_in_a_run_must_be_a_text(tmp_path: Path, said: object) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"format_version": 1, "tape": said}))
     assert tape_said(tmp_path) == {}

@@ -34,7 +34,7 @@ def test_every_script_named_by_a_page_exists() -> None:
     assert named == ASSETS.keys()
 
 
-def test_changed_script_has_another_address() -> None:
+def test_changed_script_gets_a_new_address() -> None:
     urls = {static_url(name) for name in ASSETS}
     assert len(urls) == len(ASSETS)
     for url in urls:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of pages within limits, and error messages for a maker process without a page."""
+"""Cache of pages with limits, and error messages for a maker process that returns no page."""
 
 import asyncio
 import sys
@@ -18,12 +18,14 @@ Make = Callable[[Order, Limits], Awaitable[Made]]
 
 
 def with_maker(monkeypatch: pytest.MonkeyPatch, make: Make) -> None:
-    """Use this function to make pages."""
+    """Make pages with the given function instead of the maker process."""
     monkeypatch.setattr(page_cache, "run_maker", make)
 
 
 def test_page_is_made_once_and_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Concurrent requests wait for the same page. A new stamp makes a new page. Pages are made one at a time."""
+    """Concurrent requests wait for the same page. If the stamp of the input changes, the page is made again. Pages are
+    made one at a time.
+    """
     asked: list[Order] = []
     at_once = 0
 
@@ -49,7 +51,7 @@ def test_page_is_made_once_and_cached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_size_of_the_cache_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least recently requested page is removed first. A page larger than the limit is not cached."""
+    """The least recently requested page is removed first. A page larger than the limit of the cache is not cached."""
     asked: list[str] = []
 
     async def make(order: Order, limits: Limits) -> Made:
@@ -67,7 +69,9 @@ def test_size_of_the_cache_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_waiting_requests_get_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow page asks the browser to try again. Excess requests are refused. Shutdown cancels pages in progress."""
+    """If a page is slow, the browser is asked to try again. Excess requests are refused. Shutdown cancels pages in
+    progress.
+    """
     ended: list[str] = []
 
     async def make(order: Order, limits: Limits) -> Made:
@@ -104,7 +108,9 @@ def test_waiting_requests_get_an_answer(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_maker_process_without_a_page_is_an_error(monkeypatch: pytest.MonkeyPatch, program: str, sentence: str) -> None:
-    """The maker process crashes, prints invalid output, takes too long, sends half a page, or sends too much."""
+    """The maker process crashes, prints invalid output or takes too long. In other cases it sends half a page or too
+    much data.
+    """
     monkeypatch.setattr(page_cache, "PROGRAM", (sys.executable, "-c", program))
     monkeypatch.setattr(page_cache, "END_S", 0.5)
     if "MiB" in sentence:

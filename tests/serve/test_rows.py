@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the list of all entries."""
+"""The rows in the list of all entries."""
 
 import json
 from pathlib import Path
@@ -27,9 +27,9 @@ def test_target_is_shown_without_user_and_password(target: str, shown: str) -> N
     assert host_of(target) == shown
 
 
-def test_each_kind_is_listed_under_its_title(everything: Everything) -> None:
+def test_entries_are_listed_under_the_title_of_their_kind(everything: Everything) -> None:
     """Runs in progress come first. Nested entries come last and are collapsed. Nights are not listed. Two complete runs
-    can be paired.
+    can be compared.
     """
     shelf = Shelf(everything.root)
     found = {group.title: group for group in groups(shelf, shelf.find())}
@@ -47,8 +47,8 @@ def test_each_kind_is_listed_under_its_title(everything: Everything) -> None:
 
 
 def test_row_describes_its_entry(everything: Everything, tmp_path: Path) -> None:
-    """A row has size and source of a tape, targets and state. An unreadable entry shows the reason without a local
-    path.
+    """A row has the size and source of a tape, or the targets and state of a run. An unreadable entry shows the reason
+    without a local path.
     """
     shelf = Shelf(everything.root)
     assert line_of(shelf, shelf.entry("shop.tape")).what.startswith("60 events, 1 session, ")
@@ -66,7 +66,7 @@ def test_row_describes_its_entry(everything: Everything, tmp_path: Path) -> None
     assert url_of("run", "a b/<c>?#%") == "/run/a%20b/%3Cc%3E%3F%23%25"
 
 
-def test_tape_state_is_captured_cut_off_or_complete(tmp_path: Path) -> None:
+def test_state_of_a_tape_is_captured_cut_off_or_complete(tmp_path: Path) -> None:
     folder = tmp_path / "a.tape"
     folder.mkdir()
     (folder / "tape.json").write_text(json.dumps({"format_version": 1, "finished": False}))

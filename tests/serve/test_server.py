@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server process: its addresses, its start messages and its end."""
+"""The server process of `querytape serve`: its addresses, its start messages and its end."""
 
 import http.client
 import signal
@@ -46,13 +46,15 @@ def test_accepted_host_names(host: str, options: Options, names: list[str]) -> N
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_listening_on_every_address_needs_a_name(host: str) -> None:
+def test_listening_on_all_addresses_needs_a_host_name(host: str) -> None:
     with pytest.raises(InputError, match="use --name"):
         names_of(host, Options((host, 1)))
 
 
 def test_start_messages(tmp_path: Path) -> None:
-    """A generated token is shown once. The messages state who can read, and that remote traffic is not encrypted."""
+    """A generated token is shown once. The messages state who can read the pages, and that remote traffic is not
+    encrypted.
+    """
     shelf = Shelf(tmp_path)
     here = greeting(shelf, Access("T" * 20, False), "127.0.0.1", 1, Options(("127.0.0.1", 1)))
     assert here[:2] == [f"{tmp_path}: http://127.0.0.1:1/", "token: TTTTTTTTTTTTTTTTTTTT"]
@@ -112,7 +114,9 @@ def test_signal_ends_the_server(tmp_path: Path, number: signal.Signals) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_end_of_the_server_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """A page is being made. Its process and temporary files disappear with the server, even after kill -9."""
+    """The server ends while a page is being made. The page's process and temporary files disappear with the server,
+    even after kill -9.
+    """
     make_tape(tmp_path / "folder" / "large.tape", LARGE)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "folder").rglob("*")}
     (tmp_path / "tmp").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entries of a folder, and protection against access to files outside."""
+"""The entries of a folder, and protection of files outside the folder."""
 
 import json
 import os
@@ -25,9 +25,9 @@ def comparison(folder: Path) -> Path:
     return folder
 
 
-def test_every_kind_is_found(tmp_path: Path) -> None:
-    """Tapes and runs are found anywhere, comparisons and sweeps with their contents, and nightly folders. Nothing else
-    is found.
+def test_every_kind_of_entry_is_found(tmp_path: Path) -> None:
+    """Tapes and runs are found anywhere. Comparisons and sweeps are found with their contents. Nightly folders are also
+    found. Nothing else is found.
     """
     tape = make_tape(tmp_path / "a" / "shop.tape", [{"statement": "SELECT 1"}])
     make_run(comparison(tmp_path / "u.compare") / "a1.run", tape)
@@ -70,8 +70,8 @@ def test_names_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_links_are_neither_found_nor_followed(tmp_path: Path) -> None:
-    """Links to an outside tape, folder, path component or marker give no entry. A direct request returns an error
-    message.
+    """A link to an outside tape, folder, path component or marker gives no entry. If such a link is requested directly,
+    the answer is an error message.
     """
     outside = make_tape(tmp_path / "outside" / "a.tape", [{"statement": "SELECT 1"}])
     root = tmp_path / "root"
@@ -140,8 +140,8 @@ def test_json_is_read_again_after_a_change(tmp_path: Path) -> None:
 
 
 def test_tape_is_found_by_path_or_id(tmp_path: Path) -> None:
-    """The tape's path in the run is used if it lies inside the folder. Otherwise a tape with the same id is used. An
-    outside tape is not read.
+    """If the tape's path in the run is inside the folder, the tape at this path is used. If not, a tape with the same
+    id is used. A tape outside the folder is not read.
     """
     root = tmp_path / "root"
     tape = make_tape(root / "a.tape", [{"statement": "SELECT 1"}])

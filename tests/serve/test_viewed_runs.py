@@ -21,9 +21,9 @@ def make(run: Path, **more: Any) -> dict[str, Any]:
     return info
 
 
-def test_resume_restores_the_previous_speed(tmp_path: Path) -> None:
-    """The previous speed is the last one that was set, or else the run's initial speed. A second pause does not change
-    it.
+def test_resume_of_a_paused_run_restores_the_previous_speed(tmp_path: Path) -> None:
+    """The previous speed is the last speed that was set. If none was set, it is the initial speed of the run. A second
+    pause does not change the previous speed.
     """
     info, watched = make(tmp_path), Watched()
     with hold(tmp_path):
@@ -38,12 +38,14 @@ def test_resume_restores_the_previous_speed(tmp_path: Path) -> None:
                 ask_of(watched, tmp_path, info, *(f"{act} ".split(" ")[:2]))
             assert requested_speed(tmp_path) == speed
         ask_of(watched, tmp_path, info, "pause", "")
-        ask_of(Watched(), tmp_path, info, "resume", "")  # a server started later knows no speed
+        ask_of(Watched(), tmp_path, info, "resume", "")  # a later server does not know the speed
         assert requested_speed(tmp_path) == 2
 
 
 def test_stop_is_requested_at_most_twice(tmp_path: Path) -> None:
-    """As with Ctrl-C, the first stop waits for the last answers, and the second closes the connections."""
+    """As with Ctrl-C, the first stop request waits for the last answers. The second stop request closes the
+    connections.
+    """
     info = make(tmp_path)
     with hold(tmp_path):
         assert "waiting for the last replies" in ask_of(Watched(), tmp_path, info, "stop", "")

@@ -118,13 +118,13 @@ def test_damaged_entries_have_a_page_or_an_error_message(tmp_path: Path) -> None
 
 
 def cookie_of(headers: dict[str, str]) -> tuple[str, str]:
-    """Return the cookie that was set, in the form of a request header, and all its attributes."""
+    """Return the new cookie in the form of a request header, and all attributes of the cookie."""
     text = headers["set-cookie"]
     cookie = SimpleCookie(text)
     return f"querytape-session={cookie['querytape-session'].value}", text
 
 
-def test_session_starts_with_the_token_and_ends(site: Served) -> None:
+def test_web_session_starts_with_the_token_and_ends(site: Served) -> None:
     """The session cookie is valid only for this server and hidden from scripts. Pages of the session contain its secret
     word.
     """
@@ -158,7 +158,7 @@ def test_session_starts_with_the_token_and_ends(site: Served) -> None:
         {"Authorization": "Bearer {token}", "Sec-Fetch-Site": "cross-site"},
     ],
 )
-def test_session_needs_the_token_and_the_same_origin(site: Served, headers: dict[str, str]) -> None:
+def test_web_session_needs_the_token_and_the_same_origin(site: Served, headers: dict[str, str]) -> None:
     answer = site.ask("/session", {name: value.format(token=site.token) for name, value in headers.items()}, "POST")
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
@@ -166,8 +166,8 @@ def test_session_needs_the_token_and_the_same_origin(site: Served, headers: dict
 
 
 def test_scripts_and_styles_are_cached_by_content(site: Served, everything: Everything) -> None:
-    """Pages name scripts and styles with their hash, so that browsers cache them. Without the hash, browsers must ask
-    the server again.
+    """Pages name scripts and styles with their hash, so browsers cache them. Without a hash in the address, browsers
+    must ask the server again.
     """
     found = re.findall(r'(?:src|href)="(/static/[^"]+)"', site.ask("/live/live.run").text)
     assert len(found) == 5

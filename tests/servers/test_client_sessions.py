@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the open sessions that servers show: each kind of server, and unusual answers."""
+"""Tests of the open sessions that each kind of server shows, and of unusual answers."""
 
 import random
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ LONG = "SELECT " + "1 + " * 300 + "?"
 
 @pytest.fixture(name="asked")
 def _asked(request: pytest.FixtureRequest, server_factory: ServerFactory) -> Iterator[tuple[Server, "Connection[Any]"]]:
-    """A server of the kind that the test names, and a connection to it for the queries."""
+    """Start a server of the kind that the test names. Yield the server and a connection for queries."""
     name, schema = request.param
     server = server_factory(name, {"performance-schema": schema})
     server.execute("CREATE DATABASE shop")
@@ -57,7 +57,9 @@ def pooled(server: Server) -> Any:
     "asked", [("mysql80", "ON"), ("mysql-5.7", "ON"), ("mariadb", "ON"), ("mariadb", "OFF")], indirect=True
 )
 def test_each_server_shows_the_documented_session_state(asked: tuple[Server, "Connection[Any]"]) -> None:
-    """The table is in docs/sources/open-sessions.md. A shortened or hidden statement has no text."""
+    """The documentation of the states is the table in docs/sources/open-sessions.md. A shortened or hidden statement
+    has no text.
+    """
     server, con = asked
     with pooled(server) as client:
         port, facts = client_port(client), gather(con)
@@ -65,7 +67,7 @@ def test_each_server_shows_the_documented_session_state(asked: tuple[Server, "Co
         (one,) = [each for each in known.sessions if each.thread_id == client.thread_id()]
     is_mariadb, shows = "MariaDB" in facts.version, facts.variables["performance_schema"] == "ON"
     assert (one.user, one.db, one.port) == ("root", "shop", port)
-    assert one.address in (("127.0.0.1",) if shows else ("127.0.0.1", None))  # may be a host name
+    assert one.address in (("127.0.0.1",) if shows else ("127.0.0.1", None))  # the address may be a host name
     assert (PREPARED_STATEMENTS in known.not_shown) == (not shows)
     assert (one.variables is None) == is_mariadb
     if one.variables is not None:
@@ -106,7 +108,7 @@ def test_only_client_sessions_are_listed() -> None:
 
 
 def test_address_of_the_socket_replaces_a_host_name() -> None:
-    """Two clients with equal ports and no address cannot be distinguished."""
+    """If two clients have equal ports and no address, the function cannot distinguish them."""
     named = {1: OpenSession(1, "a", "", None, 5000), 2: OpenSession(2, "a", "", None, 5000)}
     assert [one.port for one in with_addresses(named, None).values()] == [None, None]
     both = with_addresses(named, [[1, "10.0.0.1", 5000], [2, "::ffff:10.0.0.2", 5000], [9, "1.2.3.4", 1]])
@@ -127,7 +129,7 @@ def test_incomplete_statement_texts_are_dropped() -> None:
     assert list(odd[1].prepared or ()) == []
 
 
-def test_earliest_start_is_not_after_the_real_start() -> None:
+def test_calculated_start_is_not_after_the_real_start() -> None:
     """The calculated start time is never after the real start, for any clock offset and any delay of the answer."""
     chance = random.Random(1)
     for _ in range(10_000):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of control connections to hostile servers: no answer, endless answers, and requests for the password."""
+"""Tests of control connections to hostile servers.
+
+The servers send no answer, send endless answers, or request the password.
+"""
 
 import random
 import time
@@ -21,7 +24,7 @@ from tests.helpers.logins import one_session
 pytestmark = pytest.mark.slow
 
 SECRET = "hunter2"
-SOON_S = 40  # a hostile server blocks longer, and a busy machine needs less
+SOON_S = 40  # less than a hostile server would block, but more than a busy machine needs
 
 
 def target(port: int, **more: Any) -> Target:
@@ -36,7 +39,7 @@ def connect(port: int, **more: Any) -> Any:
 
 
 def test_connect_to_a_silent_server_times_out() -> None:
-    """The server sends nothing, or sends its greeting byte by byte."""
+    """The server sends nothing or sends its greeting very slowly, byte by byte."""
     for script in (Client.hold, lambda client: drip(client, greeting() * 9, 0.05)):
         began = time.monotonic()
         with hostile(script) as server, pytest.raises(TargetError, match="no reply in time"):
@@ -45,7 +48,7 @@ def test_connect_to_a_silent_server_times_out() -> None:
 
 
 def test_query_without_an_answer_times_out() -> None:
-    """The answer never comes or never ends. The connection is closed after the time-out."""
+    """The answer never begins or never ends. The connection is closed after the time-out."""
 
     def silent(client: Client) -> None:
         client.log_in()
@@ -67,7 +70,7 @@ def test_query_without_an_answer_times_out() -> None:
             assert time.monotonic() - began < SOON_S
 
 
-def test_endless_answer_is_cut_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_answer_is_stopped_at_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "MAX_ANSWER_BYTES", 1 << 20)
 
     def script(client: Client) -> None:
@@ -121,7 +124,7 @@ def test_invalid_answer_is_an_error_or_unknown(answer: bytes) -> None:
 
 @pytest.mark.long
 def test_random_answer_is_an_error_or_unknown() -> None:
-    """The test sends 60 random answers (fixed seed), some without a valid packet header."""
+    """The test sends 60 random answers from a fixed seed. Some answers have no valid packet header."""
     chance = random.Random(7)
     for _ in range(60):
         noise = chance.randbytes(chance.randrange(1, 60))
@@ -139,8 +142,8 @@ def _ask_all(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
-def test_password_is_never_sent_in_clear(plugin: bytes) -> None:
-    """The server requests the password in clear. Both clients refuse, even if `cleartext` is allowed, because TLS is
+def test_password_is_never_sent_unencrypted(plugin: bytes) -> None:
+    """The server requests the unencrypted password. Both clients refuse even if `cleartext` is allowed, because TLS is
     missing.
     """
 

@@ -123,8 +123,8 @@ def test_tables_outside_the_folder_are_refused(
 
 
 def test_index_of_foreign_logs_is_not_copied(tmp_path: Path) -> None:
-    """A server would purge or truncate the original logs that the index file names. An index file of local logs is
-    copied.
+    """A server would purge or truncate the original logs that the index file names. An index file is copied only if its
+    logs are inside the data folder.
     """
     source = tmp_path / "source"
     source.mkdir()
@@ -138,7 +138,7 @@ def test_index_of_foreign_logs_is_not_copied(tmp_path: Path) -> None:
 
 
 def test_locked_data_folder_is_refused(tmp_path: Path) -> None:
-    """Servers lock ibdata1, wherever their pid file is. The error names the process."""
+    """Servers lock ibdata1, even if their pid file is outside the data folder. The error names the process."""
     (tmp_path / "ibdata1").write_bytes(b"x")
     with subprocess.Popen([sys.executable, "-c", LOCKER, str(tmp_path / "ibdata1")], stdout=subprocess.PIPE) as locker:
         assert locker.stdout is not None
@@ -173,7 +173,7 @@ def test_copy_has_no_links_to_the_original(tmp_path: Path) -> None:
 
 
 def test_failed_copy_is_reported(tmp_path: Path) -> None:
-    """The message has the folder and the error of the system."""
+    """The message contains the folder and the error of the operating system."""
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "gone").symlink_to(tmp_path / "nothing")
     with pytest.raises(InputError, match="the data folder cannot be copied"):

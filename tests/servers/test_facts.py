@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the facts about a server."""
+"""Tests of the properties that are read from a server."""
 
 from contextlib import closing
 
@@ -25,8 +25,8 @@ ROWS = "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE 
 FILL = ROWS.replace("{}", "900") + " SELECT n.id + {} * 1000, REPEAT('x', 2000) FROM n"
 
 
-def test_variables_are_converted() -> None:
-    """A missing variable and an invalid number are unknown."""
+def test_server_variables_are_converted() -> None:
+    """A missing variable or an invalid number becomes None (unknown)."""
     facts = Facts("8.0.31", variables={"max_connections": "151", "read_only": "ON", "lower_case_table_names": "1"})
     assert facts.number("max_connections") == 151
     assert facts.number("read_only") is None
@@ -37,7 +37,7 @@ def test_variables_are_converted() -> None:
 
 
 def test_other_connections_and_replicas_are_counted() -> None:
-    """Other users are counted by account. Replicas are counted by the dump threads that feed them."""
+    """Connections of other users are counted by account. Replicas are counted by the dump threads that serve them."""
     processes = [
         (5, "event_scheduler", "localhost", None, "Daemon", 1, "", None),
         (7, "app", "10.0.0.5:4000", "shop", "Sleep", 1, "", None),
@@ -63,8 +63,8 @@ def test_incomplete_process_list_is_unknown() -> None:
 
 
 @pytest.mark.server
-def test_account_without_rights_gets_unknown_facts(server: Server) -> None:
-    """An account without rights does not learn the other connections and the replicas."""
+def test_account_without_privileges_gets_unknown_properties(server: Server) -> None:
+    """An account without privileges cannot see other connections and replicas."""
     server.execute("CREATE USER blind@'%' IDENTIFIED BY 'x'")
     try:
         with server.connect(), Target("blind", "127.0.0.1", "127.0.0.1", server.port, password="x").connect() as con:
@@ -76,7 +76,7 @@ def test_account_without_rights_gets_unknown_facts(server: Server) -> None:
 
 
 def test_identity_of_a_server() -> None:
-    """The identity is the UUID of a MySQL server, and the uid, host, port and data folder of a MariaDB server."""
+    """A MySQL server is identified by its UUID. A MariaDB server is identified by its uid, host, port and data folder."""
     assert identity_of({"server_uuid": "u"}) == "u"
     assert identity_of({"hostname": "h", "port": "1", "datadir": "/d"}) == "|h|1|/d"
     assert identity_of({}) is None
@@ -109,7 +109,7 @@ GRANTS = [
 
 @pytest.mark.parametrize(("grants", "may"), GRANTS)
 def test_writing_privileges_are_named(grants: list[str], may: tuple[str, ...]) -> None:
-    """The list has all privileges that can change anything. A role is also named, because it may contain such a
+    """The list contains all privileges that permit changes. A role is also named, because it may contain such a
     privilege.
     """
     assert writing_privileges([(text,) for text in grants]) == may
@@ -128,7 +128,7 @@ def test_collations_have_names_by_id() -> None:
     assert names_of_collations(None) is None
 
 
-def test_restored_table_has_stale_statistics_until_analyzed(server: Server) -> None:
+def test_restored_table_has_stale_statistics_until_it_is_analyzed(server: Server) -> None:
     """Empty tables, analyzed tables and tables with deleted rows are not listed."""
     server.execute("DROP DATABASE IF EXISTS restored")
     server.execute("CREATE DATABASE restored")
@@ -145,7 +145,7 @@ def test_restored_table_has_stale_statistics_until_analyzed(server: Server) -> N
     assert found == ["restored.loaded"]
 
 
-def test_account_without_rights_sees_no_stale_statistics(server: Server) -> None:
+def test_account_without_privileges_sees_no_stale_statistics(server: Server) -> None:
     server.execute("CREATE USER blind")
     with closing(pymysql.connect(host="127.0.0.1", port=server.port, user="blind", ssl_disabled=True)) as con:
         assert stale_statistics(con) == ()

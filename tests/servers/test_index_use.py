@@ -25,7 +25,7 @@ def asked(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object
 
 
 def check(indexes: dict[str, dict[str, object]]) -> None:
-    """Check columns, uniqueness and foreign keys. Primary keys are left out."""
+    """Check columns, uniqueness and foreign keys of the indexes. Primary keys are not included."""
     assert set(indexes) == {"k_used", "k_unused", "k_unique", "k_parent"}
     assert indexes["k_unused"]["columns"] == ["unused", "used"]
     assert [name for name in sorted(indexes) if indexes[name]["unique"]] == ["k_unique"]
@@ -34,7 +34,7 @@ def check(indexes: dict[str, dict[str, object]]) -> None:
 
 @pytest.mark.server
 def test_mysql_counts_index_use_in_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
-    """The performance schema is on by default, but off on the usual servers of these tests."""
+    """The performance schema is on by default, but the usual servers of these tests disable it."""
     use, indexes = asked(mysql80_factory({"performance_schema": "ON"}), "index_use")
     check(indexes)
     assert indexes["k_used"]["uses"]

@@ -44,8 +44,8 @@ def asked(answers: Answers) -> LibraryFunctions:
 
 
 def test_indirect_callers_are_found() -> None:
-    """Views and routines may call a function through others. A hidden text counts as a caller. System schemas do not
-    count.
+    """Views and routines may call a function through other views or routines. A routine whose text is hidden counts as
+    a caller. System schemas do not count.
     """
     found = asked(
         {
@@ -69,8 +69,8 @@ def test_indirect_callers_are_found() -> None:
 
 
 def test_hidden_functions_are_unknown() -> None:
-    """If the first source is refused, the second source is queried. If both are refused, the functions are unknown.
-    Without any function there are no further queries.
+    """If the first source is refused, the second source is queried. If both are refused, the functions are unknown. If
+    the server has no functions, no further query is sent.
     """
     assert asked({"user_defined_functions": [("f",)]}) == LibraryFunctions(("f",))
     assert asked({}) == LibraryFunctions(None)
@@ -86,7 +86,9 @@ def test_name_with_a_line_break_is_left_out() -> None:
 
 
 def test_statement_that_uses_a_function_is_found() -> None:
-    """A function matches only as a call. A caller also matches as a table. Upper and lower case are equal."""
+    """The name of a function matches only in a call. The name of a calling view also matches as a table. Upper and
+    lower case are equal.
+    """
     library = LibraryFunctions(("Bell",), ("V1", "ring"))
     assert library.named_by((), ("now", "BELL")) == "bell"
     assert library.named_by(("bell", "t"), ("now",)) is None
@@ -96,7 +98,7 @@ def test_statement_that_uses_a_function_is_found() -> None:
 
 
 def test_functions_of_two_servers_are_merged() -> None:
-    """Each name appears once. If one server hides its functions, those of the other server stay."""
+    """Each name appears once. If one server hides its functions, the functions of the other server stay in the list."""
     both = LibraryFunctions(("a", "b"), ("v",)) | LibraryFunctions(("b", "c"), ("w",))
     assert both == LibraryFunctions(("a", "b", "c"), ("v", "w"))
     assert (LibraryFunctions(("a",)) | LibraryFunctions(None)).names == ("a",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of option files, which are read as the programs of MySQL read them."""
+"""Tests of option files. They are read in the same way as by the MySQL programs."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from querytape.common.errors import InputError
 from querytape.servers.option_files import Account, option_value, read_accounts, read_options
 
 
-def test_second_group_overrides_client_group(tmp_path: Path) -> None:
-    """Names are returned with underscores. An option without a value is an empty text."""
+def test_second_option_group_overrides_the_client_group(tmp_path: Path) -> None:
+    """Option names are returned with underscores. An option without a value is an empty text."""
     file = tmp_path / "my.cnf"
     file.write_text(
         "!includedir /etc/x\n[mysqld]\nport = 1\n[client]\nuser=app\n  ssl-ca = /ca.pem\nskip-ssl\n[stage]\nuser='two'\n"
@@ -19,7 +19,7 @@ def test_second_group_overrides_client_group(tmp_path: Path) -> None:
 
 
 def test_missing_file_or_group_is_an_error(tmp_path: Path) -> None:
-    """A file of another format is also an error."""
+    """A file in another format is also an error."""
     file = tmp_path / "my.cnf"
     with pytest.raises(InputError, match="cannot be read as an option file"):
         read_options(file)
@@ -48,8 +48,8 @@ def write(tmp_path: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def test_accounts_are_read_by_section(tmp_path: Path) -> None:
-    """Each user of the tape has a section. The `user` entry gives another name on the target. repr() hides the
-    password.
+    """Each user of the tape has a section. The `user` entry gives the name of the account on the target. repr() hides
+    the password.
     """
     path = write(tmp_path, "[app]\npassword = 'a # b'\n[batch]\nuser = batch2\npassword=%x\n[guest]\n")
     accounts = read_accounts(path)

@@ -12,7 +12,7 @@ from querytape.servers.sandbox import Server
 
 
 def xid_of(statement: str) -> Xid | None:
-    """Return the name in an XA PREPARE statement, or None for any other text."""
+    """Return the transaction name in an XA PREPARE statement, or None for any other text."""
     verb, xid = verb_and_xid(statement)
     return xid if verb == "prepare" else None
 
@@ -54,7 +54,7 @@ def test_prepared_transaction_with_any_name_is_rolled_back(bank: Server, xid: Xi
 
 
 @pytest.mark.sampled
-def test_unknown_transaction_stays_in_the_list(bank: Server) -> None:
+def test_transaction_that_cannot_be_found_stays_in_the_list(bank: Server) -> None:
     with closing(bank.connect()) as con:
         assert end_prepared(con, [Xid(b"unknown")]) == [Xid(b"unknown")]
 
@@ -94,8 +94,8 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize(("statement", "xid"), STATEMENTS)
-def test_written_forms_of_names_are_read(statement: str, xid: Xid | None) -> None:
-    """A name has one, two or three parts in either kind of quotes. Any other text has no name."""
+def test_each_notation_of_a_transaction_name_is_read(statement: str, xid: Xid | None) -> None:
+    """A name has one, two or three parts, with either kind of quotes. Other texts give no name."""
     assert xid_of(statement) == xid
 
 

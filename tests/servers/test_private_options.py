@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the options of a private server: no spelling may point to foreign files or addresses."""
+"""Tests of the options of a private server. No spelling of an option may refer to foreign files or addresses."""
 
 import subprocess
 
@@ -59,7 +59,7 @@ def spellings(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", sorted({*FIXED, *ELSEWHERE, *RUNS, *(f"{family}any" for family in FAMILIES)}))
 def test_options_with_foreign_files_are_refused(name: str) -> None:
-    """The check also covers short names, dashes or underscores, each prefix that servers accept, and any value."""
+    """The check also covers abbreviated names, dashes or underscores, each prefix that servers accept, and any value."""
     for given in spellings(name):
         for value in ("/var/lib/mysql", "x", "ON", ""):
             with pytest.raises(InputError, match=f"^--target sandbox: {given}: "):
@@ -67,7 +67,7 @@ def test_options_with_foreign_files_are_refused(name: str) -> None:
 
 
 def test_isolating_options_cannot_be_changed() -> None:
-    """These options isolate a copy from other servers."""
+    """The tested options isolate a copy from other servers."""
     for name in ALONE:
         with pytest.raises(
             InputError, match=r"sets its own|does not accept options that run programs or open connections"
@@ -80,7 +80,7 @@ def test_isolating_options_cannot_be_changed() -> None:
     ["/data2", "../data2", "..", "a/../../b", "~", "~mysql", "C:\\data", "ibdata1:1G;/data2/ibdata2:1G", "a\nb"],
 )
 def test_path_as_a_value_is_refused(value: str) -> None:
-    """A private server stays in its folder, so the check covers known and unknown options."""
+    """A private server uses only files in its folder, so the check covers known and unknown options."""
     assert looks_like_a_path(value)
     for name in ("innodb_data_file_path", "log-bin", "relay_log", "log_tc", "an-option-of-tomorrow", "core-file"):
         with pytest.raises(InputError, match="a private server does not accept options with a path"):
@@ -88,7 +88,7 @@ def test_path_as_a_value_is_refused(value: str) -> None:
 
 
 def test_usual_options_are_accepted() -> None:
-    """Replays need these options. A time zone and a stop word table contain a slash but are not paths."""
+    """Replays need the accepted options. A time zone and a stop word table contain a slash but are not paths."""
     check_options(REAL)
     for name, value in REAL.items():
         check_options({name.replace("_", "-"): value, name.replace("-", "_"): value})

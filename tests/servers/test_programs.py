@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of server programs: the program for a kind, and the message if none exists."""
+"""Tests of server programs: the program for a kind of server, and the message if none is installed."""
 
 from pathlib import Path
 
@@ -28,14 +28,14 @@ KNOWN = (
     ],
 )
 def test_newest_matching_version_is_used(monkeypatch: pytest.MonkeyPatch, kind: str, version: str | None) -> None:
-    """A kind is a family and the beginning of a version, compared by whole numbers."""
+    """A kind consists of a family and the beginning of a version. Versions are compared as whole numbers."""
     monkeypatch.setattr(programs, "known_programs", lambda: KNOWN)
     program = find_program(kind)
     assert (program and program.version) == version
 
 
 def test_command_that_creates_a_data_folder() -> None:
-    """MySQL creates its data folder itself, and MariaDB has a script. Neither command asks for a password."""
+    """MySQL creates its data folder itself, but MariaDB uses a script. Neither command asks for a password."""
     mysql = Program("mysql", "8.0.31", ("mysqld",), ("--basedir=/f",)).init_command(Path("/d"))
     assert mysql[:2] == ["mysqld", "--no-defaults"]
     assert {"--basedir=/f", "--datadir=/d", "--initialize-insecure"} <= set(mysql)

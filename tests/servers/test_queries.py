@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of server queries: a refused query has no result, and invalid answers are not trusted."""
+"""Tests of server queries. A refused query has no result, and invalid answers are not trusted."""
 
 from typing import Any, cast
 
@@ -17,8 +17,8 @@ def server(answers: Any) -> "Connection[Any]":
     return cast("Connection[Any]", FakeServer(answers))
 
 
-def test_rows_and_refused_queries() -> None:
-    """A refused query has no result (None), but an empty result stays empty. Rows with too few columns are an error."""
+def test_refused_query_differs_from_an_empty_result() -> None:
+    """A refused query gives None, but an empty result stays empty. Rows with too few columns are an error."""
     assert query_or_none(server({"one": [(1, 2)]}), "SELECT one", 2) == [(1, 2)]
     assert query_or_none(server({"one": []}), "SELECT one", 2) == []
     assert query_or_none(server({}), "SELECT one") is None
@@ -39,5 +39,5 @@ def test_lost_connection_is_an_error() -> None:
 
 
 def test_only_whole_numbers_are_accepted() -> None:
-    """A number has only digits and at most 64 bits."""
+    """A number contains only digits and has at most 64 bits."""
     assert [whole(each) for each in (7, "7", "007", "", "-1", "1.5", None, "٣", "9" * 21)] == [7, 7, 7, *[None] * 6]

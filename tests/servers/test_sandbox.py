@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of private servers: unprivileged, restartable, copyable, and ended together with their parent."""
+"""Tests of private servers. They are unprivileged, can be restarted and copied, and end together with their parent."""
 
 import atexit
 import os
@@ -42,7 +42,7 @@ def gone(pid: int) -> bool:
 
 
 def test_private_server_does_not_run_as_root(server: Server) -> None:
-    """The server answers on its own port."""
+    """The private server answers on its own port."""
     assert server.execute("SELECT @@port") == ((server.port,),)
     assert Path(f"/proc/{server.pid}").stat().st_uid != 0
     assert server.execute("SELECT VERSION()")[0][0].startswith(server.version)
@@ -70,7 +70,7 @@ def test_options_reach_the_server(server_factory: Callable[..., Server]) -> None
     """Options may be written with underscores and override the defaults. The slow log is at the reported path."""
     server = server_factory("mariadb", {"slow_query_log": "ON", "long_query_time": "0"})
     server.execute("SELECT 'seen'")
-    server.stop()  # the server logs a statement after the answer to the client
+    server.stop()  # the server may log a statement after it has answered the client
     assert b"SELECT 'seen'" in server.slow_log.read_bytes()
 
 
@@ -85,7 +85,7 @@ def test_unknown_kind_has_an_install_hint() -> None:
 
 
 def test_killed_parent_leaves_no_server(mariadb: Server) -> None:
-    """The program that started the server is ended by kill -9."""
+    """The program that started the server is killed with kill -9."""
     command = [sys.executable, "-c", CHILD, str(sandbox.template_data(mariadb.program))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -135,8 +135,10 @@ def test_each_server_has_its_own_temporary_folder(server_factory: Callable[..., 
         assert server.execute("SELECT @@tmpdir") == ((str(server.folder / "tmp"),),)
 
 
-def test_signal_at_any_line_of_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signal arrives at each line until the caller has the server. The folder of temporary files stays empty."""
+def test_signal_during_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal arrives at each line of the start until the caller has the server. The folder of temporary files stays
+    empty.
+    """
     at_exit: list[tuple[Any, ...]] = []
     monkeypatch.setattr(sandbox, "TEMPORARY", tmp_path)
     monkeypatch.setattr(sandbox, "copy_data", lambda source, target: target.mkdir())

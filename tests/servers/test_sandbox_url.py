@@ -11,7 +11,7 @@ from querytape.servers.sandbox_url import Sandbox, parse_sandbox
 
 @pytest.mark.parametrize("text", ["mysql://app@sandbox/shop", "sandboxes", "", "?data=/", "mysql://a@h/?socket=/s"])
 def test_other_targets_are_not_private_servers(text: str) -> None:
-    """parse_target handles these targets."""
+    """The parser of private servers returns None for all other targets. parse_target handles them."""
     assert parse_sandbox(text) is None
 
 

@@ -27,7 +27,7 @@ def test_source_description_of_a_real_server(server: Server) -> None:
 
 
 def test_clock_of_the_server_is_used() -> None:
-    """The time has microseconds. Invalid times are skipped."""
+    """The time has microseconds. Invalid times of the server are skipped."""
     assert server_time([["1795331908.872836"]]).isoformat() == "2026-11-22T07:18:28.872836+00:00"
     for nonsense in (None, [], [["x"]], [[None]], [["1e99"]]):
         assert server_time(nonsense).tzinfo is UTC

@@ -52,7 +52,7 @@ def test_unknown_host_is_named() -> None:
 
 
 def test_url_overrides_the_option_file(tmp_path: Path) -> None:
-    """The group [client] is read first, then the requested group."""
+    """The group [client] is read first. The requested group is read afterwards and overrides it."""
     file = tmp_path / "my.cnf"
     file.write_text(
         "!includedir /etc/x\n[client]\nuser = fromfile\npassword='a # b'\nhost=127.0.0.1 # here\nskip-ssl\n"
@@ -92,7 +92,7 @@ def test_refused_connection_has_a_hint() -> None:
 
 
 def test_error_text_of_a_closed_connection() -> None:
-    """The driver reports `0` and an empty text after an earlier error closed the connection."""
+    """If an earlier error closed the connection, the driver reports error number `0` and an empty text."""
     assert fault_text(pymysql.err.InterfaceError(0, "")) == "the connection is closed"
     assert fault_text(pymysql.err.OperationalError(1045, "Access denied")) == "1045 Access denied"
 

@@ -24,20 +24,23 @@ pytestmark = pytest.mark.slow
 
 SECRET = "hunter2"
 PLUGINS = (b"caching_sha2_password", b"sha256_password")
-# For is_this_machine this address is not a loopback address, but it reaches this machine. It stands for a remote host.
+# The function is_this_machine treats this address as remote, although it reaches this machine. It represents a remote
+# host.
 ELSEWHERE = "0.0.0.0"
 
 
 def test_tls_mode_follows_from_the_option_file() -> None:
-    """Only files mean PREFERRED, as in the mysql client. No option means no TLS. The mode may be in lower case."""
+    """If only files are given, the mode is PREFERRED, as in the mysql client. Without any option TLS is off. The mode
+    may be in lower case.
+    """
     assert Tls.of({}) == Tls("DISABLED")
     assert Tls.of({"ssl_cert": "c", "ssl_key": "k"}) == Tls("PREFERRED", None, "c", "k")
     assert Tls.of({"ssl_mode": "required"}) == Tls("REQUIRED")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_preferred_mode_becomes_the_actual_mode(mode: str) -> None:
-    """All other modes stay unchanged."""
+def test_preferred_tls_mode_becomes_the_actual_mode(mode: str) -> None:
+    """All other TLS modes stay unchanged."""
     tls = Tls(mode, ca="ca.pem")
     assert tls.required == (mode not in ("DISABLED", "PREFERRED"))
     expected = ("REQUIRED", "DISABLED") if mode == "PREFERRED" else (mode, mode)
@@ -54,7 +57,7 @@ def test_invalid_tls_options_are_refused(tmp_path: Path) -> None:
         Tls("VERIFY_CA", ca=str(tmp_path / "none.pem")).context()
 
 
-def test_required_mode_does_not_verify_the_certificate() -> None:
+def test_required_tls_mode_does_not_verify_the_certificate() -> None:
     assert Tls().context() is None
     required = Tls("REQUIRED").context()
     assert required is not None
@@ -71,7 +74,7 @@ def test_connection_without_tls_is_recognized(mariadb: Server) -> None:
 @pytest.mark.parametrize("kind", ["mariadb-11.8", "mysql80"])
 def test_login_without_required_tls_names_the_option(kind: str, server_factory: ServerFactory) -> None:
     """The server or the account requires TLS."""
-    server = server_factory(kind)  # both create their own certificates
+    server = server_factory(kind)  # both servers create their own certificates
     server.execute("CREATE USER careful REQUIRE SSL")
     without = Target("careful", "127.0.0.1", "127.0.0.1", server.port)
     with pytest.raises(TargetError, match=r"1045.*REQUIRE SSL.* needs --ssl-mode REQUIRED"):
@@ -105,7 +108,7 @@ def key() -> Key:
     ],
 )
 def test_only_loopback_addresses_are_local(address: str | None, local: bool) -> None:
-    """A unix socket (None) is local. Host names, private addresses and link-local addresses are not."""
+    """A unix socket (None) is local. Host names, private addresses and link-local addresses are not local."""
     assert is_this_machine(address) == local
 
 
@@ -126,8 +129,8 @@ def test_key_file_is_read_with_the_options(key: Key, tmp_path: Path) -> None:
 
 
 def test_key_options_of_an_option_file(key: Key, tmp_path: Path) -> None:
-    """The option file has the names of the mysql client. Key options on the command line override the file. TLS options
-    on the command line do not.
+    """The option file uses the option names of the mysql client. Key options on the command line override the file. TLS
+    options on the command line leave the key options of the file unchanged.
     """
     assert keys_of({}) == (False, None)
     assert [keys_of({"get_server_public_key": text})[0] for text in ("", "1", "ON", "0", "off", "FALSE")] == (
@@ -145,7 +148,7 @@ def test_key_options_of_an_option_file(key: Key, tmp_path: Path) -> None:
     assert parse_target("mysql://app@127.0.0.1/", environ={}).asks_for_key
     assert parse_target("mysql://app@/?socket=/s", environ={}).asks_for_key
     local = parse_target("mysql://app@127.0.0.1/", Login(server_public_key=pem), environ={})
-    assert not local.asks_for_key  # a given key is the only valid key
+    assert not local.asks_for_key  # a key from a file is the only valid key
 
 
 def both(port: int, tls: Tls, address: str = ELSEWHERE) -> tuple[str, str | None]:
@@ -174,9 +177,9 @@ def read(key: Key, heard: list[bytes]) -> set[bytes]:
 @pytest.mark.parametrize("unasked", [False, True])
 @pytest.mark.parametrize("switches", [False, True])
 @pytest.mark.parametrize("plugin", PLUGINS)
-def test_false_server_reads_no_password(plugin: bytes, switches: bool, unasked: bool, key: Key) -> None:
-    """Neither client requests the key of a remote server or accepts an unrequested key. Both errors name the options
-    that help.
+def test_false_server_gets_no_readable_password(plugin: bytes, switches: bool, unasked: bool, key: Key) -> None:
+    """The clients do not request the key of a remote server and do not accept an unrequested key. The errors of both
+    clients name the options that help.
     """
     with hostile(asks_for_rsa(plugin, key, switches, unasked)) as server:
         said = both(server.port, Tls())
@@ -191,8 +194,8 @@ def test_false_server_reads_no_password(plugin: bytes, switches: bool, unasked: 
 @pytest.mark.parametrize("switches", mostly_long([False, True], True))
 @pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
 def test_password_is_readable_if_the_key_is_requested(plugin: bytes, switches: bool, key: Key) -> None:
-    """This test checks the test tools. On loopback and with `--get-server-public-key`, each client sends its password
-    to the false server.
+    """This test checks the false server of the tests. With `--get-server-public-key` on loopback, each client sends its
+    password to the false server.
     """
     for tls, address in ((Tls(), "127.0.0.1"), (Tls(get_server_public_key=True), ELSEWHERE)):
         with hostile(asks_for_rsa(plugin, key, switches, unasked=False)) as server:
@@ -205,10 +208,12 @@ def test_password_is_readable_if_the_key_is_requested(plugin: bytes, switches: b
 @pytest.mark.parametrize("unasked", [False, True])
 @pytest.mark.parametrize("switches", mostly_long([False, True], True))
 @pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
-def test_given_key_is_the_only_valid_key(
+def test_key_from_the_file_is_the_only_valid_key(
     plugin: bytes, switches: bool, unasked: bool, key: Key, tmp_path: Path
 ) -> None:
-    """The password is encrypted with the key of the file, whatever key the server sends. This also applies on loopback."""
+    """The password is encrypted with the key of the file, whichever key the server sends. This also applies on
+    loopback.
+    """
     real = Key()
     file = tmp_path / "public_key.pem"
     file.write_bytes(real.pem)
@@ -221,7 +226,7 @@ def test_given_key_is_the_only_valid_key(
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_unreadable_key_file_refuses_the_login(plugin: bytes, key: Key, tmp_path: Path) -> None:
-    """The client library would request the key of the server, so the engine must refuse."""
+    """The client library would request the key from the server, so the engine itself must refuse the login."""
     with hostile(asks_for_rsa(plugin, key, True, False)) as server:
         failed = one_session(
             EngineOptions(
@@ -235,10 +240,9 @@ def test_unreadable_key_file_refuses_the_login(plugin: bytes, key: Key, tmp_path
 
 
 @pytest.mark.parametrize("plugin", [*PLUGINS, b"mysql_clear_password", b"dialog"])
-def test_required_tls_cannot_be_taken_away(plugin: bytes, key: Key) -> None:
-    """A server or interceptor without TLS gets no password.
-
-    Connector/C continues without TLS and treats the connection as encrypted.
+def test_required_tls_cannot_be_removed(plugin: bytes, key: Key) -> None:
+    """A server or interceptor without TLS gets no password. Connector/C itself would continue without TLS and treat the
+    connection as encrypted.
     """
     with hostile(asks_for_rsa(plugin, key, True, False)) as server:
         failed = one_session(
@@ -286,7 +290,7 @@ def test_refusal_with_invalid_utf8_is_kept() -> None:
     assert failed == "[('No?? entry',)]"
 
 
-def test_disabled_mode_ignores_offered_tls() -> None:
+def test_disabled_tls_mode_ignores_offered_tls() -> None:
     """Without verification any certificate would be accepted."""
 
     def script(client: Client) -> None:
@@ -299,7 +303,7 @@ def test_disabled_mode_ignores_offered_tls() -> None:
     assert not int.from_bytes(server.heard[0][4:8], "little") & 0x800
 
 
-def test_greeting_has_the_salt_of_the_tests() -> None:
+def test_greeting_of_the_server_contains_the_salt_of_the_tests() -> None:
     """The tests decrypt passwords with the salt of the greeting."""
     assert SALT[:8] in greeting()
     assert SALT[8:] in greeting()

@@ -29,7 +29,7 @@ GRANTS = [
 
 @pytest.mark.parametrize(("lines", "granted"), GRANTS)
 def test_privilege_on_the_whole_schema_is_recognized(lines: list[str], granted: bool) -> None:
-    """A grant may name the schema, match it by a pattern or apply everywhere. A revoked privilege does not count."""
+    """A grant may name the schema, match it with a pattern or apply to all schemas. A revoked privilege does not count."""
     assert is_granted([(line,) for line in lines], "TRIGGER", "shop") is granted
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories that a real server could have produced: sessions, locks and answers, with simulated times."""
+"""Random histories that a real server could produce: sessions, locks and answers, with simulated times."""
 
 import heapq
 import random
@@ -13,7 +13,7 @@ Unit = list[Statement]  # a transaction, or a single statement outside a transac
 TABLES = 2
 KEYS = 8
 AT_ONCE = (*BEGINNINGS, "savepoint", "back", "off", "unlock_tables", "xa_end", "xa_prepare")  # kinds that never wait
-AFTER_AN_ERROR = ("release", "unlock_tables", "xa_end", "xa_commit", "xa_rollback")  # sent even after an error
+AFTER_AN_ERROR = ("release", "unlock_tables", "xa_end", "xa_commit", "xa_rollback")  # kinds sent even after an error
 
 
 @dataclass
@@ -24,23 +24,23 @@ class Event:
     number: int  # unique in its history
     statement: Statement
     transaction: int  # shared by the statements of a transaction. A single statement has its own
-    inside: bool  # a transaction is open before the statement
-    sent: int = 0  # time of sending by the client
+    inside: bool  # shared by the statements of a transaction; a single statement has its own number
+    sent: int = 0  # whether a transaction is open before the statement
     arrived: int = 0  # time of arrival at the server
-    granted: int = 0  # time at which it had all locks
+    granted: int = 0  # time at which the statement had all its locks
     released: int = 0  # time of the lock release by a single write, COMMIT, ROLLBACK or deadlock victim
     logged: int = 0  # time of the log entry, before the next statement of the session
     answered: int = 0  # time at which the client had the answer
     answer: tuple[object, ...] = ()
     victim: bool = False
-    ended: int = 0  # the earlier transaction that the statement ended
-    failed: bool = False  # timed out or killed
-    silent: bool = False  # killed with its session, so the client got no answer
+    ended: int = 0  # number of the earlier transaction that the statement ended
+    failed: bool = False  # whether the statement timed out or was killed
+    silent: bool = False  # whether the statement was killed with its session, so that the client got no answer
 
 
 @dataclass
 class History:
-    """The statements in the order of sending, and the rows before and after them."""
+    """The statements in the order in which they were sent, and the rows before and after them."""
 
     events: list[Event]
     before: dict[tuple[int, int], int | None]
@@ -53,12 +53,12 @@ class History:
 @dataclass
 class _Client:
     script: Iterator[Unit]
-    left: Unit = field(default_factory=list)  # rest of the transaction
+    left: Unit = field(default_factory=list)  # remaining statements of the transaction
     transaction: int = 0
     inside: bool = False
     waiting: Event | None = None
-    off: bool = False  # autocommit is off
-    locked: bool = False  # under LOCK TABLES
+    off: bool = False  # whether autocommit is off
+    locked: bool = False  # whether the session is under LOCK TABLES
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Source:
     delay: Callable[[random.Random, str], int]
     agenda: list[tuple[int, int, Callable[[int], None]]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: the transactions that it waits for
+    waits: dict[int, set[int]] = field(default_factory=dict)  # for each transaction, the transactions that it waits for
     impatient: float = 0.0
     killed: float = 0.0
     killed_running: float = 0.0
@@ -178,7 +178,9 @@ class _Source:
             self.later(now, "patience", lambda at: self.give_up(at, event))
 
     def give_up(self, now: int, event: Event) -> None:
-        """Let a waiting statement fail, alone or with its session. Locks that it already has stay until the end."""
+        """Let a waiting statement fail, alone or with its session. The locks that the statement already has stay until
+        the transaction ends.
+        """
         client = self.clients[event.session]
         if client.waiting is not event:
             return
@@ -263,21 +265,21 @@ class Mix:
     kinds: tuple[tuple[str, int], ...] = (("update", 5), ("read", 2), ("lock", 1), ("insert", 1), ("delete", 1))
     ranges: float = 0.2
     rollbacks: float = 0.1
-    hot: float = 0.5  # probability of the first key
+    hot: float = 0.5  # probability that a statement uses the first key
     slow_answers: float = 0.1
     unit_ns: int = 1000  # duration of one step of the simulation
     isolated: bool = False  # innodb_snapshot_isolation
     moments_ns: int = 1  # times are multiples of this unit, so many are equal
-    user_locks: float = 0.0  # probability of a transaction or statement under GET_LOCK
+    user_locks: float = 0.0  # probability that a transaction or statement runs under GET_LOCK
     whole: float = 0.0  # probability that a single statement is DDL or LOCK TABLES
     ddl_ends: float = 0.0  # probability that a transaction ends by DDL
-    savepoints: float = 0.0  # probability that a transaction returns to a savepoint
+    savepoints: float = 0.0  # probability that a transaction rolls back to a savepoint
     snapshots: float = 0.0  # probability that a transaction begins with a consistent snapshot
     off: float = 0.0  # probability that a session has autocommit off
     xa: float = 0.0  # probability of an XA transaction
     impatient: float = 0.0  # probability that a wait ends by a time-out or KILL
-    killed: float = 0.0  # probability that such an end also ends the session
-    killed_running: float = 0.0  # probability that KILL ends a session whose statement has its locks
+    killed: float = 0.0  # probability that such a time-out or KILL also ends the session
+    killed_running: float = 0.0  # probability that KILL ends a session whose statement already has its locks
 
 
 def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:

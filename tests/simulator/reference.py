@@ -13,8 +13,8 @@ from .views import times
 
 Key = tuple[int, int]  # (table, kind)
 COMMITS, LOCKS, ADDS = range(3)
-USER_LOCKS = -1  # stored like a table
-AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # order of events at the same time
+USER_LOCKS = -1  # user-level locks are stored like a table with this number
+AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # order of actions at the same time
 NEVER = 1 << 62
 LAST_NS = 1_000_000_000  # maximum time from the last arrival of a session to its end
 PRECISION_NS = 1  # precision of the tapes of views.py
@@ -22,7 +22,7 @@ PRECISION_NS = 1  # precision of the tapes of views.py
 
 @dataclass
 class Seen:
-    """An event as the tape shows it. It began after `low` and had ended by `high`."""
+    """An event as the tape shows it. The event began after the time `low` and had ended by the time `high`."""
 
     event: Event
     seq: int
@@ -31,12 +31,12 @@ class Seen:
     high: int
     long: bool
     transaction: int | None
-    alone: bool  # takes locks and is its own commit
-    exclusive: bool  # locks its whole table
-    inside: bool  # takes locks in a transaction
-    ends: bool  # ends its transaction
-    last: bool  # last event of its session in a log of arrivals, with an unknown end
-    part: int = 0  # 1: the event itself, after the implicit COMMIT (part 0)
+    alone: bool  # whether the event takes locks and is its own commit
+    exclusive: bool  # whether the event locks its whole table
+    inside: bool  # whether the event takes locks in a transaction
+    ends: bool  # whether the event ends its transaction
+    last: bool  # whether the event is the last of its session in a log of arrivals, so that its end is unknown
+    part: int = 0  # 1 for the event itself, 0 for the implicit COMMIT before it
     moment: int = 0
     granted: int = 0
 
@@ -50,7 +50,7 @@ class Seen:
 
     @property
     def adds(self) -> bool:
-        """Return whether the event adds rows. Other locking events read existing rows."""
+        """Return whether the event adds rows. Other locking events use existing rows."""
         return self.kind == "insert"
 
 
@@ -120,8 +120,9 @@ class Reference:
             self._keep_behind_whole([seen for seen in self.events if seen.alone and seen.table == table])
 
     def _first_of_holders(self, seen: Seen) -> list[int]:
-        """Return the first lock time of each transaction that locked the table during a DDL statement and is open at
-        its end.
+        """Return the first lock time of each transaction that locked the table during a DDL statement.
+
+        Only transactions that are open at the end of the DDL statement count.
         """
         others = [other for other in self.events if other.alone and other.exclusive and other.table == seen.table]
         since = seen.low

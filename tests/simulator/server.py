@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of the locks of a server: rows and gaps of InnoDB's REPEATABLE READ, tables, snapshots and rollbacks.
 
-The model has no clock. Rows have integer keys. The content of a row shows its writes and their order.
+The model has no clock. Rows have integer keys. The content of a row shows the writes of the row and their order.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ TABLE_LOCKS = {
     "lock_tables": WHOLE,
     "alter": WHOLE,
 }
-# Locks of a row.
+# The kinds of locks of a row: shared and exclusive.
 WITH_OTHERS, ALONE = "with others", "alone"
 TOGETHER = ({READS}, {WRITES}, {SHARED}, {READS, WRITES}, {READS, SHARED})  # allowed for two transactions at once
 ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # implicitly end an open transaction
@@ -62,36 +62,37 @@ class Statement:
 class Server:
     """The rows and the holders of locks. The caller chooses the number of a transaction.
 
-    `beyond`: a range also locks the next row after it, as in servers before MySQL 8.0.18. `isolated`: a row that
+    `beyond`: a range also locks the next row after the range, as in servers before MySQL 8.0.18. `isolated`: a row that
     changed after the snapshot cannot be locked (error 1020). This is the default of MariaDB 11.8.
     """
 
-    rows: dict[Place, int | None]  # None: deleted, but not yet committed
+    rows: dict[Place, int | None]  # None: the row is deleted, but the deletion is not committed
     beyond: bool = False
     isolated: bool = False
     commits: int = 0
     changed: dict[Place, int] = field(default_factory=dict)  # number of the last commit that changed a row
     opened: dict[int, int] = field(default_factory=dict)  # number of commits in the snapshot of a transaction
     committed: dict[Place, int | None] = field(default_factory=dict)
-    holders: dict[Place, dict[int, str]] = field(default_factory=dict)  # per row: transactions and their locks
+    holders: dict[Place, dict[int, str]] = field(default_factory=dict)  # for each row, the transactions and their locks
     queues: dict[Place, list[tuple[int, str]]] = field(default_factory=dict)  # waiting transactions in order
     gaps: set[tuple[int, float, float, int]] = field(default_factory=set)  # (table, above, below, transaction)
     undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
     snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
-    user_locks: dict[int, int] = field(default_factory=dict)  # name: the session that holds the lock
-    tables: dict[int, dict[int, str]] = field(default_factory=dict)  # per table: transactions and their locks
-    wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # transactions waiting for a whole table, in order
+    user_locks: dict[int, int] = field(default_factory=dict)  # for each lock name, the session that holds the lock
+    tables: dict[int, dict[int, str]] = field(default_factory=dict)  # for each table, the transactions and their locks
+    wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # transactions that wait for a whole table
     kept: set[int] = field(default_factory=set)  # transactions whose table locks stay until UNLOCK TABLES
-    savepoints: dict[int, int] = field(default_factory=dict)  # number of writes before the savepoint
+    savepoints: dict[int, int] = field(default_factory=dict)  # number of writes before each savepoint
 
     def __post_init__(self) -> None:
         """Mark all initial rows as committed."""
         self.committed = dict(self.rows)
 
     def attempt(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
-        """Execute a statement, or return the set of transactions that it waits for. Locks taken before a wait stay.
+        """Execute a statement, or return the set of transactions that it waits for.
 
-        `number` marks the written rows. The answer is a tuple of rows, or of a text that describes the result.
+        Locks that were taken before a wait stay. `number` marks the written rows. The answer is a tuple of rows, or a
+        tuple with a text that describes the result.
         """
         found = self._attempt(transaction, statement, number)
         if isinstance(found, tuple):
@@ -142,7 +143,7 @@ class Server:
         self.snapshots.setdefault(transaction, dict(self.committed))
 
     def set_savepoint(self, transaction: int) -> None:
-        """Record how much a transaction has written."""
+        """Record the number of writes of a transaction as its savepoint."""
         self.savepoints[transaction] = len(self.undo.get(transaction, []))
 
     def go_back(self, transaction: int) -> None:
@@ -150,7 +151,7 @@ class Server:
         self._undo(transaction, self.savepoints.get(transaction, 0))
 
     def give_up(self, transaction: int) -> None:
-        """Stop waiting for locks."""
+        """Stop waiting for locks in a transaction."""
         self._leave_queues(transaction)
         for waiting in self.wanted.values():
             waiting.pop(transaction, None)
@@ -211,7 +212,9 @@ class Server:
         return tuple(self.rows.get(place) if place in own else seen.get(place) for place in places)
 
     def _take_table(self, transaction: int, statement: Statement) -> set[int]:
-        """Take the lock of the table. Otherwise return the transactions with an incompatible lock or an earlier wait."""
+        """Take the lock of the table. If this is impossible, return the transactions with an incompatible lock or an
+        earlier wait.
+        """
         held, waiting = self.tables.setdefault(statement.table, {}), self.wanted.setdefault(statement.table, {})
         mine, lock = held.get(transaction), TABLE_LOCKS[statement.kind]
         if mine in (lock, WHOLE) or (mine and lock == READS):
@@ -261,7 +264,7 @@ class Server:
                 yield statement.table, key
 
     def _lock(self, transaction: int, statement: Statement) -> set[int]:
-        """Lock one row after another. Return the holders of the first row that is not free."""
+        """Lock the rows of a statement one after another. Return the holders of the first row that is not free."""
         lock = WITH_OTHERS if statement.kind == "share" else ALONE
         keys = self._keys(statement.table)
         point = statement.low == statement.high
@@ -281,7 +284,7 @@ class Server:
         return set()
 
     def _lock_row(self, transaction: int, place: Place, lock: str) -> set[int]:
-        """Lock a row. Otherwise return the transactions with an incompatible lock or an earlier wait."""
+        """Lock a row. If this is impossible, return the transactions with an incompatible lock or an earlier wait."""
         held, queue, mine = self.holders.setdefault(place, {}), self.queues.setdefault(place, []), (transaction, lock)
         if held.get(transaction) in (lock, ALONE):
             return set()

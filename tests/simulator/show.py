@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for a small history with the same failure, and print it for a reader."""
+"""Search for a small history that fails in the same way, and print the history for a reader."""
 
 from collections.abc import Callable, Sequence
 

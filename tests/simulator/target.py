@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from .history import Event, History
 from .server import BEGINNINGS, COMMITS, ENDS, Server
 
-Counts = dict[int, int]  # place: number
+Counts = dict[int, int]  # for each place, a number of commits
 
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan of one event: `waits` has the required number of commits per place, and `marks` has its own commit
-    numbers.
+    """The plan of one event.
 
-    `commit`: waits and marks of an implicit COMMIT that is sent before the event. `sent`: whether the plan sends the
-    event. Interrupted and killed statements are not sent.
+    `waits` has the required number of commits per place, and `marks` has the event's own commit numbers. `commit`:
+    waits and marks of an implicit COMMIT that is sent before the event. `sent`: whether the plan sends the event.
+    Interrupted and killed statements are not sent.
     """
 
     waits: Counts
@@ -28,7 +28,7 @@ class Planned:
 
 @dataclass
 class Outcome:
-    """The result of a replay: blocked sessions, different answers of writes, and different rows at the end."""
+    """The result of a replay: blocked sessions, writes with different answers, and different rows at the end."""
 
     stuck: list[str] = field(default_factory=list)
     deadlocks: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Return whether all sessions finished and nothing differs."""
+        """Return whether all sessions finished without any difference."""
         return not (self.stuck or self.deadlocks or self.answers or self.rows)
 
 
@@ -54,14 +54,14 @@ def settle(settled: dict[int, set[int]], prefix: Counts, place: int, number: int
 class _Session:
     events: list[tuple[Event, Planned]]
     at: int = 0
-    state: str = "idle"  # idle, sent, blocked, executed
+    state: str = "idle"  # one of: idle, sent, blocked, executed
     weight: float = 1.0
-    committed: bool = False  # the COMMIT before the event was sent
+    committed: bool = False  # whether the COMMIT before the event was sent
     blockers: set[int] = field(default_factory=set)
 
 
 def replay(history: History, plan: Sequence[Planned], seed: int) -> Outcome:
-    """Send each event after its waits are over. The seed chooses fast and slow sessions."""
+    """Send each event after its waits have ended. The seed chooses fast and slow sessions."""
     rng = random.Random(seed)
     run = _Run(history, plan, rng)
     while (moves := run.moves()) and not run.outcome.deadlocks:
@@ -99,7 +99,7 @@ class _Run:
         return planned if session.committed or planned.commit is None else planned.commit
 
     def move(self, number: int) -> None:
-        """Let a session send, execute or get its answer."""
+        """Let a session send a statement, execute it, or get the answer."""
         session = self.sessions[number]
         event, planned = session.events[session.at]
         if session.state == "idle" and self._turn(session) is planned.commit:
@@ -130,7 +130,7 @@ class _Run:
         self._wake()
 
     def _at_once(self, event: Event) -> bool:
-        """Execute a statement that never waits. Return whether the statement is of such a kind."""
+        """Execute a statement of a kind that never waits. Return whether the statement is of such a kind."""
         kind = event.statement.kind
         if kind == "snapshot":
             self.server.open_snapshot(event.transaction)

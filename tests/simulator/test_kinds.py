@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of special transactions on random histories: the plan of querytape keeps their order.
 
-test_replays.py tests the rules themselves. The kinds of transactions in these tests are missing in its reference.
+test_replays.py tests the rules themselves. Its reference lacks these kinds of transactions.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from .target import Outcome, replay
 from .views import SOURCES, TRIED, plan_histories
 
 pytestmark = pytest.mark.slow
-REPLAYS = 3  # per history
+REPLAYS = 3  # number of replays per history
 UPDATES = (("update", 5), ("read", 1), ("lock", 1))
 MIXES = {
     "savepoints": Mix(transactions=1.0, kinds=UPDATES, savepoints=0.6),
@@ -29,10 +29,11 @@ MIXES = {
     "KILL": Mix(transactions=1.0, kinds=UPDATES, impatient=0.5, killed=1.0),
     "KILL of what runs": Mix(transactions=1.0, kinds=UPDATES, impatient=0.2, killed=1.0, killed_running=0.1),
 }
-# Maximum number of stuck replays in 1,000. No source contains the time at which a killed session released its locks.
+# Maximum number of stuck replays in 1,000 replays. No source contains the time at which a killed session released its
+# locks.
 STUCK = {"KILL": 3, "KILL of what runs": 8}
-# Maximum number of stuck replays, and of replays with different rows, in 1,000. The times of DDL and LOCK TABLES are
-# less certain (docs/order.md: What is a guess).
+# Maximum number of stuck replays, and of replays with different rows, in 1,000 replays. The times of DDL and LOCK
+# TABLES are less certain (docs/order.md: What is a guess).
 GUESSED = {
     "tables whole": (Mix(transactions=0.7, kinds=UPDATES, slow_answers=0, whole=1.0), 15, 90),
     "tables whole, late answers": (Mix(transactions=0.7, kinds=UPDATES, whole=1.0), 25, 150),
@@ -53,7 +54,7 @@ def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tu
 @pytest.mark.parametrize("histories", mostly_long([20, 1000], 20))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_no_session_is_stuck_and_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
+def test_replays_are_rarely_stuck_and_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
     """The speed of the target does not matter. After a KILL, a few replays may be stuck, but no row differs."""
     stuck = []
     for outcome, text in outcomes(MIXES[mix], source, histories, tmp_path / "plan"):
@@ -66,8 +67,8 @@ def test_no_session_is_stuck_and_rows_are_equal(mix: str, source: str, histories
 @pytest.mark.long
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("mix", GUESSED)
-def test_wrong_guesses_stay_below_their_limit(mix: str, source: str, tmp_path: Path) -> None:
-    """The histories use DDL and LOCK TABLES on hot tables."""
+def test_wrong_guesses_of_the_order_stay_below_their_limit(mix: str, source: str, tmp_path: Path) -> None:
+    """The simulated histories use DDL and LOCK TABLES on frequently used tables."""
     given, most_stuck, most_differ = GUESSED[mix]
     found = [outcome for outcome, _ in outcomes(given, source, 300, tmp_path / "plan")]
     assert sum(bool(each.stuck or each.deadlocks) for each in found) * 1000 <= most_stuck * len(found)
@@ -84,13 +85,13 @@ def test_wrong_guesses_stay_below_their_limit(mix: str, source: str, tmp_path: P
         ("tables whole", "alter"),
     ],
 )
-def test_most_histories_contain_each_kind_of_statement(mix: str, kind: str) -> None:
+def test_most_simulated_histories_contain_each_kind_of_statement(mix: str, kind: str) -> None:
     made = [make_history(seed, MIXES[mix] if mix in MIXES else GUESSED[mix][0]) for seed in range(20)]
     assert sum(any(event.statement.kind == kind for event in history.events) for history in made) > len(made) / 2
 
 
 @pytest.mark.parametrize("mix", ["time-outs", "KILL", "KILL of what runs"])
-def test_some_waits_end_by_a_timeout_or_kill(mix: str) -> None:
+def test_some_lock_waits_end_by_a_timeout_or_kill(mix: str) -> None:
     """A killed session sends nothing more."""
     failed = 0
     for seed in range(20):

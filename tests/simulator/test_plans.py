@@ -27,7 +27,7 @@ MIXES = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_plan_equals_the_reference(mix: str, source: str, tmp_path: Path) -> None:
+def test_plan_equals_the_plan_of_the_simple_reference(mix: str, source: str, tmp_path: Path) -> None:
     alone = MIXES[mix].user_locks > 0  # user-level locks are shared by all histories of a tape
     histories = [make_history(seed, MIXES[mix]) for seed in range(6 if alone else 25)]
     together = 1 if alone else len(histories)
@@ -38,8 +38,8 @@ def test_plan_equals_the_reference(mix: str, source: str, tmp_path: Path) -> Non
 
 
 def counts(plan: list[Planned]) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-    """Return the waits and marks of each event as (kind, number). Tables are left out because each plan numbers them
-    differently.
+    """Return the waits and marks of each event as (kind, number). Tables are left out because each plan numbers the
+    tables differently.
     """
     return [
         (

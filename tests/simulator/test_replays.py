@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the rules of docs/order.md on random histories: no session is stuck and the data are equal.
+"""Tests of the rules of docs/order.md on random histories. No session is stuck and the data are equal.
 
 A failure shows the smallest failing history.
 """
@@ -18,7 +18,7 @@ from .views import SOURCES, TRIED
 pytestmark = pytest.mark.slow
 
 OVERLAP_NS = 1_000_000_000
-REPLAYS = 3  # per history
+REPLAYS = 3  # number of replays per history
 UPDATES = (("update", 5), ("read", 1), ("lock", 1))
 TRANSACTIONS = Mix(transactions=1.0)
 MIXES = {
@@ -30,7 +30,7 @@ MIXES = {
     "user-level locks": Mix(transactions=1.0, kinds=UPDATES, user_locks=0.6),
     "isolated": Mix(transactions=1.0, kinds=(("update", 3), ("read", 3), ("lock", 1)), isolated=True),
 }
-# Maximum number of stuck replays, and of replays with different rows, in 1,000. The table is in docs/order.md.
+# Maximum number of stuck replays, and of replays with different rows, in 1,000 replays. The table is in docs/order.md.
 TOLERATED = {
     "transactions that update": dict.fromkeys(SOURCES, (0, 0)),
     "transactions": {**dict.fromkeys(SOURCES, (12, 0)), "general log": (15, 0)},
@@ -53,9 +53,9 @@ def outcomes(history: History, source: str) -> list[Outcome]:
 @pytest.mark.parametrize("histories", mostly_long([60, 3000], 60))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
-def test_stuck_and_different_replays_stay_below_their_limit(mix: str, source: str, histories: int) -> None:
-    """With transactions only, no row ever differs. Guesses are necessary if the times are unclear, and each has a
-    limit.
+def test_number_of_stuck_and_different_replays_is_limited(mix: str, source: str, histories: int) -> None:
+    """If the histories contain only transactions, no row ever differs. If times are unclear, the order must be guessed.
+    Each kind of guess has a limit.
     """
     found = [each for seed in range(histories) for each in outcomes(make_history(seed, MIXES[mix]), source)]
     few = SLACK if histories < 1000 else 0
@@ -83,7 +83,7 @@ def test_replay_without_an_order_gives_different_rows() -> None:
     assert sum(not each.good for each in found) > len(found) // 2
 
 
-def test_history_is_possible_on_a_real_server() -> None:
+def test_simulated_history_is_possible_on_a_real_server() -> None:
     """Events of a session do not overlap. Locks are granted between arrival and answer. Some deadlocks have victims."""
     victims = 0
     for seed in range(40):

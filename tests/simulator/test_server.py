@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the model of the locks behaves like InnoDB with REPEATABLE READ."""
+"""Tests of the lock model. It behaves like InnoDB with REPEATABLE READ."""
 
 import pytest
 
@@ -47,13 +47,13 @@ def test_conflicting_lock_waits_for_the_holder(held: Statement, wanted: Statemen
         assert isinstance(found.attempt(2, wanted, 2), tuple)
 
 
-def test_lock_request_does_not_overtake_a_waiting_one() -> None:
+def test_lock_request_does_not_overtake_an_earlier_request() -> None:
     """A lock request waits for all earlier incompatible requests for the row."""
     found = server(2, 4)
     assert found.attempt(1, on("share", 2), 1) == (1,)
     assert found.attempt(2, on("update", 2), 2) == {1}
     assert found.attempt(3, on("share", 2), 3) == {2}
-    assert found.attempt(1, on("update", 2), 4) == {2, 3}  # a deadlock
+    assert found.attempt(1, on("update", 2), 4) == {2, 3}  # this wait is a deadlock
     found.rollback(1)
     assert found.attempt(3, on("share", 2), 3) == {2}
     assert found.attempt(2, on("update", 2), 2) == (1,)
@@ -62,7 +62,7 @@ def test_lock_request_does_not_overtake_a_waiting_one() -> None:
 
 
 @pytest.mark.parametrize("beyond", [False, True])
-def test_range_locks_the_next_row_before_mysql_8_0_18(beyond: bool) -> None:
+def test_range_read_locks_the_next_row_before_mysql_8_0_18(beyond: bool) -> None:
     found = server(2, 4, 8, beyond=beyond)
     found.attempt(1, on("update", 2, 4), 1)
     assert (found.attempt(2, on("update", 8), 2) == {1}) is beyond
@@ -78,7 +78,7 @@ def test_rollback_removes_rows_and_locks() -> None:
 
 
 def test_snapshot_opens_at_the_first_read() -> None:
-    """A transaction does not see later commits of others, but it sees its own writes."""
+    """A transaction does not see later commits of other transactions, but it sees its own writes."""
     found = server(2, 4)
     assert found.attempt(1, on("read", 2), 1) == (1,)
     found.attempt(2, on("update", 4), 2)
@@ -88,7 +88,7 @@ def test_snapshot_opens_at_the_first_read() -> None:
     assert found.attempt(1, on("read", 4), 5) != (1,)
 
 
-def test_row_shows_the_order_of_its_writes() -> None:
+def test_row_value_shows_the_order_of_its_writes() -> None:
     rows = []
     for order in ((1, 2), (2, 1)):
         found = server(2)

@@ -18,7 +18,7 @@ from tests.helpers.tiers import mostly_long
 from .history import Event, History
 from .target import Planned
 
-APART = 100  # distance of the session numbers of two histories on one tape
+APART = 100  # difference between the session numbers of two histories on one tape
 
 # name: (source of the tape, precision_ns of the tape)
 SOURCES = {
@@ -27,7 +27,7 @@ SOURCES = {
     "slow log of whole seconds": ("slowlog", SECOND),
     "general log": ("general", 1),
 }
-# `make test` leaves out the slow log with microseconds, because it gives the plan the same information as packets.
+# `make test` leaves out the slow log with microseconds. This log gives the plan the same information as packets.
 TRIED = mostly_long(SOURCES, "packets", "slow log of whole seconds", "general log")
 
 TEXTS = {
@@ -59,7 +59,9 @@ TEXTS = {
 
 
 def plan_histories(folder: Path, histories: Sequence[History], source: str) -> list[list[Planned]]:
-    """Write all histories to one tape, each with its own sessions and tables. Return their plans of the commit order."""
+    """Write all histories to one tape, each history with its own sessions and tables. Return the commit-order plan of
+    each history.
+    """
     events = [event for number, history in enumerate(histories) for event in tape_events(history, source, number)]
     folder.mkdir()
     name, precision_ns = SOURCES[source]
@@ -84,7 +86,9 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
 
 
 def read_planned(text: str | None) -> Planned:
-    """Parse the text that the engine reads: waits and marks of the event, and of the COMMIT before it."""
+    """Parse the text that the engine reads. It contains waits and marks of the event, and of the COMMIT before the
+    event.
+    """
     *commit, own = (text or "").split("|")
     waits, _, marks = own.partition(";")
     return Planned(dict(_pairs(waits)), tuple(_pairs(marks)), read_planned(commit[0]) if commit else None)
@@ -95,7 +99,9 @@ def _pairs(text: str) -> list[tuple[int, int]]:
 
 
 def tape_events(history: History, source: str, number: int = 0) -> list[dict[str, Any]]:
-    """Return the tape rows of a history in the order of sending. `number` makes sessions and tables unique."""
+    """Return the tape rows of a history in the order in which the events were sent. `number` makes sessions and tables
+    unique.
+    """
     return [_tape_event(event, source, times(event, source, history.moments_ns), number) for event in history.events]
 
 
@@ -124,7 +130,7 @@ def _tape_event(event: Event, source: str, known: tuple[int, int | None], number
 
 
 def times(event: Event, source: str, moments_ns: int = 1) -> tuple[int, int | None]:
-    """Return the times of an event that the source contains: start and end, or only the arrival."""
+    """Return the times of an event that the source contains. These are its start and end, or only its arrival."""
 
     def rounded(at: int) -> int:
         return at // moments_ns * moments_ns

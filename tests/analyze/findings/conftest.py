@@ -9,5 +9,5 @@ from .planted import planted
 
 @pytest.fixture(scope="package")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Build the comparison once. Tests must not change it."""
+    """Build the comparison with the planted differences. Tests must not change it."""
     return planted(tmp_path_factory.mktemp("planted"))

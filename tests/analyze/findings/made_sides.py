@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers that build comparison sides with invented schema properties, and a database that contains a tape's digests."""
+"""Helpers that build comparison sides with invented schema properties. Another helper opens a database with a tape's
+digests.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers for tests on real servers: tables, and the causes that a report names when two servers differ in one setting."""
+"""Helpers for tests on real servers: tables, and the causes that a report names for one different setting."""
 
 from collections.abc import Mapping
 from contextlib import closing

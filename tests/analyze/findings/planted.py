@@ -35,8 +35,8 @@ ERRORS: dict[str, dict[str, Any]] = {
 
 
 def planted(folder: Path, versions: tuple[str, str] = ("5.7.44-log", "8.0.42"), tape_errno: int | None = 0) -> Report:
-    """Return a report with new errors of three kinds on B and one error on both sides. It also has changed results and
-    two slower digests.
+    """Return a report with three kinds of new errors on B and one error on both sides. The report also has changed
+    results and two slower digests.
     """
     events: list[dict[str, Any]] = []
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])

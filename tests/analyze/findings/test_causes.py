@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assignment of server differences to the statements that they explain, and the ways in which a statement uses a
-column.
-"""
+"""Causes of changed statements: which server differences explain them, and how a statement uses a column."""
 
 import json
 from dataclasses import replace
@@ -35,7 +33,9 @@ BEYOND: dict[str, Any] = {"verdict": "inconclusive", "shift": {"ratio": 9.0}, "p
 
 
 def report(**more: Any) -> Report:
-    """Return a report of three digests: one is slower on table `o`, one sorts and is slower, one is the same."""
+    """Return a report of three digests. The first is slower on table `o`, the second sorts and is slower, and the third
+    is the same.
+    """
     tape = Folder("tape", Path("t"), {})
     digests = [
         entry_of({"digest": "slow", "verdict": "slower", "text": "select * from o"}),
@@ -55,7 +55,7 @@ def read_again(made: Report) -> Report:
 
 
 def test_differences_that_explain_changes_come_first() -> None:
-    """The index of a changed statement's table comes first, then the sort buffer, then a setting that explains no
+    """The index of a changed statement's table comes first. Then come the sort buffer and a setting that explains no
     statement.
     """
     rows = (
@@ -128,8 +128,8 @@ def test_lost_index_precedes_sort_buffer() -> None:
 
 
 def test_unused_index_explains_nothing() -> None:
-    """With known plans, only an index that a plan uses is a cause. A changed column matters if a statement names it or
-    selects all columns.
+    """If plans are known, only an index that a plan uses is a cause. A changed column matters if a statement names it
+    or selects all columns.
     """
     keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
     rows = tuple(ServerDifference("index", f"o.{key}", key, table="o") for key in ("k", "l"))
@@ -154,8 +154,8 @@ def test_plan_overrides_statement_text() -> None:
 
 
 def test_collation_explains_comparing_statements() -> None:
-    """A column's collation explains statements that compare the column, not statements that only read it. A table's
-    default collation affects only new columns and explains nothing.
+    """The collation of a column explains a statement only if the statement compares the column. The default collation
+    of a table affects only new columns, so it explains nothing.
     """
     rows = (
         ServerDifference("table", "o collation", "table", table="o", folded=True, fact="collation"),
@@ -178,7 +178,9 @@ def test_collation_explains_comparing_statements() -> None:
 
 
 def test_sql_mode_explains_new_errors() -> None:
-    """sql_mode explains an error only if the error depends on the mode and is new or changed in B."""
+    """A different sql_mode explains an error only if the error depends on the mode. The error must also be new or
+    changed in B.
+    """
     rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("setting", "sql_mode", "m"))
     made = report(servers=Servers(rows))
     for errno, what, changed in (
@@ -214,7 +216,9 @@ def test_statistics_do_not_explain_errors() -> None:
 
 
 def test_equal_plans_exclude_statistics_as_cause() -> None:
-    """Optimizer statistics cannot explain a slowdown with equal plans. A different number of rows in the table can."""
+    """If the plans are equal, optimizer statistics cannot explain a slowdown. A different number of rows in the table
+    can explain it.
+    """
     rows = (
         ServerDifference("index", "o.PRIMARY cardinality", "c", table="o", fact="cardinality"),
         ServerDifference("table", "o rows", "r", table="o", fact="rows"),
@@ -396,7 +400,7 @@ def test_limit_does_not_excuse_different_definitions(kind: str, name: str, count
 
 
 def test_changed_trigger_explains_reads_of_written_tables() -> None:
-    """A changed routine explains reads of the tables that it writes in the same way as a trigger."""
+    """If a changed routine writes tables, it explains reads of these tables, as a changed trigger does."""
     written = frozenset({"p"})
     rows = (
         ServerDifference("trigger", "t.log", "B lacks trigger log on t", table="t", writes=written),
@@ -429,8 +433,8 @@ def test_changed_trigger_explains_reads_of_written_tables() -> None:
     ],
 )
 def test_selected_or_assigned_column_is_not_compared(text: str) -> None:
-    """A column that is only selected or assigned by SET is not compared. The same applies if the name belongs to
-    another object.
+    """A column that is only selected or assigned by SET is not compared. A name that belongs to another object is no
+    compared column either.
     """
     assert not compares(text, "status")
 
@@ -461,8 +465,8 @@ def test_selected_or_assigned_column_is_not_compared(text: str) -> None:
     ],
 )
 def test_columns_in_conditions_and_expressions_are_compared(text: str) -> None:
-    """Conditions, joins, GROUP BY, ORDER BY, DISTINCT, UNION, functions and expressions compare values. Inserted rows
-    are compared with unique keys.
+    """Conditions, joins, GROUP BY, ORDER BY, DISTINCT, UNION, functions and expressions compare values. An INSERT
+    compares its values with unique keys.
     """
     assert compares(text, "status")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that explain changed results, tested on real servers that differ in one setting only."""
+"""Settings that explain changed results, tested on real servers that differ only in one setting."""
 
 from contextlib import closing
 from pathlib import Path
@@ -41,7 +41,8 @@ NUMBER = (
     *("INSERT INTO shop.n VALUES ()",) * 2,
 )
 DEEP = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 9) SELECT n FROM c"
-# The setting, its values in A and B, the statement whose result changes, and earlier statements of its session.
+# Each tuple has the setting, its values in A and B, the statement whose result changes, and earlier statements of the
+# session.
 OF_BOTH: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("sql_mode", "''", "'PIPES_AS_CONCAT'", "SELECT 1 || 0", ()),
     ("sql_mode", "''", "'HIGH_NOT_PRECEDENCE'", "SELECT NOT 1 BETWEEN -5 AND 5", ()),
@@ -92,7 +93,9 @@ def test_setting_changes_result_and_is_named_as_cause(kind: str, server_factory:
 
 @pytest.mark.long
 def test_missing_time_zone_tables_explain_changed_results(mysql80: Server, server_factory: ServerFactory) -> None:
-    """Only one server has the time zone tables, so CONVERT_TZ returns different values. Nothing else differs."""
+    """Only one server has the time zone tables, so CONVERT_TZ returns different values. The servers are otherwise
+    equal.
+    """
     other = server_factory("mysql80")
     for statement in (
         "INSERT INTO mysql.time_zone VALUES (9000, 'N')",

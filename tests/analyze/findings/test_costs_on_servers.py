@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that explain slower statements, tested on real servers that differ in one setting. Counters or plans differ."""
+"""Settings that explain slower statements, tested on real servers that differ in one setting. The counters or plans of
+the servers differ.
+"""
 
 from dataclasses import dataclass
 from math import log
@@ -28,7 +30,7 @@ WRITE = "INSERT INTO shop.n VALUES ()"
 CHANGE = "UPDATE shop.t SET c = IF(c = 'a', 'b', 'a') WHERE id < 3000"
 MORE_ROWS = ("INSERT INTO shop.t (c, note) SELECT c, REPEAT(note, 1) FROM shop.t",) * 2
 TABLES = tuple(f"SELECT * FROM shop.o{number}" for number in range(30))
-# Writes the tables' pages to disk immediately. Afterwards no page counts as newly created.
+# The statements write the pages of the tables to disk immediately. Afterwards no page counts as newly created.
 PAGES = ("FLUSH TABLES shop.t FOR EXPORT", "UNLOCK TABLES")
 NO_DIRTY_PAGES = ("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
 BINLOG_SYNCS = (
@@ -45,10 +47,10 @@ MORE_TABLES = (
 
 @dataclass(frozen=True)
 class Case:
-    """A setting and its values in A and B, with a slower statement, its class, and the counter that is higher in B.
+    """A setting with its values in A and B, and a slower statement with its class and the counter that is higher in B.
 
-    `before` runs in the session of the statement. `after` runs in another session afterwards. `at_start`: the server
-    reads the setting only when it starts. `fewer`: the counter is lower in B.
+    `before` runs in the session of the statement. `after` runs in another session after the statement. `at_start`: the
+    server reads the setting only when it starts. `fewer`: the counter is lower in B.
     """
 
     name: str
@@ -156,7 +158,7 @@ SLOWER: dict[str, list[Case]] = {
 
 
 def counted(server: Server, counter: str) -> int:
-    """Return a status counter, or the number that a statement returns."""
+    """Return the value of a status counter, or the number that a given statement returns."""
     if counter == BINLOG_BYTES:
         return sum(int(row[1]) for row in server.execute(counter))
     rows = server.execute(counter if counter.startswith("SELECT") else f"SHOW GLOBAL STATUS LIKE '{counter}'")
@@ -203,7 +205,7 @@ def test_setting_increases_counter_and_is_named_as_cause(kind: str, server_facto
         assert explaining(case.statement, case.of_class, differences, counters=counters) == [case.name], case.statement
 
 
-# Test data for plans: numbers with few values, many values, mostly one value, and mostly NULL.
+# Test data for plans: columns with few values, many values, mostly one value, or mostly NULL.
 PLANNED = (
     "CREATE TABLE shop.big (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, s INT, n INT, w CHAR(60),"
     " KEY ka (a), KEY kb (b), KEY ks (s), KEY kn (n))",
@@ -229,7 +231,8 @@ OF_FIVE = (
 )
 COUNT_AGAIN = ("ANALYZE TABLE shop.sparse",)
 COUNT_ALL = ("SET SESSION use_stat_tables = PREFERABLY", "ANALYZE TABLE shop.big, shop.small PERSISTENT FOR ALL")
-# The setting, its values in A and B, the statement whose plan changes, and the statements that run before it.
+# Each tuple has the setting, its values in A and B, the statement whose plan changes, and earlier statements of the
+# session.
 PLANS_OF_BOTH = [
     ("optimizer_switch", "'index_merge=on'", "'index_merge=off'", EITHER, ()),
     ("eq_range_index_dive_limit", "200", "1", LISTED, ()),
@@ -271,7 +274,9 @@ def test_setting_that_changes_plans_is_named_as_cause(kind: str, server_factory:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PLANS)
 def test_persistent_statistics_explain_changed_plans(kind: str, server_factory: ServerFactory) -> None:
-    """A server with persistent statistics uses them even if they are outdated. The other server estimates again."""
+    """A server with persistent statistics uses even outdated statistics. The other server has no persistent statistics
+    and estimates again.
+    """
     plans, seen = [], []
     for value in ("ON", "OFF"):
         server = started(server_factory, kind, {"innodb-stats-persistent": value})
@@ -294,7 +299,7 @@ def planned_differently(plans: list[str], statement: str, differences: list[Serv
     return explaining(statement, "read", differences, kept)
 
 
-# Settings without a test in this file, each with the reason.
+# Settings that are not tested in this file, with the reason for each setting.
 UNTRIED = {
     "innodb_io_capacity": "the pages that the server writes in the background have no fixed number",
     "log_bin": "test_remedies_on_servers.py tries it",

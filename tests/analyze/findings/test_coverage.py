@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage: the report states which share of the tape was not replayed. Above 1 % the answer is never yes."""
+"""Coverage: the report states the share of the tape that was not replayed. If the share is above 1 %, the answer is
+never yes.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,10 +26,10 @@ UNSENT_ROWS = [UNSENT] * 36
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    """Return a function that builds a report. Its arguments are the first outcomes of the runs and `errno`, the error
-    on the tape. All other events succeed.
+    """Return a function that builds a report.
 
-    The function caches its reports, so tests must not change them.
+    Its arguments are the first outcomes of each run, and `errno`, the error on the tape. All other events succeed. The
+    function caches its reports, so tests must not change them.
     """
     tapes: dict[int | None, Path] = {}
     reports: dict[str, Report] = {}
@@ -78,7 +80,7 @@ def answer(report: Report) -> str:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "inconclusive"), (150, "inconclusive")])
-def test_failures_on_both_sides_above_1_percent_prevent_yes(compared: Compared, failed: int, expected: str) -> None:
+def test_more_than_1_percent_failures_on_both_sides_prevent_yes(compared: Compared, failed: int, expected: str) -> None:
     report = compared([REFUSED] * failed, [REFUSED] * failed)
     assert answer(report) == expected
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
@@ -90,7 +92,9 @@ def test_failures_on_both_sides_above_1_percent_prevent_yes(compared: Compared, 
 def test_failure_on_the_tape_excuses_failure_in_the_replay(
     compared: Compared, errno: int | None, expected: str
 ) -> None:
-    """An event that failed originally may fail again. If the tape has no error numbers, the report states that."""
+    """An event that failed on the tape may fail in the replay. If the tape has no error numbers, the report states
+    that.
+    """
     report = compared([REFUSED] * 20, [REFUSED] * 20, errno)
     assert answer(report) == expected
     found = headline(report)
@@ -100,8 +104,8 @@ def test_failure_on_the_tape_excuses_failure_in_the_replay(
 
 
 @pytest.mark.slow
-def test_digest_that_always_fails_prevents_yes(tmp_path: Path) -> None:
-    """Only 7 of 700 events fail, but they are all the events of one digest."""
+def test_digest_whose_events_all_fail_prevents_yes(tmp_path: Path) -> None:
+    """Only 7 of 700 events fail, but these 7 events are all events of one digest."""
     events = [{"statement": "SELECT 1", "digest": f"{n >= 693:016x}", "errno": 0} for n in range(700)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
     rows = [*[{}] * 693, *[REFUSED] * 7]
@@ -116,8 +120,8 @@ def test_digest_that_always_fails_prevents_yes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_yes_names_few_failures_on_both_sides(compared: Compared) -> None:
-    """Four failures of 400 events do not prevent a yes, but the report lists them."""
+def test_positive_answer_lists_few_failures_on_both_sides(compared: Compared) -> None:
+    """Four failures in 400 events do not prevent the answer yes, but the report lists them."""
     found = headline(compared([REFUSED] * 4, [REFUSED] * 4))
     assert found is not None
     assert "4 events of 1 digest failed on both sides (mostly error 1792) but succeeded on the tape." in found.notes
@@ -134,8 +138,8 @@ def test_yes_names_few_failures_on_both_sides(compared: Compared) -> None:
     ],
 )
 def test_unsent_events_count_as_not_replayed(compared: Compared, side: str, unsent: int, expected: str) -> None:
-    """Unsent events of either side count. The trust section of the report shows their share. Above 1 % the answer
-    mentions it.
+    """The unsent events of both sides count. The trust section of the report shows their share of all events. The
+    answer mentions a share above 1 %.
     """
     rows = [UNSENT] * unsent
     report = compared(rows if side != "b" else [], rows if side != "a" else [])
@@ -196,8 +200,8 @@ def test_intentionally_excluded_events_do_not_count(compared: Compared, status: 
 
 
 @pytest.mark.slow
-def test_no_mentions_events_that_were_not_replayed(compared: Compared) -> None:
-    """New errors always lead to a no. The answer adds the share of unsent events."""
+def test_negative_answer_mentions_events_that_were_not_replayed(compared: Compared) -> None:
+    """New errors always cause the answer no. The answer also states the share of unsent events."""
     report = compared(UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
     found = headline(report)
     assert found is not None
@@ -213,7 +217,7 @@ def test_single_run_has_no_answer_but_lists_failures(compared: Compared) -> None
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Build a report of two runs of a quick-mode tape of samples."""
+    """Build a report of two runs that replayed the sample tape of quick mode."""
     folder = tmp_path_factory.mktemp("quick")
     rows = {"reads that lock": {"tape_ns": 1}, "writes": {"tape_ns": 9}}
     said = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": 0.0, "tape_ns": {f"{1:016x}": 77}}
@@ -257,8 +261,10 @@ def test_different_selections_of_the_sides_prevent_yes(
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, None])
-def test_failures_only_in_a_prevent_yes(tmp_path: Path, errno: int | None) -> None:
-    """A digest without any successful execution in A cannot be compared. A digest that mostly succeeded in A can."""
+def test_failures_only_on_side_a_prevent_yes(tmp_path: Path, errno: int | None) -> None:
+    """A digest without any successful execution in A cannot be compared. A digest whose executions in A mostly
+    succeeded can be compared.
+    """
     event = {"statement": "SELECT 1", "errno": errno}
     events = [{**event, "digest": f"{n >= 300:016x}"} for n in range(EVENTS)]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors: their kinds, the number that counts against B, and errors that follow from another error."""
+"""Errors: their kinds, the number of errors that count against B, and errors that follow from another error."""
 
 from typing import Any
 
@@ -52,14 +52,14 @@ def error(digest: str, errno: int, what: str = NEW) -> Any:
 def test_missing_object_error_follows_from_failed_statement(
     maker: str, follower: str, errno: int, tables: set[str], follows: bool
 ) -> None:
-    """An error follows from a failed statement only if the failed statement should have created the missing object."""
+    """The error follows from a failed statement only if that statement should have created the object."""
     errors = [error("root", 3750), error("other", errno)]
     found = roots_of(errors, {"root": maker, "other": follower}, {"other": frozenset(tables)})
     assert found == ({"other": errors[0]} if follows else {})
 
 
 def test_create_that_also_failed_on_the_tape_is_no_root() -> None:
-    """An error that only B has is no root cause if the object is also missing in A."""
+    """An error that occurs only in B is no root cause if the object is also missing in A."""
     texts = {"root": "create table t ( a int )", "other": "select * from t"}
     tables = {"other": frozenset({"t"})}
     assert roots_of([error("other", 1146)], texts, tables) == {}

@@ -62,14 +62,14 @@ def entry(verdict: str, total_ns: int, why: str = "") -> Any:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Report:
-    """Build a comparison without digests. The test adds them."""
+    """Build a comparison without digests. Each test adds its own digests."""
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(2)]
     return build(tape, runs[:1], runs[1:])
 
 
 @pytest.mark.slow
-def test_no_names_slower_digest_and_largest_loss(report: Report) -> None:
+def test_negative_answer_names_slower_digest_and_largest_loss(report: Report) -> None:
     answer = headline(report)
     assert answer is not None
     assert answer.answer == "no"
@@ -80,7 +80,7 @@ def test_no_names_slower_digest_and_largest_loss(report: Report) -> None:
 
 @pytest.mark.slow
 def test_errors_and_results_are_counted(empty: Report) -> None:
-    """Counts are in singular or plural. Changed results with a known reason are not counted."""
+    """The headline uses the singular or the plural for its counts. Changed results with a known reason are not counted."""
     empty.digests = [entry("errors changed", 1, "3 new errors"), entry("same", 1)]
     row = {"digest": "1", "known": None, "kind": "rows", "events": 1}
     empty.answers["results"] = rows_of(
@@ -100,8 +100,8 @@ def answered(report: Report) -> Headline:
 
 @pytest.mark.slow
 def test_yes_and_inconclusive_depend_on_share_of_undecided_time(empty: Report) -> None:
-    """The share of time in inconclusive digests decides. Runs that support no claim take precedence over all other
-    answers.
+    """The answer depends on the share of the execution time in inconclusive digests. Runs that support no claim take
+    precedence over all other answers.
     """
     empty.digests = [entry("same", 60), entry("faster", 1), entry("unstable", 39)]
     assert answered(empty).sentence == (
@@ -130,8 +130,10 @@ def test_question_names_each_server_and_its_version(comparison: Report) -> None:
 
 
 @pytest.mark.slow
-def test_three_parts_show_their_shares(comparison: Report) -> None:
-    """Shares refer to the sent events and to the tape's time. Explained differences are counted separately."""
+def test_three_parts_of_headline_show_their_shares(comparison: Report) -> None:
+    """Shares refer to the number of sent events and to the execution time on the tape. Explained differences are
+    counted separately.
+    """
     parts = {part.name: part for part in parts_of(comparison)}
     assert tuple(parts) == PARTS
     broken, other, slow = (parts[name] for name in PARTS)
@@ -150,8 +152,8 @@ def test_three_parts_show_their_shares(comparison: Report) -> None:
 
 @pytest.mark.slow
 def test_tape_without_durations_uses_times_of_the_runs(comparison: Report) -> None:
-    """Without durations on the tape, shares of time refer to the side that took longer. Without any times there is no
-    share.
+    """If the tape has no durations, shares of time refer to the side that took longer. If both sides have no times, no
+    share is shown.
     """
     report = deepcopy(comparison)
     for entry in report.digests:
@@ -165,7 +167,7 @@ def test_tape_without_durations_uses_times_of_the_runs(comparison: Report) -> No
 
 
 @pytest.mark.slow
-def test_failure_on_both_sides_with_unknown_original_is_not_broken(tmp_path: Path) -> None:
+def test_failure_on_both_sides_is_not_broken_if_the_tape_lacks_errors(tmp_path: Path) -> None:
     """If the tape contains no error numbers, equal failures on both sides do not count as broken."""
     assert DIGESTS["missing"] not in events_of(planted(tmp_path, tape_errno=None))[BREAKS]
 
@@ -187,7 +189,7 @@ def test_headline_texts_use_singular_and_plural() -> None:
 
 
 def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], against: bool = False) -> Report:
-    """Return a report on tried DDL with the given verdict and lost time of each digest. All other parts are the same."""
+    """Return a report on tried DDL. Each digest has the given verdict and lost time, and all other fields are the same."""
     report = planted(folder)
     for entry in report.digests:
         name = next(name for name, digest in DIGESTS.items() if digest == entry["digest"])
@@ -238,7 +240,7 @@ def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], again
         ),
     ],
 )
-def test_ddl_is_worth_it_if_it_saves_more_time(
+def test_ddl_is_worth_it_if_it_saves_more_time_than_it_costs(
     verdicts: dict[str, str], lost_ms: dict[str, int], answer: str, said: str, tmp_path: Path
 ) -> None:
     """If no difference is certain, the answer for tried DDL asks for more rounds."""
@@ -267,7 +269,7 @@ def test_ddl_that_causes_errors_is_never_worth_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_report_of_try_ddl_folder_asks_the_same_question(tmp_path: Path) -> None:
+def test_report_of_try_ddl_folder_asks_about_the_ddl(tmp_path: Path) -> None:
     planted(tmp_path)
     targets = {"a": "sandbox", "b": "sandbox"}
     ComparePlan(tmp_path / "t.tape", targets, rounds=1, kind="try", ddl=(DDL,)).write(tmp_path / PLAN_FILE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing EXPLAIN FORMAT=JSON of MySQL 5.7, 8.0 and 9 and of MariaDB 10.11 and 11.8. Each plan change has a class."""
+"""Parsing of EXPLAIN FORMAT=JSON of MySQL 5.7, 8.0 and 9 and of MariaDB 10.11 and 11.8. Each plan change has a class."""
 
 import json
 from pathlib import Path
@@ -42,8 +42,8 @@ def recorded_plan(kind: str, name: str) -> Plan:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plans_of_all_servers_are_read_alike(kind: str) -> None:
-    """Plans of all server versions have the same tables, order and index. A sort or temporary table is found in each
+def test_plans_of_all_server_versions_give_the_same_fields(kind: str) -> None:
+    """Plans of all server versions give the same tables, order and index. A sort or temporary table is found in each
     plan.
     """
     joined = recorded_plan(kind, "join")
@@ -130,19 +130,19 @@ def test_each_change_has_a_class_and_the_worst_comes_first(before: str, after: s
     assert worst(words) == (words or [SAME])[0]
 
 
-def test_plan_texts_name_tables_on_both_sides_and_missing_tables() -> None:
+def test_plan_texts_name_the_tables_of_both_sides_and_missing_tables() -> None:
     assert changes(plan(T), plan(("t", "ALL", None, 5000))) == ["t: ref by k, 50 rows -> a full scan, 5,000 rows"]
     assert changes(plan(T), plan(message="Impossible WHERE")) == ["t: ref by k, 50 rows -> Impossible WHERE"]
 
 
-def test_costs_are_shown_if_both_servers_have_one() -> None:
+def test_plan_costs_are_shown_if_both_servers_report_a_cost() -> None:
     assert cost_text(plan(T, cost=0.25), plan(T, cost=1234.0)) == "cost 0.25 -> 1,234"
     assert cost_text(plan(T), plan(T, cost=1.0)) is None
 
 
 def test_changes_that_differ_only_in_rows_are_merged() -> None:
-    """A merged plan change shows the minimum and maximum of each number. Changes of other tables, indexes or steps stay
-    separate.
+    """A merged plan change shows the minimum and maximum of each number. Changes that concern different tables, indexes
+    or steps stay separate.
     """
     texts = [
         "o: ref by k_2, 3 rows -> a full scan, 59,624 rows",
@@ -161,7 +161,9 @@ def test_changes_that_differ_only_in_rows_are_merged() -> None:
 
 
 def test_plan_changes_are_detected() -> None:
-    """MySQL's and MariaDB's JSON show another index, a full scan or a sort. An invalid plan shows no change."""
+    """The JSON plans of MySQL and MariaDB show a different index, a full scan or a sort. An invalid plan shows no
+    change.
+    """
     mysql = {"query_block": {"ordering_operation": {"using_filesort": False, "table": {
         "table_name": "t", "access_type": "ref", "key": "b", "rows_examined_per_scan": 3}}}}  # fmt: skip
     maria = {"query_block": {"filesort": {"table": {"table_name": "t", "access_type": "ALL", "rows": 50000}}}}
@@ -173,7 +175,7 @@ def test_plan_changes_are_detected() -> None:
     assert changes("no plan", json.dumps(mysql)) == ["t: not read -> ref by b, 3 rows"]
 
 
-def test_invalid_foreign_or_deeply_nested_json_has_no_accesses() -> None:
+def test_invalid_or_deeply_nested_json_has_no_table_accesses() -> None:
     assert accesses("{") == accesses("[1, {}]") == accesses("[" * 100_000) == []
 
 

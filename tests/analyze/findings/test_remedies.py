@@ -220,8 +220,8 @@ def test_dependent_errors_are_listed_under_their_root(comparison: Report) -> Non
 
 
 def test_slowdown_has_a_cause(comparison: Report) -> None:
-    """The cause of a slowdown is a server difference that affects the statement, otherwise a changed plan, otherwise
-    unknown.
+    """The cause of a slowdown is a server difference that affects the statement. If there is none, the cause is a
+    changed plan. If the plan is also unchanged, the cause is unknown.
     """
     report = deepcopy(comparison)
     lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", changed=(DIGESTS["slow"],))
@@ -235,7 +235,7 @@ def test_slowdown_has_a_cause(comparison: Report) -> None:
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
 
 
-def test_known_equal_plans_are_not_requested_again(comparison: Report) -> None:
+def test_report_does_not_ask_again_for_known_equal_plans(comparison: Report) -> None:
     """The remedy for an unexplained slowdown depends on whether its plans are known."""
     report = deepcopy(comparison)
     (unknown,) = (task.remedy for task in to_do(report) if task.part == SLOW)
@@ -247,7 +247,7 @@ def test_known_equal_plans_are_not_requested_again(comparison: Report) -> None:
 
 
 def test_counters_explain_slowdown_with_equal_plans(comparison: Report) -> None:
-    """Digests with the same increased counter share one cause, which shows the range of their values."""
+    """Digests whose same counter increased share one cause. The cause shows the range of the counter's values."""
     report = deepcopy(comparison)
     for name, pages in (("slow", 225), ("slower", 9000)):
         sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": n}})} for n in (0.2, pages)]
@@ -309,7 +309,7 @@ def test_unknown_error_shows_message_of_b(comparison: Report) -> None:
     ],
 )
 def test_failed_explain_is_no_plan_change(word: str, text: str, cause: str, comparison: Report) -> None:
-    """An EXPLAIN that failed or did not run shows no changed plan."""
+    """If EXPLAIN failed or did not run, the report shows no changed plan."""
     report = deepcopy(comparison)
     for name in ("slow", "slower"):
         report.query_plans[DIGESTS[name]] = plan_of({"changes": [text], "class": word})

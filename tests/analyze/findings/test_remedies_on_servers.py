@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that cause an error, tested on real servers: the statement fails with B's value and works with A's value."""
+"""Settings that cause an error, tested on real servers. The statement fails with B's value and works with A's value."""
 
 import re
 import threading
@@ -39,7 +39,7 @@ SETUP = (
 )
 STRICT, LAX = "'STRICT_TRANS_TABLES'", "''"
 DEEP = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 9) SELECT n FROM c"
-# Session settings of MySQL and MariaDB: the statement fails with B's value and works with A's value.
+# Session settings of MySQL and MariaDB. The statement fails with B's value and works with A's value.
 OF_BOTH = [
     ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t GROUP BY v", 1055),
     ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t", 1140),
@@ -89,7 +89,7 @@ FAMILIES["mysql-9"] = [
 ]
 PLUGINS = {"mysql-9": "INSTALL PLUGIN validate_password SONAME 'validate_password.so'"}
 INSERT = "INSERT INTO shop.t (v) VALUES (4)"
-# Statements that a session runs before its statement, keyed by the first word of the statement.
+# Statements that run in a session before the tested statement. The key is the first word of the tested statement.
 BEFORE = {
     "loose": ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",),
     "open": ("BEGIN", INSERT),
@@ -119,7 +119,7 @@ ALONE = {
         ("SELECT BENCHMARK(1, (SELECT 1, 2))", 1241, "list the columns"),
     ],
 }
-# Objects that the statements above create. They are dropped so that the statements can run again.
+# Objects that the tested statements create. They are dropped so that the statements can run again.
 MADE = (
     "DROP FUNCTION IF EXISTS shop.f",
     "DROP TABLE IF EXISTS shop.keyless, shop.made",
@@ -145,8 +145,8 @@ GROUPS = (
         ("SELECT id, COUNT(*) FROM shop.t GROUP BY v", ("SET SESSION sql_mode = ''",)),
     ),
 )
-# A statement, its error, the text of its remedy or lint rule, and the corrected statement. An empty text means the
-# remedy of the error.
+# Each tuple has a statement, its error, the text of its remedy or lint rule, and the corrected statement. If the text
+# is empty, the remedy of the error is used.
 CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple[str, Sequence[str]], ...]]]] = {
     "mysql80": [
         GROUPS,
@@ -194,7 +194,7 @@ def test_setting_that_causes_an_error_is_named(kind: str, server_factory: Server
         user = "maker" if "{maker}" in text else "root"
         before = setting(server, name)
         failed, seen = {}, {}
-        for value in (b, a):  # B comes first: a failed statement leaves no traces
+        for value in (b, a):  # B comes first, because a failed statement leaves no traces
             server.execute(f"SET GLOBAL {name} = {value}")
             seen[value] = variables(server)
             before_it = BEFORE.get(statement.partition("}")[0][1:], ())
@@ -239,7 +239,9 @@ def test_remedy_makes_a_rejected_statement_work(kind: str, server_factory: Serve
 
 @pytest.mark.long
 def test_collation_setting_explains_illegal_mix_of_collations(server_factory: ServerFactory) -> None:
-    """The collation setting is no cause for a CONVERT ... USING, because its collation does not depend on the setting."""
+    """The collation setting is not the cause if the statement uses CONVERT ... USING, because the collation of CONVERT
+    does not depend on the setting.
+    """
     server = server_factory("mysql80")
     for statement in (*SETUP, *TEXTS):
         server.execute(statement)
@@ -283,7 +285,7 @@ def test_column_collation_explains_illegal_mix_of_collations(kind: str, server_f
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql80", "mariadb"])
 def test_sql_mode_explains_only_zero_dates(kind: str, server_factory: ServerFactory) -> None:
-    """sql_mode affects dates that contain zeros, but no other invalid date."""
+    """sql_mode affects dates that contain zeros. It affects no other invalid date."""
     server = server_factory(kind)
     seen, failed = {}, {}
     dates = {"zeros": "SELECT DATE'2020-00-00'", "none": "SELECT DATE'2020-02-30'"}
@@ -308,7 +310,9 @@ def test_sql_mode_explains_only_zero_dates(kind: str, server_factory: ServerFact
 @pytest.mark.long
 @pytest.mark.parametrize("kind", CROSSED)
 def test_isolation_settings_explain_write_conflicts(kind: str, server_factory: ServerFactory) -> None:
-    """Two sessions read and then write one row. One of the sessions fails with B's isolation level, and none with A's."""
+    """Two sessions read one row and then write it. With B's isolation level one of the sessions fails. With A's
+    isolation level both sessions succeed.
+    """
     server = server_factory(kind)
     for statement in SETUP:
         server.execute(statement)
@@ -330,7 +334,9 @@ def test_isolation_settings_explain_write_conflicts(kind: str, server_factory: S
 @pytest.mark.long
 @pytest.mark.parametrize("kind", AT_START)
 def test_startup_settings_explain_errors(kind: str, server_factory: ServerFactory) -> None:
-    """Two servers start with different values of a setting. The error occurs only on B, and the setting is named."""
+    """The two servers start with different values of a setting. The error occurs only on B, and the report names the
+    setting.
+    """
     name, a, b, statement, errno = AT_START[kind]
     seen = []
     for value, expected in ((a, None), (b, errno)):
@@ -345,7 +351,7 @@ def test_startup_settings_explain_errors(kind: str, server_factory: ServerFactor
 
 
 def crossed(server: Server) -> int | None:
-    """Return the error number of two transactions that both read one row and then write it in turn."""
+    """Return the error number of two transactions that first both read a row and then write that row in turn."""
     sessions = [pymysql.connect(host="127.0.0.1", port=server.port, user="root", db="shop") for _ in range(2)]
     numbers: list[int] = []
 

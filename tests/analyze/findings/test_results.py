@@ -35,7 +35,7 @@ def test_explained_result_does_not_count_as_unexplained(small_report: Report) ->
 
 
 def test_command_without_statement_has_no_result(tmp_path: Path) -> None:
-    """Row counts recorded for a ping on the tape or in a run are no difference."""
+    """A ping has no result. Row counts that the tape or a run contains for a ping are ignored."""
     ping = {"command": "ping", "rows_sent": 7, "errno": 0}
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "rows_sent": 1, "errno": 0}, ping])
     runs = [make_run(tmp_path / f"{n}.run", tape, [{"rows_sent": 1}, {"rows_sent": n}]) for n in range(2)]
@@ -51,7 +51,7 @@ UPGRADE, EQUAL = ("5.7.44", "8.0.42"), ("8.0.42", "8.0.43")
 FROM_MARIADB, TO_MARIADB = ("10.11.6-MariaDB", "8.4.3"), ("5.7.44", "10.11.6-MariaDB")
 
 
-EXPLAINED = [  # text, kind, versions, known, reason
+EXPLAINED = [  # text, kind of difference, versions, whether the reason is known, reason
     ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "group_by_unsorted"),
     ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "group_by_unsorted"),
     ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "unsorted"),
@@ -78,7 +78,7 @@ EXPLAINED = [  # text, kind, versions, known, reason
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]:
-    """Build one report for each pair of versions, and return the results.sql row of each case in EXPLAINED."""
+    """Build one report for each pair of versions. Return the results.sql row of each case in EXPLAINED."""
     found: dict[int, ResultsRow] = {}
     for versions in (UPGRADE, EQUAL, FROM_MARIADB, TO_MARIADB):
         folder = tmp_path_factory.mktemp("explained")
@@ -111,13 +111,13 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
 def test_reason_of_changed_result(number: int, explained: dict[int, ResultsRow]) -> None:
-    """A lost implicit sort counts against B if A sorted and B does not. Reasons also cover ties and a missing ORDER BY."""
+    """If A sorted and B does not, a lost implicit sort counts against B. Other reasons are ties and a missing ORDER BY."""
     row, (_, kind, _, known, reason) = explained[number], EXPLAINED[number]
     assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
 
 
 Write = tuple[dict[str, Any], bool, int, str | None]
-WRITES: list[Write] = [  # the write, whether two runs are compared, number of later reads, reason
+WRITES: list[Write] = [  # the write, whether the case compares two runs, number of later reads, reason
     ({"errno": 1062}, True, 2, "failed"),
     ({"errno": 1062}, False, 2, "failed"),
     ({"rows_affected": 7}, True, 2, "changed_others"),
@@ -134,7 +134,7 @@ WRITES: list[Write] = [  # the write, whether two runs are compared, number of l
 
 
 def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
-    """Return the events of a case and the outcomes of both sides. Each case has its own tables and session."""
+    """Return the events of a write case and the outcomes on both sides. Each case has its own tables and session."""
     own = {"session": number + 1}
     table = write.get("table", "`shop`.T")
     insert = {"statement": f"INSERT INTO {table}{number} VALUES (1)", "class": "write", "errno": 0}
@@ -178,7 +178,9 @@ def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsR
 
 @pytest.mark.parametrize("number", range(len(WRITES)), ids=[f"{write}-{two}" for write, two, _, _ in WRITES])
 def test_earlier_write_on_one_side_explains_different_rows(number: int, after_writes: dict[int, ResultsRow]) -> None:
-    """A write was skipped, failed or changed different rows on one side. It precedes all reads with changed results."""
+    """A write was skipped, failed or changed different rows on one side. This write precedes all reads with changed
+    results.
+    """
     row, (_, _, after, reason) = after_writes[number], WRITES[number]
     assert (row["events"], row["after_write"]) == (2, after)
     assert row["reason"] == (reason and f"write_{reason}")
@@ -226,9 +228,11 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "inconclusive"), (200, "inconclusive")])
-def test_difference_explained_by_order_does_not_cause_no(steady: Report, events: int, answer: str) -> None:
-    """A yes is possible if the order of statements explains differences in at most 1 % of a digest's events. A larger
-    share prevents a yes. An unexplained difference causes a no.
+def test_difference_explained_by_order_does_not_cause_a_negative_answer(
+    steady: Report, events: int, answer: str
+) -> None:
+    """The answer can be yes if the order of statements explains differences in at most 1 % of a digest's events. A
+    larger share prevents the answer yes. An unexplained difference causes the answer no.
     """
     (digest,) = (entry["digest"] for entry in steady.digests)
     row = {"digest": digest, "kind": "rows", "known": None, "reason": "perhaps_race", "events": events}

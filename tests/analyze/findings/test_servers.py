@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between two servers: real ones are named, version-specific spellings are folded, and views and routines
-are resolved.
+"""Differences between two servers: reported differences, version-specific spellings, and tables behind views and
+routines.
 """
 
 from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ SETTINGS = (
     ("sort_buffer_size", "262144", "32768", "sort_buffer_size: 262144 in A, 32768 in B"),
 )
 BASE = "CREATE TABLE base (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET utf8, d DATETIME, n DECIMAL(10,2))"
-# Views, because each server stores their text in its own spelling.
+# Views are tested because each server version stores the text of a view in its own spelling.
 VIEWS = (
     "CREATE VIEW v1 AS SELECT COUNT(*) c, MAX(n), DATE_FORMAT(d, '%Y') y FROM base GROUP BY y ORDER BY 3 LIMIT 5",
     "CREATE VIEW v2 AS SELECT b.id, c.d FROM base b LEFT JOIN base c USING (id) WHERE b.d > NOW() - INTERVAL 1 DAY",
@@ -165,7 +165,7 @@ def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
 
 
 def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
-    """Create the schema of this test under the given name."""
+    """Create the test's schema with the given name."""
     server.execute(f"DROP DATABASE IF EXISTS {name}")
     server.execute(f"CREATE DATABASE {name} DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin")
     for statement in (*TABLES, *more):
@@ -173,7 +173,7 @@ def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
 
 
 def side(server: Server, name: str, file: Path, **variables: str) -> Side:
-    """Return a server as a run stores it. The schema `name` is renamed to `shop`."""
+    """Return the side of a server as a run stores it. The schema `name` is renamed to `shop`."""
     with duckdb.connect() as con, closing(parse_target(server.url(), environ={}).connect()) as connection:
         assert keep_schema_facts(con, connection, {"shop": name}, file) > 10
     version = server.execute("SELECT VERSION()")[0][0]
@@ -210,11 +210,11 @@ def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDat
 
 @pytest.mark.long
 @pytest.mark.parametrize("other", ["mysql-5.7", "mariadb-11.8"])
-def test_other_version_alone_shows_no_difference(
+def test_version_difference_alone_shows_no_schema_difference(
     other: str, mysql80: Server, database: AnalysisDatabase, tmp_path: Path, server_factory: ServerFactory
 ) -> None:
-    """The same statements created both schemas. The servers spell int(11), current_timestamp() and key rules
-    differently.
+    """The same statements created both schemas. The servers of different versions spell int(11), current_timestamp()
+    and key rules differently.
     """
     server = server_factory(other)
     for one in (mysql80, server):
@@ -273,9 +273,7 @@ ONE_COLUMN = "GRANT SELECT (k) ON shop.a TO narrow@'%'"
 @pytest.mark.parametrize("narrow", [ONLY_A, ONE_COLUMN, ""])
 def test_objects_hidden_from_the_account_are_not_missing(narrow: str, any_shop: Server, tmp_path: Path) -> None:
     """The account has privileges on one table, on one column, or none. The suggested GRANT makes hidden objects
-    visible.
-
-    The report names a hidden object only if the tape uses it.
+    visible. The report names a hidden object only if the tape uses it.
     """
     tapes = [tmp_path / "a.tape", tmp_path / "both.tape"]
     for path, statement in zip(tapes, ("SELECT k FROM a", "SELECT a.k FROM a JOIN b ON b.a = a.id"), strict=True):
@@ -324,8 +322,8 @@ def test_hidden_routines_are_unknown_if_the_tape_calls_one(called: bool, tmp_pat
 
 
 def test_invalid_view_does_not_lack_columns(database: AnalysisDatabase) -> None:
-    """A view without its table has no columns, so the table is reported as missing. A view with an unknown definition
-    is compared by its columns.
+    """A view whose table is missing has no columns, so the report shows the table as missing. A view with an unknown
+    definition is compared by its columns.
     """
     shared = [SCHEMA, ("table", "shop", "seen", "", '{"type": "VIEW"}')]
     for definition, said in (('{"definition": "select x"}', []), ("{}", ["B lacks column x on seen"])):
@@ -340,9 +338,9 @@ def test_properties_that_are_no_json_object_are_empty(facts: Any) -> None:
     assert loaded(facts) == {}
 
 
-def test_important_settings_come_first_and_version_effects_are_folded() -> None:
-    """Settings are sorted by importance. Renamed settings are matched. Switches and modes that exist in one version
-    only are folded.
+def test_important_settings_come_first_and_version_effects_are_summarized() -> None:
+    """Settings are sorted by importance. Renamed settings are matched. Switches and modes that exist in only one
+    version are summarized.
     """
     a = {"sort_buffer_size": "1", "sql_mode": "X,NO_AUTO_CREATE_USER", "tx_isolation": "R", "back_log": "1"}
     b = {"sort_buffer_size": "2", "sql_mode": "X", "transaction_isolation": "R", "back_log": "2"}
@@ -374,7 +372,9 @@ def test_order_of_sql_modes_is_no_difference() -> None:
 
 
 def test_variables_that_only_one_server_has_come_last() -> None:
-    """None marks a variable that a server does not have. Names of the server itself are not compared."""
+    """The value None marks a variable that a server does not have. Variables that contain the server's own names are
+    not compared.
+    """
     rows = different_variables({"old": "1", "z": "1"}, {"new": "2", "z": "2", "server_id": "7"})
     assert [(row["name"], row["a"], row["b"]) for row in rows] == [
         ("z", "1", "2"),
@@ -402,7 +402,7 @@ def test_variables_that_only_one_server_has_come_last() -> None:
         ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
     ],
 )
-def test_an_event_or_trigger_of_one_side_is_named(
+def test_event_or_trigger_that_only_one_side_has_is_named(
     any_shop: Server, before: list[str], after: list[str], schedulers: tuple[str, str], said: list[str], tmp_path: Path
 ) -> None:
     any_shop.execute("CREATE TABLE shop.cart (id INT PRIMARY KEY, made DATETIME)")
@@ -433,7 +433,7 @@ def other_results(folder: Path) -> Report:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheduler", "said"), [("ON", []), ("OFF", ["event shop.sweep runs in B only"])])
 def test_hidden_events_are_reported_as_unknown(scheduler: str, said: list[str]) -> None:
-    """Hidden events are reported as unknown, not as missing. A side whose scheduler is off runs no events."""
+    """Hidden events are reported as unknown, not as missing. A server whose event scheduler is off runs no events."""
     unseen = ("problem", "", "", "the account may not see events", '{"unknown": "event"}')
     event = ("event", "shop", "", "sweep", '{"status": "ENABLED", "does": "DELETE FROM cart"}')
     sides = [facts_of(SCHEMA, row, event_scheduler=value) for value, row in ((scheduler, unseen), ("ON", event))]
@@ -449,8 +449,10 @@ def test_hidden_events_are_reported_as_unknown(scheduler: str, said: list[str]) 
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
-def test_event_precedes_race_as_reason(table: str, named: bool, tmp_path: Path) -> None:
-    """If an event of the server writes to a table of the statement, the changed result counts. The event is its cause."""
+def test_scheduled_event_precedes_race_as_reason(table: str, named: bool, tmp_path: Path) -> None:
+    """If a scheduled event of the server writes to a table of the statement, the changed result counts. The scheduled
+    event is its cause.
+    """
     report = other_results(tmp_path)
     (row,) = report.answers["results"]
     row["reason"] = "perhaps_race"
@@ -465,7 +467,7 @@ def test_event_precedes_race_as_reason(table: str, named: bool, tmp_path: Path) 
 
 
 def with_facts() -> AnalysisDatabase:
-    """Return a database that contains FACTS for both sides."""
+    """Return a database that contains the properties FACTS for both sides."""
     database = open_analysis()
     rows = ", ".join(f"('a', '{kind}', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in FACTS)
     database.con.execute(f"CREATE TEMP VIEW schema_fact AS FROM (VALUES {rows}) AS v(run, kind, tbl, name, facts)")
@@ -490,8 +492,8 @@ def with_facts() -> AnalysisDatabase:
 def test_statement_reaches_tables_behind_its_objects(
     text: str | None, named: set[str], tables: set[str] | None, routines: set[str]
 ) -> None:
-    """A statement reaches its tables and those behind views, routines and triggers at any depth. A column name calls no
-    routine.
+    """A statement reaches its own tables and the tables of its views, routines and triggers at any depth. A column name
+    calls no routine.
     """
     database = with_facts()
     write = text is not None and text.startswith("update")
@@ -524,7 +526,7 @@ def test_tables_written_by_a_definition(definition: str | None, names: set[str])
     assert written_by(definition) == names
 
 
-def test_routine_writes_tables_of_its_body_and_its_calls() -> None:
+def test_routine_writes_tables_of_its_body_and_of_called_routines() -> None:
     database = with_facts()
     objects = Objects.of(database)
     database.close()

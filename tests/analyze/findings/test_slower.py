@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations of time differences: work per execution or write, the query cache, ratios versus sums, and changes over
-time.
+"""Explanations of time differences: work per execution or write, the query cache, and changes over time.
+
+The module also tests notes on ratios that disagree with sums.
 """
 
 import json
@@ -92,8 +93,8 @@ def test_several_digests_share_one_range_of_counters() -> None:
     assert work_text(works) == "for each execution B sorts 400 to 9,000 rows, A 0 to 1.5"
 
 
-def test_counters_explain_slowdown_only_if_plans_agree() -> None:
-    """A changed plan is a cause itself, so counters are not used. Invalid counters are ignored."""
+def test_counters_explain_slowdown_only_if_plans_are_equal() -> None:
+    """A changed plan is already a cause, so counters are not used. Invalid counters are ignored."""
     a, b = {"Sort_rows": 0}, {"Sort_rows": 400}
     assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "inconclusive")] == [
         True, True, False, False,
@@ -104,7 +105,9 @@ def test_counters_explain_slowdown_only_if_plans_agree() -> None:
 
 
 def test_server_counters_explain_slower_writes() -> None:
-    """Counters of writes are divided by the number of writes. Both sides must have them. A read uses its own counters."""
+    """The counters of the server are divided by the number of writes. Both sides must have these counters. A read uses
+    the counters of its own execution.
+    """
     a, b = (
         {"binlog_cache_use": 0.0, "innodb_os_log_fsyncs": 1.0},
         {"binlog_cache_use": 1.0, "innodb_os_log_fsyncs": 1.1},
@@ -162,8 +165,8 @@ def test_counters_of_all_rounds_are_added(tmp_path: Path, con: duckdb.DuckDBPyCo
 
 
 def test_missing_counters_give_no_explanation(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
-    """Runs of older releases, read-only runs and runs with few writes have no usable counters. The same applies if the
-    server is gone at the end.
+    """Runs of older releases, read-only runs and runs with few writes have no usable counters. A server that is gone at
+    the end of the run has no usable counters either.
     """
     start, end = {"binlog_cache_use": 5}, {"binlog_cache_use": 105}
     assert write_counters(con, {"a": [run_of(tmp_path, con, 100, start, None)]}) == {}
@@ -176,8 +179,8 @@ def test_missing_counters_give_no_explanation(tmp_path: Path, con: duckdb.DuckDB
 def side(version: str, *counted: tuple[int, int, int, int] | None, read_target: str | None = None) -> list[Folder]:
     """Return the rounds of a side.
 
-    Each tuple contains the cache hits and Com_select before and after the round. None means that the server has no
-    cache.
+    Each tuple has the cache hits and Com_select before the round and after the round. None means that the server has no
+    query cache.
     """
     rounds = []
     for nth, four in enumerate(counted):
@@ -209,14 +212,14 @@ def report(a: list[Folder], b: list[Folder]) -> Report:
     ],
 )
 def test_query_cache_share_of_mysql_and_mariadb(rounds: list[Folder], use: tuple[int, int]) -> None:
-    """MySQL's Com_select excludes cache hits, and MariaDB's Com_select includes them. Rounds are added. Counters of a
-    restarted server start at zero.
+    """MySQL's Com_select excludes cache hits, and MariaDB's Com_select includes them. The counters of all rounds are
+    added. Counters of a restarted server start at zero.
     """
     found = cache_use(report(rounds, side("8.0.42", None)))
     assert found == {"a": use}
 
 
-def test_query_cache_text_names_side_share_and_remedy() -> None:
+def test_query_cache_text_names_side_hit_share_and_remedy() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100) and B answered less than 1 % of its SELECTs from"
@@ -227,7 +230,7 @@ def test_query_cache_text_names_side_share_and_remedy() -> None:
 
 
 def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: Any = None) -> Report:
-    """Return a report in which one side is four times faster. On that side, one in ten events takes very long."""
+    """Return a report in which one side is four times faster, but one in ten of its events takes very long."""
     events = [{"statement": "SELECT 1", "digest": "1" * 16, "start_ns": T0 + n * 50 * MS} for n in range(EVENTS)]
     tape = make_tape(folder / "t.tape", events)
     write_digests(tape, {"1" * 16: "select c from t where id = ?"})
@@ -253,9 +256,9 @@ def lost_ns(entry: DigestEntry) -> int:
 
 
 @pytest.mark.slow
-def test_slower_ratio_with_lower_sum_has_a_note(tmp_path: Path) -> None:
-    """The note counts the events that took longer in B and those that took less. Each output shows the note next to the
-    ratio.
+def test_slower_ratio_with_lower_total_time_has_a_note(tmp_path: Path) -> None:
+    """The note counts the events that took longer in B and the events that took less time. Each output shows the note
+    next to the ratio.
     """
     report = opposed(tmp_path)
     (entry,) = report.digests
@@ -272,7 +275,7 @@ def test_slower_ratio_with_lower_sum_has_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faster_ratio_with_higher_sum_has_a_note(tmp_path: Path) -> None:
+def test_faster_ratio_with_higher_total_time_has_a_note(tmp_path: Path) -> None:
     (entry,) = opposed(tmp_path, swap=True).digests
     assert (
         entry["note"]
@@ -289,7 +292,7 @@ def test_note_names_query_cache_hits(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
-def test_ratio_and_sum_with_equal_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
+def test_ratio_and_total_time_with_equal_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
     (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
     assert lost_ns(entry) > 0
     assert entry["note"] is None
@@ -307,7 +310,7 @@ def test_periodic_stalls_and_warm_up_are_named() -> None:
 
 
 def parts(*levels: tuple[int, float]) -> list[Any]:
-    """Return rows of relative_latency.sql for run b. Each argument is a number of parts and their level."""
+    """Return rows of relative_latency.sql for run b. Each argument has a number of parts and the level of these parts."""
     values = [level for n, level in levels for _ in range(n)]
     return [
         {"run": "b", "round": 1, "part": n, "relative_latency": value, "span_ns": 20 * SECOND, "n": 100}
@@ -331,13 +334,13 @@ def test_each_kind_of_observation_names_its_run() -> None:
     *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
     assert faster.text == "was not steady: statements took 20% less time at the end of the run than in the middle."
     assert observations(parts((20, 1.0)), []) == []
-    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # fast, then slow once: no warm-up
+    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # one slow part after the start is no warm-up
     assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # the start is not slower than the later parts
     assert observations(parts((10, 3.0)), []) == []  # too few parts for an observation
 
 
 def test_warm_up_is_slower_than_later_parts() -> None:
-    """For random levels, each reported warm-up is at least 10 % slower than the later parts."""
+    """For random latencies, each reported warm-up is at least 10 % slower than the later parts of the run."""
     chance = random.Random(20)
     for _ in range(2000):
         found = observations(parts(*((1, chance.lognormvariate(0, chance.choice((0.1, 0.5)))) for _ in range(20))), [])

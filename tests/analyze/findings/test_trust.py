@@ -102,7 +102,7 @@ def test_different_runs_cause_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_rounds_without_a_partner_are_reported(tmp_path: Path) -> None:
+def test_rounds_without_a_counterpart_are_reported(tmp_path: Path) -> None:
     """A single run is for information only. A comparison of three rounds against one round reports the excluded rounds."""
     tape = tape_of(tmp_path / "t.tape", 2)
     runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}]) for n in range(4)]
@@ -120,7 +120,7 @@ def test_largest_clock_step_counts_and_small_drift_does_not() -> None:
 
 
 @pytest.mark.slow
-def test_sound_runs_carry_a_claim_and_are_named_by_side(report: Report) -> None:
+def test_sound_runs_support_a_claim_and_are_named_by_side(report: Report) -> None:
     assert why_no_claim(report) is None
     assert [name for name, _ in named_runs(report)] == ["A", "B"]
 
@@ -150,7 +150,9 @@ def test_spread_and_smallest_detectable_change(small_report: Report) -> None:
 
 
 def rounds(folder: Path, outcomes: list[dict[str, Any]], *warnings: str) -> Report:
-    """Return a report of three rounds. Each run has the given warnings, with a different number in each."""
+    """Return a report of three rounds. Each run has the given warnings, and the number in the warnings differs between
+    the runs.
+    """
     tape = tape_of(folder / "t.tape", 2)
     said = [{"generator": {"warnings": [text.format(number) for text in warnings]}} for number in range(6)]
     runs = [make_run(folder / f"{number}.run", tape, outcomes, **keys) for number, keys in enumerate(said)]
@@ -159,7 +161,9 @@ def rounds(folder: Path, outcomes: list[dict[str, Any]], *warnings: str) -> Repo
 
 @pytest.mark.slow
 def test_six_runs_with_equal_warnings_share_one_finding(tmp_path: Path) -> None:
-    """The lateness of six runs is one finding with the values of both sides. Sessions that waited are also one finding."""
+    """The lateness of six runs is one finding that shows the values of both sides. Sessions that waited are also one
+    finding.
+    """
     asleep = "one statement in a hundred was sent at least {}.1 ms late, and threads that only sleep woke as late"
     texts = [finding.text for finding in rounds(tmp_path, LATE, asleep).trust]
     (late,) = [text for text in texts if "late" in text]
@@ -202,7 +206,7 @@ def test_finding_on_other_programs_names_excluded_blocks_and_next_command(report
     assert "left no CPU core idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
-def test_conditions_apply_to_all_verdicts(report: Report) -> None:
+def test_run_conditions_apply_to_all_verdicts(report: Report) -> None:
     found = conditions(replace(report, disturbance=UNKNOWN))
     assert (found.no_claim, found.disturbed, found.rounds) == (None, None, 1)
     assert found.unseen is not None
@@ -247,7 +251,7 @@ def test_each_measuring_point_has_a_text(point: str, words: str) -> None:
     assert where_measured({"measuring_point": point}) == words
 
 
-def test_unknown_or_missing_measuring_point_is_elsewhere() -> None:
+def test_unknown_or_missing_measuring_point_is_called_elsewhere() -> None:
     assert where_measured({"measuring_point": "moon"}) == where_measured({}) == "elsewhere"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unique indexes of the servers, and those that both servers can use."""
+"""Unique indexes of the servers, and the unique indexes that both servers can use."""
 
 import json
 
@@ -10,8 +10,8 @@ KEY = {"columns": "id", "not_unique": "0"}
 OTHER = {"columns": "A,b", "not_unique": "0"}
 
 
-def test_shared_keys_exist_in_all_tables_of_the_name() -> None:
-    """A key is shared if each table with the name has it and the optimizer can see it."""
+def test_shared_key_exists_in_each_table_with_the_name() -> None:
+    """A key is shared if each table with the same name has the key and the optimizer can use it."""
     rows: list[tuple[str, str, str, str, str, dict[str, str]]] = [
         (run, "table", "shop", table, "", {}) for run in "ab" for table in ("Orders", "users")
     ]
@@ -27,7 +27,7 @@ def test_shared_keys_exist_in_all_tables_of_the_name() -> None:
 
 
 def keys(rows: list[tuple[str, str, str, str, str, dict[str, str]]]) -> tuple[object, object]:
-    """Return two values: the unique keys that any server has, and the unique keys that both servers have."""
+    """Return two values: the unique keys of either server, and the unique keys that both servers have."""
     with duckdb.connect() as con:
         con.execute(
             "CREATE TABLE schema_fact (run VARCHAR, kind VARCHAR, db VARCHAR, tbl VARCHAR, name VARCHAR, facts VARCHAR)"

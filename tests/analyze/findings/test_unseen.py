@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema objects that the account could not see, and whether the tape uses them."""
+"""Schema objects that are hidden from the account, and whether the tape uses these objects."""
 
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from tests.helpers.tapes import make_tape
     ],
 )
 def test_hidden_tables_are_reported_if_used(statement: str, b: tuple[str, ...], said: bool, tmp_path: Path) -> None:
-    """A table is hidden from one account. The report mentions it if the tape uses it and the other server has it."""
+    """A table is hidden from one account. The report mentions the table if the tape uses it and the other server shows
+    it.
+    """
     rows = [("schema", "shop", "", "", "{}")]
     whole = [*rows, *(("table", "shop", name, "", "{}") for name in ("orders", "users", "recent"))]
     whole += [("view", "shop", "recent", "", '{"definition": "select id from users"}')]

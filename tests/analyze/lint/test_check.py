@@ -17,14 +17,14 @@ RULES = list(all_rules())
 
 
 def tape_of(folder: Path, statements: list[dict[str, object]]) -> Path:
-    """Write a tape of statements. Each digest is that of the statement's text."""
+    """Write a tape of statements. The digest of each event is computed from its statement text."""
     normalizer = Normalizer()
     rows = [{"digest": f"{normalizer.normalize(str(row['statement']).encode()).digest}", **row} for row in statements]
     return make_tape(folder / "l.tape", rows)
 
 
 def found(result: LintResult) -> dict[str, int]:
-    """Return the number of events of each rule that found something."""
+    """Return the number of matching events for each rule with findings."""
     return {finding.rule.name: finding.events for finding in result.findings}
 
 
@@ -111,7 +111,7 @@ def test_version_of_the_tape_is_the_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_new_mariadb_12_words_are_found_only_as_names(tmp_path: Path) -> None:
+def test_new_reserved_words_of_mariadb_12_are_found_only_as_names(tmp_path: Path) -> None:
     for number, (text, expected) in enumerate(
         [
             ("SELECT to_date FROM t", {"reserved-word-to-date"}),

@@ -39,7 +39,7 @@ TABLE = (
 DEPRECATED = (1287, 1681, 3719, 3778)
 
 
-def test_versions_are_parsed_as_users_and_servers_write_them() -> None:
+def test_versions_are_parsed_in_the_formats_of_users_and_servers() -> None:
     assert parse_version("mysql-9.x").numbers > parse_version("MySQL-9.7").numbers > parse_version("mysql-8.4").numbers
     assert str(parse_version("mysql-9")) == "mysql-9.x"
     assert tape_version("5.5.5-10.11.6-MariaDB-log") == Version("mariadb", (10, 11, 6))
@@ -197,8 +197,8 @@ def is_source(rule: Rule, version: Version) -> bool:
 @pytest.mark.long
 @pytest.mark.server
 def test_each_example_on_the_servers(servers: dict[str, Server]) -> None:
-    """Each example fails, changes or warns on the target versions of its rule. On a source version it behaves
-    differently.
+    """On the target versions of its rule, each example fails, changes its result or raises a warning. On a source
+    version it does not.
     """
     trials = {kind: Trial(server, kind) for kind, server in servers.items()}
     versions = {kind: version(server) for kind, server in servers.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates computed from partitions equal those of all rows, for each function, with ties, NULLs and negative values."""
+"""Aggregates computed from partitions equal the aggregates of all rows. The data has ties, NULLs and negative values."""
 
 import random
 from collections.abc import Iterator
@@ -106,13 +106,13 @@ def test_second_pass_counts_only_chosen_bins(con: duckdb.DuckDBPyConnection, key
 
 @pytest.mark.parametrize("key", counting.OWN)
 def test_key_with_name_of_internal_column_is_refused(con: duckdb.DuckDBPyConnection, key: str) -> None:
-    """A key with the name of an internal column would be confused with the counts and ranks in that column."""
+    """A key with the name of an internal column would be confused with that column's counts or ranks."""
     with pytest.raises(ValueError, match=f"the key column {key} is reserved"):
         _taken(con, key)
 
 
 def test_complete_partitions_read_no_events(con: duckdb.DuckDBPyConnection) -> None:
-    """If a partition contains all events of a digest, no partial rows, counts or values are needed."""
+    """If a partition contains all events of a digest, the analysis needs no partial rows, counts or values."""
     (step,) = parse("found", TEXT.format(keys="digest, ")).steps
     p = next(each for each in step.aggregates if each.name == "p")
     con.execute(f"CREATE OR REPLACE TEMP TABLE counts AS {counting.counted(step, p, 'FROM whole')}")

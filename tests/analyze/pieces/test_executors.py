@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executors run jobs identically: each job writes its file or raises its error."""
+"""Executors give equal results: each job writes its file or raises its error."""
 
 import tempfile
 from pathlib import Path
@@ -22,7 +22,7 @@ def job(file: str, query: str = "FROM t") -> Job:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_each_executor_runs_all_jobs(name: str, tmp_path: Path) -> None:
-    """There are more jobs than processes. Sums keep all digits, and a job can run twice."""
+    """There are more jobs than processes. Sums keep all digits. A job can run twice."""
     with EXECUTORS[name](2) as run:
         jobs = [
             job(f"{tmp_path}/{number}.parquet", f"SELECT {2**70} + {number} + n AS n FROM t") for number in range(5)

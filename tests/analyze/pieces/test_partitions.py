@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Number of partitions of a report, depending on events, memory and processes."""
+"""Number of partitions of a report. It depends on the number of events, the memory and the processes."""
 
 import pytest
 from querytape.analyze.pieces.partitions import EVENT_BYTES, WHOLE_BYTES, Cut, cut_for
@@ -24,8 +24,7 @@ MANY = 100 * MB // EVENT_BYTES
     ],
 )
 def test_number_of_partitions_and_jobs(rows: int, partitions: int | None, processes: int, wanted: Cut | None) -> None:
-    """Data that fits into memory is not partitioned. Each process gets its share of the memory and of the work.
-
-    As few jobs as memory allows read the files, instead of one job per partition.
+    """Data that fits into memory is not partitioned. Each process gets its share of the memory and of the jobs. The
+    number of jobs that read the files is as small as memory allows.
     """
     assert cut_for(rows, 100 * MB, partitions, processes) == wanted

@@ -24,7 +24,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.fixture(scope="module")
 def usual(varied: Runs) -> dict[bool, str]:
-    """Build the unpartitioned reports: True maps to the report of two sides, False to the report of one side."""
+    """Build the unpartitioned reports. The key True gives the report of two sides, and False the report of one side."""
     tape, (a, b) = varied
     return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
 
@@ -32,10 +32,12 @@ def usual(varied: Runs) -> dict[bool, str]:
 @pytest.mark.long
 @pytest.mark.parametrize(("partitions", "processes"), mostly_long([(2, 1), (4, 2), (7, 2)], (4, 2)))
 @pytest.mark.parametrize("two", [True, False])
-def test_partitioned_report_is_byte_identical(
+def test_report_from_partitions_is_byte_identical(
     varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool
 ) -> None:
-    """With two partitions most digests fit into one partition. With four some do, and with seven none."""
+    """With two partitions most digests fit into one partition. With four partitions some digests fit, and with seven
+    none.
+    """
     tape, (a, b) = varied
     report = build(tape, a, b if two else (), Settings(partitions=partitions, processes=processes))
     assert as_json(report) == usual[two]

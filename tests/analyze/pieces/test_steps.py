@@ -27,7 +27,7 @@ SELECT n FROM x ORDER BY n
 
 
 def test_steps_of_an_analysis_are_parsed() -> None:
-    """Keys and aggregates have names. FROM and WHERE inside parentheses do not belong to the step."""
+    """Keys and aggregates have names. FROM and WHERE inside parentheses belong to a subquery, not to the step."""
     analysis = parse("x", TEXT)
     view, table, rows = analysis.steps
     assert (view.is_table, view.reads(IN_PIECES), rows.grouped) == (False, {"outcome"}, False)
@@ -58,7 +58,7 @@ def test_steps_of_an_analysis_are_parsed() -> None:
         ),
     ],
 )
-def test_analysis_that_cannot_be_partitioned_is_refused(step: str, said: str) -> None:
+def test_analysis_that_cannot_be_split_into_partitions_is_refused(step: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse("x", f"{step};\nSELECT 1")
 

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def test_worker_answers_each_job_and_ends_with_its_input(tmp_path: Path) -> None:
+def test_worker_answers_each_job_and_ends_at_end_of_input(tmp_path: Path) -> None:
     """The worker answers each job with one line: null or the error."""
     good = {
         "setup": [],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer on a terminal and in Markdown, HTML and JSON: the question first, then breaking changes, then slower
+"""The answer on a terminal and in Markdown, HTML and JSON. The question comes first, then breaking changes, then slower
 statements.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart library is bundled once and works without a cache."""
+"""The chart library for the report pages is bundled once and works without a cache."""
 
 from pathlib import Path
 
@@ -11,7 +11,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.long
 def test_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chart script is cached for later reports. If the cache cannot be written, the script is built each time."""
+    """The chart script is stored in a cache for later reports. If the cache cannot be written, the script is built for
+    each report.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     chart_library.cache_clear()
     made = chart_library()

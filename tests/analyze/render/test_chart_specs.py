@@ -40,7 +40,7 @@ def test_title_lines_fit_the_width_of_the_chart(report: Report, tmp_path: Path) 
 def test_chart_files_are_private_to_their_owner(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Other users cannot read a chart file at any moment. The name of a counter cannot lead out of the folder."""
+    """Other users can never read a chart file. A counter name cannot place a chart file outside its folder."""
     seen: set[int] = set()
     real = os.fsync
 
@@ -60,7 +60,7 @@ def test_chart_files_are_private_to_their_owner(
 
 
 def test_both_sides_are_drawn_as_lines(report: Report) -> None:
-    """The chart of errors exists only if there are errors."""
+    """The chart of errors is drawn only if errors occurred."""
     charts = {chart.name: chart for chart in report_charts(report)}
     assert {row["line"] for row in charts["median"].spec["data"]["values"]} == {"A", "B"}
     assert "errors" not in charts
@@ -109,7 +109,7 @@ def test_counters_are_shown_as_percent_megabytes_or_per_second(small_report: Rep
 
 
 def test_sweep_is_plotted_over_its_levels() -> None:
-    """The levels of a sweep are evenly spaced. A level without answers has no latency."""
+    """The levels of a sweep have equal distances on the axis. A level without answers has no latency."""
     levels = [SweepLevel(1, 10, 0, 10**9, 10**6, 10**6, 2 * 10**6), SweepLevel(4, 0, 0, 10**9, None, None, None)]
     throughput, latency = sweep_charts(levels)
     assert throughput.spec["encoding"]["x"]["axis"]["values"] == [1, 4]

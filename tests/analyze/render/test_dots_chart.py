@@ -13,7 +13,7 @@ from querytape.analyze.verdicts.verdict import WORDS
 
 from tests.helpers.shapes import entry_of
 
-# Colour vision deficiencies as matrices on linear RGB (Machado, Oliveira and Fernandes 2009).
+# Colour vision deficiencies as matrices on linear RGB, from Machado, Oliveira and Fernandes (2009).
 SIGHTS = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
@@ -24,7 +24,7 @@ LEAST_DISTANCE = 15  # in CIE L*a*b*; 2 is just noticeable
 
 
 def seen(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
-    """Return a colour in L*a*b* as a viewer with this colour vision sees it."""
+    """Return a colour in L*a*b* as seen by a viewer with the given colour vision."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     r, g, b = (min(max(sum(f * v for f, v in zip(row, linear, strict=True)), 0), 1) for row in sight)
@@ -64,8 +64,8 @@ def test_every_digest_is_a_dot(report: Report) -> None:
 def test_digest_without_times_is_drawn_at_the_edge(
     report: Report, side: str, axis: str, other: str, gone: dict[str, object] | None
 ) -> None:
-    """A digest that always failed or was never sent has a dot below all times but inside the axes. A text states the
-    reason.
+    """A digest that always failed or was never sent has a dot at the edge of the chart, inside the axes. A text states
+    the reason.
     """
     first, *others = report.digests
     lacking = replace(report, digests=[entry_of(first, {side: gone}), *others])
@@ -92,7 +92,9 @@ def test_axes_are_equal_with_a_line_of_equality(report: Report) -> None:
 
 
 def test_slower_digests_are_drawn_on_top(report: Report) -> None:
-    """Slower digests are drawn last. For equal verdicts, larger dots are drawn first, so that small dots stay visible."""
+    """Slower digests are drawn last. If verdicts are equal, larger dots are drawn first, so that small dots stay
+    visible.
+    """
     spec = dots_spec(report)
     assert spec is not None
     rows = spec["layer"][-1]["data"]["values"]
@@ -107,7 +109,7 @@ def test_single_run_and_runs_without_times_have_no_dots(report: Report, runs: tu
 
 
 def test_colour_blind_readers_can_distinguish_verdicts() -> None:
-    """Each verdict has its own shape, and a colour that differs clearly for each kind of colour vision."""
+    """Each verdict has its own shape. Its colour can be distinguished with each kind of colour vision."""
     assert set(MARKS) == set(WORDS)
     assert len({shape for _, shape in MARKS.values()}) == len(MARKS)
     for name, sight in SIGHTS.items():

@@ -14,7 +14,7 @@ LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_so
 
 
 def failing(report: Report, *whats: dict[str, Any]) -> Report:
-    """Return the report with errors of its first digests, whose statements have a common beginning."""
+    """Return the report with errors of its first digests. The statements of these digests have a common beginning."""
     digests = [entry_of(entry, {"text": f"{LONG} x{n} = ?"}) for n, entry in enumerate(report.digests)]
     known = {
         "what": "new",
@@ -43,7 +43,7 @@ def test_errors_of_similar_statements_have_distinguishable_rows(report: Report) 
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_failures_are_counted_for_tape_a_and_b(report: Report) -> None:
+def test_failures_are_counted_for_tape_a_and_b_separately(report: Report) -> None:
     """If the tape has no error numbers, the number of failures on the tape is unknown, not 0."""
     both = {"what": "both", "before": 1064, "after": 1064}
     gone = {"what": "gone", "before": 1055, "after": 0, "tape": None, "error": None, "error_before": "gone now"}
@@ -59,7 +59,7 @@ def test_failures_are_counted_for_tape_a_and_b(report: Report) -> None:
     assert rows[2].error == "1055 gone now"
 
 
-def test_similar_texts_are_cut_to_show_their_difference() -> None:
+def test_similar_texts_are_shortened_to_show_their_difference() -> None:
     """Short texts stay complete and equal texts stay equal. Texts with a common beginning are shown at their first
     difference.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Possible explanations of differences on an 80-column terminal."""
+"""Explanations of differences, printed on an 80-column terminal."""
 
 from dataclasses import replace
 
@@ -50,7 +50,9 @@ def test_changed_plan_is_shown_under_its_statement_without_the_digest(report: Re
 
 
 def test_counters_of_both_sides_fit_80_columns(report: Report) -> None:
-    """Counters that differ little are omitted. The last line counts the counters that exceed the limit."""
+    """Counters that differ little are omitted. The last line shows the number of counters that are omitted because of
+    the limit.
+    """
     rows = [{"name": f"Innodb_buffer_pool_read_ahead_{n}", "a": 1e6, "b": 2e9, "weight": 7.0} for n in range(9)]
     sort = {"name": "Sort_scan", "a": 1, "b": 1, "weight": 0.0}
     answers = answers_of(report.answers, counters=[*rows, sort])

@@ -39,7 +39,7 @@ def test_headline_and_findings_are_json_objects_with_named_keys(small_report: Re
     assert [run["path"].rsplit("/", 1)[1] for run in shown["runs"]] == ["a.run", "b.run"]
 
 
-def test_json_texts_write_microseconds_as_us(report: Report) -> None:
+def test_json_texts_write_the_unit_microseconds_as_us(report: Report) -> None:
     """Terminal and page show 50.0µs, and JSON shows 50.0us in each text. Statement texts are unchanged."""
     said = "differs by 50.0µs"
     first, *others = report.digests

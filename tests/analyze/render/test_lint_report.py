@@ -37,14 +37,16 @@ def test_answer_comes_first(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_report_without_findings_states_the_limits_of_rules(tmp_path: Path) -> None:
+def test_lint_report_without_findings_states_the_limits_of_rules(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
     assert "No rule matches this traffic. Replay the tape to be sure." in text
     assert "no durations" in text
 
 
 def test_unknown_failures_are_not_called_successful(tmp_path: Path) -> None:
-    """A log without error numbers does not show which statements succeeded. This can affect all or some statements."""
+    """A log without error numbers does not show which statements succeeded. The numbers can be missing for all
+    statements or for some.
+    """
     rows: list[dict[str, object]] = [{"statement": "SELECT 1", "errno": 0} for _ in range(3)]
     assert "3 statements that succeeded;" in shown(make_tape(tmp_path / "known.tape", rows), "mysql-8.0", "mysql-5.7")
     for unknown, said in (

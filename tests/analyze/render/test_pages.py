@@ -17,7 +17,7 @@ from tests.helpers.shapes import entry_of
 from tests.helpers.simulated import digest_name
 from tests.helpers.tapes import make_tape
 
-A4_TEXT_PX = 718  # width of A4 minus Chromium's margins; a scroll bar makes it narrower
+A4_TEXT_PX = 718  # width of A4 without Chromium's margins; a scroll bar makes it narrower
 
 PROBE = """
 (async () => {
@@ -49,7 +49,7 @@ PROBE = """
 
 
 def in_browser(page: str, tmp_path: Path, request: pytest.FixtureRequest, digest: str, word: str) -> dict[str, Any]:
-    """Open a page in a browser, use its controls, and return the observed state."""
+    """Open a page in a browser, use the controls of the page, and return the observed state."""
     file = tmp_path / "page.html"
     file.write_text(page, encoding="utf-8")
     with browser(tmp_path, request) as chromium:
@@ -64,7 +64,7 @@ def test_page_works_in_a_browser(report: Report, tmp_path: Path, request: pytest
     found = in_browser(as_html(report), tmp_path, request, digest=digest_name(5), word=digest_name(5)[-6:])
     assert found["drawn"] == found["charts"] > 4, found
     assert found["rows"] == 8
-    assert found["matching"] == 0  # a digest is found only by its beginning
+    assert found["matching"] == 0  # a search finds a digest only by its beginning
     assert len(found["sorted"]) == 8
     assert found["slower"] == 1
     assert str(found["details"]).startswith("slower")
@@ -158,8 +158,8 @@ PHONE = """
 
 @pytest.mark.browser
 def test_page_fits_a_phone_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """At 390 pixels nothing is cut off, in light and dark mode. Table rows become cards whose cells show their column
-    names.
+    """At a width of 390 pixels nothing is cut off, in light and dark mode. Table rows become cards whose cells show
+    their column names.
     """
     why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]

@@ -27,8 +27,8 @@ DRAWN = """
 
 @pytest.mark.browser
 def test_sweep_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Throughput and latency are drawn. A level without answers appears only in the table. The page loads nothing and
-    runs no foreign script.
+    """The page has charts of throughput and latency. A level without answers appears only in the table. The page loads
+    nothing and runs no foreign script.
     """
     file = tmp_path / "sweep.html"
     file.write_text(sweep_page("</title><script>window.hacked=1</script>", [*LEVELS, SILENT]), encoding="utf-8")

@@ -42,7 +42,9 @@ def page_of(path: Path, events: list[dict[str, Any]], samples: bool = False, **i
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_all_tape_charts_are_drawn(width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The page fits a desktop screen and a phone screen. It loads nothing and runs no text from the tape."""
+    """The page fits a desktop screen and a phone screen. The page loads nothing and never runs text from the tape as a
+    script.
+    """
     hostile = HOSTILE.replace("alert(1)", "window.hacked=1").replace("alert(2)", "window.hacked=1")
     events = [{**one, "user": hostile, "db": hostile, "digest": f"{1:016x}"} for one in traffic(1)]
     tape = make_tape(tmp_path / "t.tape", events, server_version=hostile, warnings=[{"kind": "hole", "text": hostile}])
@@ -81,7 +83,7 @@ def test_page_contains_the_workload(tmp_path: Path) -> None:
         assert "id = no. 1" in rows or samples
 
 
-def test_page_counts_omitted_list_rows(tmp_path: Path) -> None:
+def test_page_shows_the_number_of_omitted_list_rows(tmp_path: Path) -> None:
     events = [
         {"session": n, "user": f"u{n}", "statement": "SELECT 1", "digest": f"{n:016x}", "duration_ns": MS}
         for n in range(1, 151)

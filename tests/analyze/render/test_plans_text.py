@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plans folder on a terminal, as Markdown and as JSON, with hostile texts. Server results are tested in
-tests/experiments/test_plans.py.
+"""A plans folder as terminal output, Markdown and JSON, with hostile texts. tests/experiments/test_plans.py tests the
+results of servers.
 """
 
 import json
@@ -40,7 +40,9 @@ def test_hostile_texts_are_escaped() -> None:
 
 
 def test_measured_costs_times_and_rows_are_shown() -> None:
-    """Costs come from both optimizers, and times and rows from ANALYZE. A side without ANALYZE shows no times and rows."""
+    """Costs come from the optimizers of both servers. Times and rows come from ANALYZE. A side without ANALYZE shows no
+    times and rows.
+    """
     made = report()
     plans = made.digests[0]
     for side, cost, took, rows in ((plans["a"], 1.5, 0.25, 10), (plans["b"], 300, 120, 30_000)):
@@ -56,7 +58,7 @@ def test_measured_costs_times_and_rows_are_shown() -> None:
     assert "took" not in plans_page(made)
 
 
-def test_statements_without_a_plan_are_not_called_the_same() -> None:
+def test_statements_without_a_plan_are_not_reported_as_equal() -> None:
     assert headline_of(report("inconclusive")).startswith("Inconclusive")
     assert headline_of(report("same")) == "The plan of 1 digest is the same."
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a tape page: only charts with data are drawn, and their numbers equal those of a simple reference
+"""The charts of a tape page. Only charts with data are drawn, and their numbers equal those of a simple reference
 count.
 """
 
@@ -40,7 +40,7 @@ def traffic(seed: int, count: int = 300) -> list[dict[str, Any]]:
 
 
 def overlap(start: int, end: int, bin_start: int, bin_end: int) -> int:
-    """Return the length of the overlap of an interval and a bin."""
+    """Return the length of time that an interval and a bin have in common."""
     return max(min(end, bin_end) - max(start, bin_start), 0)
 
 
@@ -72,9 +72,7 @@ def test_numbers_per_bin_equal_a_reference_count(seed: int, tmp_path: Path) -> N
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_charts_count_all_durations_and_think_times(seed: int, tmp_path: Path) -> None:
-    """The heat map counts each event. The bars count each pause between an answer and the next statement of the
-    session.
-    """
+    """The heat map counts each event. The bars count each pause between an answer and the session's next statement."""
     events = traffic(seed)
     summary = summarise_tape(make_tape(tmp_path / "t.tape", events, parts=2), pictures=True)
     assert sum(row["n"] for row in summary.pictures["heat"]) == len(events)

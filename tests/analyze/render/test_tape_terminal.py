@@ -62,7 +62,7 @@ def test_terminal_escapes_and_markup_are_shown_as_text(tmp_path: Path) -> None:
         assert "[bold]x[/]" in text
 
 
-def test_event_of_a_packet_tape_counts_as_class_or_command(tmp_path: Path) -> None:
+def test_packet_tape_event_is_counted_by_statement_class_or_command(tmp_path: Path) -> None:
     prepared = {"statement": "SELECT ?", "digest": f"{1:016x}", "stmt": 1}
     events = [
         {"command": "connect"},

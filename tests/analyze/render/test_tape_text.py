@@ -44,7 +44,7 @@ def test_numbers_times_concurrency_and_durations_have_texts(tmp_path: Path) -> N
         ({"class": "write"}, "0 reads, 1 write;"),
     ],
 )
-def test_rhythm_of_a_single_statement(event: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_pauses_and_transactions_of_a_single_statement(event: dict[str, Any], words: str, tmp_path: Path) -> None:
     """Reads and writes are counted. A single statement has no think time. A tape without transactions has no line for
     them.
     """
@@ -68,7 +68,7 @@ def test_rhythm_of_a_single_statement(event: dict[str, Any], words: str, tmp_pat
 def test_limits_of_a_tape_are_reported(
     info: dict[str, Any], event: dict[str, Any], warning: str, text: str, tmp_path: Path
 ) -> None:
-    """Missing and unknown data is reported. Lost data has an additional warning label."""
+    """Missing and unknown data is reported. Lost data also has a warning label."""
     found = limits(summary_of(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": MS, **event}], **info))
     assert any(limit.warning == warning and text in limit.text for limit in found), found
     assert not any("\x1b" in limit.text for limit in found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on an 80-column terminal: its contents and their order."""
+"""The report on an 80-column terminal: its sections and their order."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_order_of_a_comparison(small_report: Report) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_single_run_calls_nothing_slower(small_paths: tuple[Path, Path, Path]) -> None:
+def test_report_of_single_run_calls_nothing_slower(small_paths: tuple[Path, Path, Path]) -> None:
     """A report of a single run shows the tape's times for information only."""
     text = terminal_text(build(small_paths[0], [small_paths[1]]))
     assert "Statements by total time in the run" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload as sections: each entry has a cell for each column head, and empty sections are omitted."""
+"""The workload as sections. Each entry has a cell for each column head, and empty sections are omitted."""
 
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,8 @@ def test_every_section_is_an_analysis_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("samples", [False, True])
-def test_entries_match_their_column_heads(samples: bool, tmp_path: Path) -> None:
-    """Each entry has a cell for each column head. Entries of statement lists have a name and a text, and entries of
-    tables have neither.
-    """
+def test_entries_have_a_cell_for_each_column_head(samples: bool, tmp_path: Path) -> None:
+    """Entries of statement lists have a name and a text. Entries of tables have neither."""
     events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
     events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
     events += [event(4, f"SELECT b FROM customer WHERE id = {n}") for n in range(12)]

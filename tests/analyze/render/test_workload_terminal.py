@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload on an 80-column terminal: the first rows of each list, after the unparsed statements."""
+"""The workload on an 80-column terminal. The unparsed statements come first, then the first rows of each list."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_every_section_shows_its_first_rows_in_80_columns(tmp_path: Path) -> Non
     )
 
 
-def test_tape_without_columns_and_transactions_has_no_sections(tmp_path: Path) -> None:
+def test_tape_without_columns_and_transactions_has_no_sections_for_them(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
     assert "Columns by" not in shown(path)
     assert not_parsed(summarise_tape(path).workload) is None

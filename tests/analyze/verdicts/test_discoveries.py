@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The correction for false discoveries: equal to scipy's, and with a reduced effect of tests far inside the margin."""
+"""The correction for false discoveries. It equals that of scipy, but tests far inside the margin have a smaller effect."""
 
 import random
 
@@ -21,7 +21,7 @@ def test_false_discovery_correction_equals_that_of_scipy() -> None:
 
 
 @pytest.mark.parametrize("inside", [0, 1, 19, 10_000])
-def test_digests_far_inside_the_margin_do_not_weaken_others(inside: int) -> None:
+def test_digests_far_inside_the_margin_do_not_weaken_other_digests(inside: int) -> None:
     found = discoveries([0.02] + [0.9] * inside, [True] * (inside + 1), [1.0] * (inside + 1), [False] * (inside + 1))
     assert found == pytest.approx([0.04] + [1.0] * inside)
 
@@ -35,7 +35,7 @@ def test_unconfirmed_small_p_counts_as_a_test() -> None:
 
 
 def test_half_of_the_weight_depends_on_time() -> None:
-    """Among the remaining tests, the heavy digest is found. The light digest with the same p-value is not."""
+    """Of the remaining tests, the heavy digest is a discovery. The light digest with the same p-value is not."""
     heavy, light, _ = discoveries([0.03, 0.03, 0.99], [True] * 3, [99.0, 1.0, 10_000.0], [False] * 3)
     assert heavy < 0.1 < light
     assert weights_of([99.0, 1.0]) == pytest.approx([1.49, 0.51])
@@ -45,8 +45,8 @@ def test_half_of_the_weight_depends_on_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("digests", "inside"), [(1, 0), (20, 0), (20, 19), (200, 100)])
 def test_at_most_10_percent_of_families_are_wrong(digests: int, inside: int) -> None:
-    """If no digest is beyond the margin, at most 10 % of the families report a discovery. The share far inside the
-    margin does not matter.
+    """If no digest is beyond the margin, at most 10 % of the families report a discovery. The share of digests far
+    inside the margin does not matter.
     """
     chance = np.random.default_rng(digests + inside)
     wrong = 0

@@ -21,8 +21,8 @@ def test_ranks_without_ties_equal_those_of_scipy() -> None:
 
 
 @pytest.mark.parametrize(("n", "shift", "found"), [(4, 0.7, False), (5, 0.7, True), (5, 0.15, False), (7, 0.15, True)])
-def test_few_consistent_pairs_can_be_significant(n: int, shift: float, found: bool) -> None:
-    """Four pairs are inconclusive. Five pairs detect a shift beyond twice the margin, and seven pairs a shift beyond
+def test_few_pairs_with_the_same_shift_can_be_significant(n: int, shift: float, found: bool) -> None:
+    """Four pairs are inconclusive. Five pairs detect a shift beyond twice the margin. Seven pairs detect a shift beyond
     the margin.
     """
     test = exact_test(np.full(n, shift), np.arange(n), MARGIN)
@@ -31,7 +31,7 @@ def test_few_consistent_pairs_can_be_significant(n: int, shift: float, found: bo
     assert test.p_below > 0.9
 
 
-def test_pairs_of_one_moment_count_once() -> None:
+def test_pairs_of_one_time_block_count_once() -> None:
     """Twenty pairs in one block count as one pair. Pairs that other programs disturbed do not count."""
     assert exact_test(np.full(20, 0.7), np.zeros(20, np.int64), MARGIN).pairs == 1
     rows = {
@@ -61,8 +61,8 @@ def test_number_of_required_rounds() -> None:
 
 
 def test_large_shift_within_machine_noise_is_inconclusive() -> None:
-    """A digest is twenty times slower, but the machine may cause a shift of that size. It is neither slower nor the
-    same.
+    """A digest is twenty times slower, but the machine may cause a shift of that size. The digest is neither "slower"
+    nor "same".
     """
     test = exact_test(np.full(20, 3.0), np.arange(20), MARGIN, shared=6.0)
     assert min(test.p_above, test.p_below) > 0.9

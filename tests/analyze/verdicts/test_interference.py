@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks that other programs disturbed, and verdicts on simulated machines with such programs."""
+"""Blocks that other programs disturbed, and verdicts on simulated machines on which other programs run."""
 
 from typing import Any
 
@@ -12,7 +12,9 @@ from tests.helpers.shapes import rows_of
 
 
 def rows(a: float | None, b: float | None, idle: float = 1.0, machine: str = "host", **b_more: Any) -> Disturbance:
-    """Return the disturbance of ten blocks. `a` and `b` are the cores of two that other programs used during each side."""
+    """Return the disturbance of ten blocks. `a` and `b` are the numbers of cores, out of two, that other programs used
+    during A and B.
+    """
     usual: dict[str, Any] = {"machine": machine, "round": 1, "steal": 0.0, "idle": idle, "cpus": 2, "waiting": 1.0}
     sides: list[tuple[str, dict[str, Any]]] = [("a", {"others": a}), ("b", {"others": b, **b_more})]
     found = [{**usual, "run": run, "block": n, **own} for run, own in sides for n in range(10)]
@@ -30,7 +32,9 @@ def test_disturbance_of_one_side() -> None:
 
 
 def test_disturbance_on_a_full_machine() -> None:
-    """A server that uses more CPU leaves less for other programs. Their lower use must not hide the server's slowdown."""
+    """A server that uses more CPU leaves less CPU for other programs. The lower use of other programs must not hide the
+    server's slowdown.
+    """
     found = rows(1.7, 1.1, idle=0.0)
     assert found.a_more.sum() == 10
     assert not found.b_more.any()
@@ -43,7 +47,7 @@ def test_disturbance_on_a_full_machine() -> None:
 
 def test_text_for_a_full_machine() -> None:
     """If only waiting processes reveal the disturbance, the text names their number and the disturbed side. Higher CPU
-    use of other programs during A does not prove that B is not slower.
+    use of other programs during A does not prove that B is equally fast.
     """
     more = "no CPU core was idle, and 9 other processes waited during B (A: 1)"
     assert rows(1.8, 1.8, idle=0.0, waiting=9.0).said == more
@@ -54,8 +58,8 @@ def test_text_for_a_full_machine() -> None:
 
 
 def test_missing_samples_leave_disturbance_unknown() -> None:
-    """Without samples or without the target's process, only stolen time is known. The machine of querytape itself
-    counts as well.
+    """Without samples or without the target's process, only stolen time is known. The same applies to the machine on
+    which querytape runs.
     """
     assert disturbance([]) is UNKNOWN
     assert not rows(None, None).seen

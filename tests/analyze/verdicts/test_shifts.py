@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trimmed test compared with scipy, stalls and drift that all digests share, and confidence intervals."""
+"""The trimmed test compared with scipy, confidence intervals, and the stalls and drift that all digests share."""
 
 import math
 from typing import Any
@@ -21,7 +21,9 @@ from querytape.analyze.verdicts.shifts import (
 
 @pytest.mark.slow
 def test_trimmed_test_equals_scipy() -> None:
-    """Without trimming it is Student's t-test. With trimming it is Yuen's test, computed as in the textbook."""
+    """The test without trimming is Student's t-test. The test with trimming is Yuen's test, computed as in the
+    textbook.
+    """
     chance = np.random.default_rng(3)
     values = chance.normal(0.1, 0.2, 40)
     test = trimmed(values, (0.05, 0.05), 0.0)
@@ -76,8 +78,10 @@ def test_shared_shift_on_a_full_machine_widens_the_margin() -> None:
         assert all(shift.shared == 0 for shift in measure(blocks(0.7, digests), NO_TAILS, 0.1).values())
 
 
-def test_drift_of_one_round_is_attributed_to_the_machine() -> None:
-    """A shift shared by all digests widens the margin in its direction, up to 15 %. A larger shift counts as real."""
+def test_drift_of_all_digests_in_a_round_is_attributed_to_the_machine() -> None:
+    """A shift that all digests share widens the margin in the direction of the shift, by up to 15 %. A larger shift
+    counts as real.
+    """
     drifted = next(iter(measure(blocks(0.12), NO_TAILS, 0.1).values())).middle
     real = next(iter(measure(blocks(0.4), NO_TAILS, 0.1).values())).middle
     assert drifted is not None
@@ -92,7 +96,7 @@ def test_runs_without_a_common_event_have_no_shifts() -> None:
 
 
 def test_interval_of_p95_contains_the_ratio() -> None:
-    """The interval comes from blocks drawn with replacement. Too few blocks give no interval."""
+    """The interval comes from resampled blocks. Too few blocks give no interval."""
     chance = np.random.default_rng(5)
     a = 1e6 * np.exp(chance.normal(0, 0.1, 20))
     tails = {"digest": np.repeat("d", 20), "n": np.full(20, 30), "tail_a_ns": a, "tail_b_ns": 1.5 * a}
@@ -122,7 +126,7 @@ def columns(rows: list[Row], levels: dict[int, float] | None = None, **more: Any
 
 
 def spread(digests: int, blocks: int, shift: float, rounds: int = 1, noise: float = 0.05) -> list[Row]:
-    """Return rows of digests with the given shift. The noise of each digest cancels out."""
+    """Return rows of digests with the given shift. The noise of each digest has a mean of zero."""
     return [
         (f"{d:x}", r, b, 10, shift + noise * (-1) ** (b + d))
         for d in range(digests)
@@ -145,7 +149,7 @@ def one(rows: list[Row], **more: Any) -> Shift:
 @pytest.mark.parametrize(
     ("shift", "digests", "rounds", "wider"),
     [
-        (0.12, 6, 1, (0.0, 0.12)),  # only towards the drift
+        (0.12, 6, 1, (0.0, 0.12)),  # the margin grows only in the direction of the drift
         (-0.12, 6, 1, (0.12, 0.0)),
         (0.12, 5, 2, (0.0, 0.12)),  # two rounds are too few
         (0.12, 5, MIN_ROUNDS, (0.0, 0.0)),  # three rounds are enough
@@ -156,8 +160,8 @@ def one(rows: list[Row], **more: Any) -> Shift:
     ],
 )
 def test_shared_drift_widens_one_margin(shift: float, digests: int, rounds: int, wider: tuple[float, float]) -> None:
-    """The margin of the test grows in the direction of the shift that most events share. This needs enough digests and
-    few rounds.
+    """The margin of the test grows in the direction of the shift that most events share. This requires enough digests
+    and few rounds.
     """
     found = one(spread(digests, 20 // rounds, shift, rounds)).middle
     assert found is not None
@@ -176,7 +180,7 @@ def test_drift_is_weighted_by_events() -> None:
     assert margins_of(alone)[1] == pytest.approx(MARGIN + 0.05, abs=0.006)
 
 
-def test_too_few_blocks_rounds_or_tails_give_no_test() -> None:
+def test_too_few_blocks_rounds_or_slow_events_give_no_test() -> None:
     assert one(spread(1, MIN_BLOCKS, 0.3)).middle is not None
     assert one(spread(1, MIN_BLOCKS - 1, 0.3)).middle is None
     assert one(spread(1, 4, 0.3, MIN_ROUNDS)).rounds is not None
@@ -199,7 +203,9 @@ def test_too_few_blocks_rounds_or_tails_give_no_test() -> None:
 
 
 def test_rounds_are_weighted_by_events() -> None:
-    """A round's shift is the mean over its events. The test of rounds is not trimmed. A's levels provide the noise."""
+    """The shift of a round is the mean over its events. The test of rounds is not trimmed. The levels of A's rounds
+    provide the noise.
+    """
     rows = [
         ("d", r, b, 10 + 90 * (b == 0), 0.05 * r + (0.1 if b == 0 else 0.0)) for r in (1, 2, 3, 4) for b in range(3)
     ]
@@ -215,7 +221,7 @@ def test_rounds_are_weighted_by_events() -> None:
     assert one(spread(1, 9, 0.1)).noise is None
 
 
-def test_digest_is_paired_only_if_all_of_its_blocks_are() -> None:
+def test_digest_is_paired_only_if_all_of_its_blocks_are_paired() -> None:
     rows = spread(1, 10, 0.1)
     flags = np.ones(10, dtype=np.bool_)
     assert one(rows, paired=flags).paired
@@ -231,7 +237,7 @@ def test_stalls_of_one_side_are_excluded(jump: float, excluded: bool) -> None:
     assert one(rows).events == (190 if excluded else 200)
 
 
-def test_run_that_mostly_stalls_is_measured_completely() -> None:
+def test_run_that_mostly_stalls_is_measured_with_all_blocks() -> None:
     """If more than half of the blocks would be stalls, no block is excluded."""
     for stalls, left in ((9, 110), (11, 200)):
         rows = [(d, r, b, n, s + (0.4 * (-1) ** b if b < stalls else 0.0)) for d, r, b, n, s in spread(3, 20, 0.0)]
@@ -267,8 +273,8 @@ def test_shared_variation_increases_the_error() -> None:
 
 
 def test_smallest_detectable_ratio() -> None:
-    """The smallest detectable ratio would be found in four of five cases at p = 0.005. It is based on rounds if
-    available, otherwise on blocks.
+    """The smallest detectable ratio would be found in four of five cases at p = 0.005. It is computed from rounds if
+    possible, otherwise from blocks.
     """
     for rounds in (1, 3):
         found = one(spread(1, 12, 0.1, rounds))
@@ -290,8 +296,8 @@ def test_interval_has_90_percent_confidence() -> None:
 
 
 def test_interval_of_p95_is_computed_from_blocks() -> None:
-    """The interval contains 95 % of the resampled values, about 1.96 standard errors on each side. Equal seeds give
-    equal intervals.
+    """The interval contains 95 % of the resampled values, which is about 1.96 standard errors on each side. Equal seeds
+    give equal intervals.
     """
     chance = np.random.default_rng(9)
     ratios = chance.normal(0.2, 0.3, 100)

@@ -45,8 +45,8 @@ def verdicts(folder: Path, a: Machine, b: Machine, seed: int) -> dict[str, str]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
-def test_equal_machines_give_no_verdict_of_slower(tmp_path: Path, seed: int) -> None:
-    """The machines differ only by noise, drift of up to 8 %, random stalls and one slow second."""
+def test_equal_servers_never_give_the_verdict_slower(tmp_path: Path, seed: int) -> None:
+    """The runs differ only by noise, a drift of up to 8 %, random stalls and one slow second."""
     drift = random.Random(seed).uniform(-0.08, 0.08)
     found = verdicts(tmp_path, Machine(), Machine(drift=drift), seed)
     assert {digest: word for digest, word in found.items() if word in ("slower", "faster")} == {}
@@ -54,8 +54,8 @@ def test_equal_machines_give_no_verdict_of_slower(tmp_path: Path, seed: int) -> 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_real_regressions_and_nothing_else_are_found(tmp_path: Path, seed: int) -> None:
-    """One digest is 3 times slower, one 1.8 times, one has a slow tail, and one is faster. The others get no such
-    verdict.
+    """One digest is 3 times slower, and one is 1.8 times slower. One has a slow tail, and one is faster. No other
+    digest gets such a verdict.
     """
     effects = {
         5: lambda chance, ms: ms * 3,
@@ -74,14 +74,14 @@ def test_real_regressions_and_nothing_else_are_found(tmp_path: Path, seed: int) 
 
 
 def judged(middle: shifts.Test, rounds: shifts.Test | None, median_ns: int = 1_000_000) -> Verdict:
-    """Return the verdict on one digest among 19 unchanged digests."""
+    """Return the verdict on one digest that is tested together with 19 unchanged digests."""
     calm = Case("calm", median_ns, Shift(100, True, shifted(0.0), None, None, 0.0, None), 0)
     case = Case("x", median_ns, Shift(100, True, middle, None, rounds, 0.0, None), 0)
     return judge_all([case, *(replace(calm, digest=f"calm {n}") for n in range(19))], Margin())["x"]
 
 
 def shifted(shift: float, error: float = 0.01) -> shifts.Test:
-    """Return a test with this estimate and a margin of 10 %."""
+    """Return a test with the given estimate and a margin of 10 %."""
     margin = math.log1p(0.1)
     above, below = (float(scipy.stats.t.sf((sign * shift - margin) / error, 20)) for sign in (1, -1))
     return shifts.Test(shift, shift - 2 * error, shift + 2 * error, above, below, error, 20)
@@ -89,7 +89,7 @@ def shifted(shift: float, error: float = 0.01) -> shifts.Test:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_verdict_requires_blocks_and_rounds_to_agree(sign: int) -> None:
-    """A shift is called only if the tests of blocks and of rounds both find it."""
+    """A verdict needs a shift that both the test of blocks and the test of rounds find."""
     sure, unsure = shifted(sign * 0.7), shifted(sign * 0.7, error=0.9)
     word = SLOWER if sign > 0 else FASTER
     assert judged(sure, sure).word == judged(sure, None).word == word
@@ -142,7 +142,7 @@ def test_tail_verdict_requires_blocks_and_rounds_to_agree(error: float, word: st
         ({"tail": 0.05, "shift": 0.0, "tail_ns": 10**9}, SAME),
     ],
 )
-def test_each_condition_of_a_verdict_changes_at_its_limit(cases: dict[str, Any], words: str) -> None:
+def test_each_condition_for_a_verdict_changes_at_its_limit(cases: dict[str, Any], words: str) -> None:
     middle = shifted(cases.get("shift", 0.8), cases.get("error", 0.01)) if cases.get("middle", 1) else None
     tail = shifted(cases["tail"]) if "tail" in cases else None
     shift = Shift(cases.get("events", 100), True, middle, tail, None, cases.get("tail_ns", 0.0), None)
@@ -213,7 +213,7 @@ def test_reason_for_few_pairs_names_pairs_and_rounds(few: Exact, why: str) -> No
         (Exact(9, -TWICE, 0.1, 1.0, 0.021, 1.0), 10**9, INCONCLUSIVE, None),
         (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.05), 10**9, SAME, None),
         (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.051), 10**9, INCONCLUSIVE, None),
-        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, INCONCLUSIVE, None),  # two spreads equal the margin
+        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, INCONCLUSIVE, None),  # twice the spread equals the margin
         (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 199_000, SAME, None),
         (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 32_000, SAME, None),
         (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 34_000, INCONCLUSIVE, None),

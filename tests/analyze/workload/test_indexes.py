@@ -47,8 +47,8 @@ def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: 
     ],
 )
 def test_unused_index_depends_on_its_first_column(found: Index, unused: bool, tmp_path: Path) -> None:
-    """An index is unused if no digest uses its first column in any role except SET. Uses inside expressions count. A
-    column without a known table matches any table. An index that the server counted as used is never unused.
+    """An index is unused if no digest uses its first column, except in SET. Uses inside expressions count. A column
+    without a known table matches any table. An index that the server counted as used is never unused.
     """
     texts = [
         "SELECT grouped FROM t WHERE a = 1 AND ABS(wrapped) = 2 GROUP BY grouped ORDER BY sorted",
@@ -60,8 +60,8 @@ def test_unused_index_depends_on_its_first_column(found: Index, unused: bool, tm
 
 
 def test_only_schemas_used_by_the_tape_are_checked(tmp_path: Path) -> None:
-    """The tape uses the schemas of its sessions and those named in its statements. Unparsed statements leave the result
-    unknown.
+    """The tape uses the schemas of its sessions and the schemas named in its statements. If some statements cannot be
+    parsed, the result is unknown.
     """
     texts = ["SELECT 1 FROM other.t WHERE a = 1", "SELECT a b c FROM t"]
     summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, text) for text in texts]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workload analysis of small tapes: each list, from statements that clearly cause its entries."""
+"""The workload analysis of small tapes. Each list is tested with statements that clearly cause its entries."""
 
 import struct
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def digest(statement: str) -> str:
         (0, r"""UPDATE stock SET qty = "x" WHERE id = 'it\'s'""", "stock", "id", r"'it\'s'"),
     ],
 )
-def test_sql_mode_of_a_session_is_followed(
+def test_analysis_follows_the_sql_mode_of_a_session(
     reading: int, text: str, table: str, column: str, value: str, tmp_path: Path
 ) -> None:
     """ANSI_QUOTES and NO_BACKSLASH_ESCAPES change tables, columns and hot rows in the same way as on the server."""
@@ -87,7 +87,7 @@ def test_parsed_other_and_failed_statements_are_counted(tmp_path: Path) -> None:
     assert [row["digest"] for row in found["usage"]] == [digest("SELECT a FROM t WHERE b = 1")]
 
 
-def test_columns_are_summed_by_role(tmp_path: Path) -> None:
+def test_column_uses_are_summed_by_role(tmp_path: Path) -> None:
     """The events and time of all digests that use a column in a role are added. Uses inside expressions are separate."""
     texts = [
         "SELECT 1 FROM t WHERE a = 1",
@@ -103,8 +103,8 @@ def test_columns_are_summed_by_role(tmp_path: Path) -> None:
 
 
 def test_transactions_are_grouped_by_signature(tmp_path: Path) -> None:
-    """Repeated statements in a row do not change the signature of a transaction. A signature has its outcomes, its
-    statements and its lock order.
+    """A statement repeated several times in a row does not change the signature of a transaction. Each signature has
+    outcomes, statements and a lock order.
     """
     events = [*buy(1, 1), *buy(2, 2), *buy(1, 3, "ROLLBACK"), event(2, "SELECT 1")]
     events += [
@@ -126,7 +126,7 @@ def test_transactions_are_grouped_by_signature(tmp_path: Path) -> None:
     assert found["lock_orders"] == [{"table_a": "line", "table_b": "stock", "a_first": 1, "b_first": 3}]
 
 
-def test_transactions_start_without_begin_if_autocommit_is_off(tmp_path: Path) -> None:
+def test_transactions_start_without_begin_while_autocommit_is_off(tmp_path: Path) -> None:
     """SET statements are not part of a transaction's signature."""
     texts = [
         "SET autocommit = 0",
@@ -180,7 +180,7 @@ def test_ten_pairs_of_similar_reads_are_a_loop(times: int, values: int, loops: i
 
 
 def test_pairs_with_a_write_or_three_reads_are_no_loop(tmp_path: Path) -> None:
-    """A read and a write in turn, three reads in turn, and two reads after a write are no loops."""
+    """An alternating read and write, three alternating reads, and two reads after a write are no loops."""
     read, write = "SELECT name FROM customer WHERE id = {}", "UPDATE customer SET seen = 1 WHERE id = {}"
     other, third = "SELECT a FROM b WHERE c = {}", "SELECT d FROM e WHERE f = {}"
     for number, (before, loop) in enumerate(
@@ -204,8 +204,8 @@ def test_batches_and_reads_of_many_sessions_are_no_loops(tmp_path: Path) -> None
 
 
 def test_open_and_rolled_back_transactions_are_counted(tmp_path: Path) -> None:
-    """Transactions that are open when the session quits are "left open". Those that are open at the end of the tape are
-    counted separately.
+    """Transactions that are open when the session disconnects are "left open". Transactions that are open at the end of
+    the tape are counted separately.
     """
     events = [*buy(1, 1, ""), {"session": 1, "command": "quit"}]
     events += [*buy(2, 2, ""), *buy(3, 3, "ROLLBACK"), *buy(4, 4)]
@@ -256,7 +256,7 @@ def test_constant_reads_have_equal_text_and_result(tmp_path: Path) -> None:
     ]
 
 
-def test_hot_rows_have_equal_values_in_any_digest(tmp_path: Path) -> None:
+def test_events_with_equal_key_values_share_a_hot_row(tmp_path: Path) -> None:
     """A hot row is a row that several locking statements use. Reads without locks and single events are not counted."""
     texts = ["UPDATE stock SET qty = qty - 1 WHERE id = 7"] * 3 + ["SELECT qty FROM stock WHERE id = 7 FOR UPDATE"]
     texts += ["UPDATE stock SET qty = 1 WHERE id = 8", "SELECT qty FROM stock WHERE id = 7"]
@@ -288,7 +288,7 @@ def test_hot_rows_include_bound_values(tmp_path: Path) -> None:
         *(execution(2, 2, bound, value) for value in (7, 9)),
         *(execution(2, 1, other, value) for value in (7, 7)),
         event(3, "UPDATE stock SET qty = qty - 1 WHERE id = 7"),
-        execution(3, 5, bound, 7),  # unknown text: prepared before the tape began
+        execution(3, 5, bound, 7),  # the text is unknown because the statement was prepared before the tape began
     ]
     found = {(row["table_name"], row["value"]): row for row in workload(tmp_path, events)["hot_rows"]}
     assert {key: (row["events"], row["sessions"]) for key, row in found.items()} == {
@@ -299,8 +299,8 @@ def test_hot_rows_include_bound_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("lock_ns", "waits"), [(40 * MS, 1), (10, 0), (None, 1)])
 def test_lock_wait_needs_an_open_transaction_on_the_row(lock_ns: int | None, waits: int, tmp_path: Path) -> None:
-    """A statement waits if it reaches the row before the other transaction ends. If lock times are known, it must have
-    one.
+    """A statement waits if it accesses the row before the other transaction ends. If the tape contains lock times, the
+    statement must have a lock time.
     """
     one = [
         event(1, text, lock_ns=0)

@@ -29,7 +29,7 @@ def tape_of(folder: Path) -> Path:
     return make_tape(folder / "t.tape", [{"statement": "SELECT 1", "user": "app"}])
 
 
-def test_refused_account_stops_the_replay_before_any_effect(server: Server, tmp_path: Path) -> None:
+def test_refused_account_stops_the_replay_before_it_sends_anything(server: Server, tmp_path: Path) -> None:
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("CREATE USER IF NOT EXISTS secured REQUIRE SSL")
     server.execute("CREATE USER IF NOT EXISTS secret IDENTIFIED BY 'yes'")

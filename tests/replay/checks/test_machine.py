@@ -7,7 +7,7 @@ import resource
 from querytape.replay.checks.machine import measure
 
 
-def test_limits_are_measured() -> None:
+def test_limits_of_the_machine_are_measured() -> None:
     """The measurement raises the limit of open files to the hard limit. All known limits are positive."""
     machine = measure()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the exact texts of the pre-flight: each finding has its severity, its numbers and the remedy."""
+"""Tests of the exact texts of the pre-flight check. Each finding has its severity, its numbers and a remedy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +51,7 @@ def plan(**given: Any) -> Plan:
 
 
 def as_lines(findings: list[Finding]) -> list[str]:
-    """Return findings as lines."""
+    """Return the findings as lines of text."""
     return [f"{finding.severity}: {finding.text}" for finding in findings]
 
 
@@ -61,7 +61,7 @@ def refusals(**given: Any) -> list[str]:
 
 
 def lines(**given: Any) -> list[str]:
-    """Return the findings for a small plan as lines. `facts` and `machine` replace default fields."""
+    """Return the findings for a small plan as lines of text. `facts` and `machine` replace default fields."""
     facts, machine = replace(FACTS, **given.pop("facts", {})), replace(MACHINE, **given.pop("machine", {}))
     allowed = {name: given.pop(name) for name in ("partial_ok", "target_is_disposable") if name in given}
     options = ReplayOptions(given.pop("target", TARGET), Path(), **allowed)
@@ -331,7 +331,7 @@ def test_findings_have_exact_texts_and_order(given: dict[str, Any], wanted: list
         ({"version_comment": "Source", "hostname": "h"}, "info: target app@db2:3306/shop: 8.0.36 (Source) on h"),
     ],
 )
-def test_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
+def test_target_is_described_first(facts: dict[str, Any], wanted: str) -> None:
     """The line has the target's name, its version and the server's own description."""
     assert lines(facts=facts)[0] == wanted
 
@@ -362,9 +362,9 @@ def test_unix_socket_needs_no_ports() -> None:
     assert len(lines(machine={"ports": 9}, target=replace(TARGET, socket="/s"))) == len(WELL)
 
 
-def test_read_target_is_introduced_and_checked() -> None:
-    """The check refuses the target itself, the source of the tape, and a server without the schemas or enough
-    connections.
+def test_read_target_is_described_and_checked() -> None:
+    """The check refuses three servers as read target. They are the target itself, the source of the tape, and a server
+    that lacks schemas or connections.
     """
     reads = Target("ro", "db3", "10.0.0.3", db="x")
     facts = replace(FACTS, identity="C", variables={"max_connections": "12"})
@@ -393,7 +393,7 @@ def test_unfinished_tape_is_refused_before_any_work() -> None:
 
 
 def test_unknown_values_of_overrides_are_counted() -> None:
-    """Each kind of unknown value has one finding with its number."""
+    """Each kind of unknown value has one finding that shows the number of values."""
     assert unknown_overrides(0, 0) == []
     ids = (
         "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, and rows of several"
@@ -416,7 +416,7 @@ def test_unknown_values_of_overrides_are_counted() -> None:
     [(0, ""), (1, "n0"), (5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")],
 )
 def test_long_lists_are_shortened(count: int, wanted: str) -> None:
-    """A finding shows five names and the number of further names."""
+    """A finding shows five names and the number of omitted names."""
     assert listed([f"n{n}" for n in range(count)]) == wanted
 
 
@@ -454,14 +454,16 @@ LIMITS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("name", "enough", "one_more"), ENOUGH, ids=[row[0] for row in ENOUGH])
-def test_need_equal_to_the_limit_is_allowed(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
-    """A replay may use all available connections, files, threads, mappings or ports. One session more is refused."""
+def test_replay_may_use_the_limits_completely(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
+    """A replay may use all available connections, files, threads, mappings or ports. A replay with one more session is
+    refused.
+    """
     assert refusals(**LIMITS[name], **enough) == []
     assert len(refusals(**LIMITS[name], **one_more)) == 1
 
 
-def test_connections_of_others_reduce_the_limit() -> None:
-    """An unknown number of other connections counts as 0. A server without a limit has no maximum."""
+def test_connections_of_other_clients_reduce_the_limit() -> None:
+    """An unknown number of connections of other clients counts as 0. A server without a limit has no maximum."""
     assert len(refusals(facts={"connected": 142})) == 1
     assert refusals(facts={"connected": 141}) == []
     assert refusals(facts={"connected": None}, peak_sessions=151) == []

@@ -15,7 +15,7 @@ def pair() -> tuple[Channel, Channel]:
 
 
 def test_messages_arrive_as_they_were_sent() -> None:
-    """The messages have values, bytes, or nothing at all."""
+    """The messages contain values, bytes, or nothing."""
     one, other = pair()
     one.send("a", b"\0\xff" * 70_000, n=1, text="\u00fc", none=None)
     one.send("b")
@@ -92,7 +92,7 @@ def test_message_that_is_too_large_is_not_sent() -> None:
     assert message.kind == "b"
 
 
-def test_reader_that_stalls_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peer_that_stops_reading_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A receiver that stops reading blocks the sender only for a short time."""
     monkeypatch.setattr("querytape.replay.drivers.channel.SEND_S", 0.2)
     one, _other = pair()

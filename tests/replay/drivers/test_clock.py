@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of clock offsets. The error of an offset is within its bound, however long each way of a round trip took."""
+"""Tests of clock offsets. The error of an offset is within its bound, however long each direction of a round trip took."""
 
 import random
 
@@ -7,12 +7,12 @@ from querytape.replay.drivers.clock import Offset, RoundTrip, clock_json, offset
 
 
 def trip(sent_ns: int, there_ns: int, back_ns: int, ahead_ns: int) -> RoundTrip:
-    """Return a round trip with these durations to a clock that is ahead."""
+    """Return a round trip with these durations to a clock that is ahead by `ahead_ns`."""
     return RoundTrip(sent_ns, sent_ns + there_ns + ahead_ns, sent_ns + there_ns + back_ns)
 
 
 def test_offset_error_is_within_the_bound() -> None:
-    """In the extreme case, one way takes the whole time of the round trip."""
+    """In the extreme case, one direction takes the whole time of the round trip."""
     seeded = random.Random(5)
     for ahead in (0, 1, -(10**15), 3 * 10**15 + 7):
         for _ in range(300):
@@ -32,7 +32,7 @@ def test_long_round_trip_does_not_change_the_offset() -> None:
     assert offset_of([trip(0, 10**6, 0, 5), trip(10**9, 10, 10, 5), trip(0, 0, 10**6, 5)]) == Offset(10**9 + 10, 5, 10)
 
 
-def test_drift_is_known_if_time_has_passed() -> None:
+def test_clock_drift_is_known_if_time_has_passed() -> None:
     """The bound of the drift contains the bounds of both measurements."""
     said = clock_json(Offset(0, 100, 10), Offset(10**9, 350, 20))
     assert said == {

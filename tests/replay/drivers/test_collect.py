@@ -29,8 +29,8 @@ def parts_of(run: Path) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.server
 def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> None:
-    """The drivers finish their schedules and keep their parts. `querytape collect` merges the parts into one complete
-    run.
+    """The drivers complete their schedules and keep their parts of the run. `querytape collect` merges the parts into
+    one complete run.
     """
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
     given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", run]
@@ -51,7 +51,7 @@ def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> N
     shutil.rmtree(tmp_path / "less.run" / "drivers" / "02")
     with pytest.raises(InputError, match=r"the lead was lost, so all parts are required. Missing: driver 2 \("):
         collect(tmp_path / "less.run")
-    again = collect(tmp_path / "less.run", [run / "drivers" / "02"])  # a part from another folder
+    again = collect(tmp_path / "less.run", [run / "drivers" / "02"])  # the second part is from another folder
     assert again.complete
 
     assert f"{EVENTS} events = {EVENTS} executed" in run_command("collect", run).stdout
@@ -70,10 +70,8 @@ def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> N
     assert run_command("collect", run, check=False).stderr.strip().endswith("the run already contains all parts")
 
 
-def test_invalid_parts_are_refused(tmp_path: Path) -> None:
-    """A folder that is not a run, a run of one process, and a part of another run each give an error. The run stays
-    unchanged.
-    """
+def test_invalid_parts_of_a_run_are_refused(tmp_path: Path) -> None:
+    """A folder that is not a run, a run of one process, and a part of another run are refused. The run stays unchanged."""
     tape = make_tape(tmp_path / "t.tape", [{}])
     run = make_run(tmp_path / "a.run", tape, [{}])
     with pytest.raises(InputError, match="not a run:"):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the delivery of a part: its files arrive unchanged, and a driver cannot write any other file."""
+"""Tests of the delivery of a run's part to the lead. The files arrive unchanged, and a driver cannot write any other
+file.
+"""
 
 import socket
 import threading
@@ -61,8 +63,8 @@ def test_a_driver_cannot_write_outside_its_part(name: str, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_piece_out_of_order_is_refused(tmp_path: Path) -> None:
-    """A file that is sent from the beginning again replaces its first version."""
+def test_piece_of_a_file_that_is_out_of_order_is_refused(tmp_path: Path) -> None:
+    """If a file is sent again from its beginning, it replaces its first version."""
     receiver = Receiver(tmp_path)
     receiver.take(piece("ticks.parquet", 0, 4, b"ab"))
     assert not (tmp_path / "ticks.parquet").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a driver: its answers, the agreement with the lead, and the loss of the lead before zero."""
+"""Tests of a driver: its answers, its agreement with the lead, and the loss of the lead before the start."""
 
 import os
 import signal
@@ -58,12 +58,14 @@ class Held:
         return self
 
     def go(self, zero_ns: int) -> None:
-        """Record the time of zero."""
+        """Record the start time."""
         self.told.append(zero_ns)
 
 
-def test_driver_answers_while_it_waits_for_the_span(stopped: list[int]) -> None:
-    """A driver answers clock requests during the wait. Then it plans with the first and the last time of all drivers."""
+def test_driver_answers_while_it_waits_for_the_time_span(stopped: list[int]) -> None:
+    """A driver answers clock requests during the wait. Then it plans its schedule with the first and the last time of
+    all drivers.
+    """
     lead, driver = pair()
     driver.listen()
     spans: list[tuple[int, int]] = []
@@ -86,7 +88,7 @@ def test_driver_answers_while_it_waits_for_the_span(stopped: list[int]) -> None:
     assert engine.told == [12345]
     lead.close()
     driver._dismissed.wait(20)
-    assert stopped == []  # the driver knows zero and continues without its lead
+    assert stopped == []  # the driver knows the start time and continues without its lead
     assert driver.lead_lost is not None
 
 
@@ -114,7 +116,7 @@ def test_findings_and_progress_reach_lead_and_watcher() -> None:
 
 
 def test_late_start_is_reported_and_stops_the_run(stopped: list[int]) -> None:
-    """The engine gets its start time too late to begin in time."""
+    """The engine gets its start time too late to start at that time."""
     from querytape.common.errors import NativeFault
 
     class Late(Held):
@@ -133,8 +135,8 @@ def test_late_start_is_reported_and_stops_the_run(stopped: list[int]) -> None:
 
 
 @pytest.mark.parametrize("how", ["ends", "is silent"])
-def test_loss_of_the_lead_before_zero_ends_the_driver(how: str, stopped: list[int]) -> None:
-    """A waiting caller gets an error, and the program ends in order, as after SIGTERM."""
+def test_loss_of_the_lead_before_the_start_ends_the_driver(how: str, stopped: list[int]) -> None:
+    """A waiting caller gets an error. The program ends with a cleanup, as after SIGTERM."""
     lead, driver = pair(0.3)
     driver.listen()
     if how == "ends":
@@ -147,9 +149,9 @@ def test_loss_of_the_lead_before_zero_ends_the_driver(how: str, stopped: list[in
     assert stopped == [signal.SIGTERM]
 
 
-def test_stop_of_the_lead_becomes_sigterm(stopped: list[int]) -> None:
-    """Each stop message sends one SIGTERM. Before the run the signal unwinds the program. During the run it stops the
-    run.
+def test_stop_message_of_the_lead_becomes_sigterm(stopped: list[int]) -> None:
+    """Each stop message sends one SIGTERM. Before the run SIGTERM ends the program with a cleanup. During the run it
+    stops the run.
     """
     lead, driver = pair()
     driver.listen()

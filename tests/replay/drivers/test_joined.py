@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of drivers that join a lead over the network: admission, encryption and a cut connection."""
+"""Tests of drivers that join a lead over the network: admission, encryption and a lost connection."""
 
 import json
 import re
@@ -141,14 +141,14 @@ def test_three_drivers_join_over_an_encrypted_connection(shop: Server, tmp_path:
     assert len(link.passed) > 10_000
     info = json.loads((bench.run / "run.json").read_text())
     for driver in info["drivers"]:
-        assert abs(driver["offset_ns"]) <= driver["bound_ns"]  # all programs share one clock
+        assert abs(driver["offset_ns"]) <= driver["bound_ns"]  # all programs run on one machine and share its clock
     assert not list(tmp_path.glob("part-*.run"))  # delivered parts are removed
 
 
 @pytest.mark.long
 def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """The lead refuses another key, other options, another tape, an old version, and data without TLS. The run
-    continues undisturbed.
+    """The lead refuses a driver with a different key, other options, another tape or an old version. Data without TLS
+    is also refused. The run of the other drivers continues.
     """
     bench = Bench(shop, tmp_path, stack, 2)
     lead, port = bench.lead(count=2)
@@ -186,9 +186,9 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
 
 
 @pytest.mark.long
-def test_cut_connection_leaves_counted_unknown_events(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """The lead notices the loss within seconds. The driver finishes and keeps its part. The summary begins with the
-    unknown events, and the exit code is 5.
+def test_lost_connection_leaves_counted_unknown_events(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The lead notices the loss within seconds. The driver finishes its schedule and keeps its part of the run. The
+    summary begins with the unknown events, and the exit code is 5.
     """
     bench = Bench(shop, tmp_path, stack, 3, 150 * MS)
     lead, port = bench.lead()
@@ -223,12 +223,12 @@ def test_cut_connection_leaves_counted_unknown_events(shop: Server, tmp_path: Pa
     assert query(f"SELECT count(*), sum(executed) FROM '{bench.run}/sessions.parquet'") == [(len(WRITTEN), EVENTS)]
     with pytest.raises(InputError, match="the run already contains all parts"):
         collect(bench.run, [tmp_path / "part-1.run"])
-    assert noticed < 30  # 3 s on an idle machine, and more on a busy machine
+    assert noticed < 30  # 3 s on an idle machine; a busy machine needs more
 
 
 @pytest.mark.long
-def test_missing_driver_ends_the_run_before_sending(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
-    """The lead gives up after `--gather`. It dismisses the drivers that have joined."""
+def test_missing_driver_ends_the_run_before_any_statement(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The lead gives up after the time of `--gather`. It dismisses the drivers that have joined."""
     bench = Bench(shop, tmp_path, stack, 2)
     lead, port = bench.lead("--gather", "5s", count=2)
     there = bench.driver(1, port)

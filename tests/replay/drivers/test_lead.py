@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a tape set that several local drivers replay. Even after a driver is killed, the numbers stay correct."""
+"""Tests of several local drivers that replay a tape set. The numbers stay correct even after a driver is killed."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class At(Watcher):
         self.said.append(finding.text)
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Act once."""
+        """Act once, at the given second."""
         if not self._done and tick.at_ns >= self._after_ns:
             self._done = True
             self._act()
@@ -80,7 +80,7 @@ def documented() -> list[str]:
     return [key.strip() for cell in cells for key in cell.split(",")]
 
 
-def test_three_drivers_give_the_same_numbers_as_one(
+def test_three_drivers_give_the_same_numbers_as_one_driver(
     shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each session sends its statements once, on its own connection. `querytape report` can read the run."""
@@ -121,8 +121,8 @@ def test_three_drivers_give_the_same_numbers_as_one(
 @pytest.mark.long
 @pytest.mark.parametrize("on_lost", ["go-on", "stop"])
 def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp_path: Path) -> None:
-    """The lead notices the loss. The other drivers continue or stop. Unreported events become `not_sent`, and the
-    summary has the number of unknown events.
+    """The lead notices the loss. The other drivers continue or stop, depending on the options. Unreported events become
+    `not_sent`, and the summary has the number of unknown events.
     """
     tapes = prime_set(tmp_path, 3, 100 * MS)
     killed: list[float] = []
@@ -150,7 +150,7 @@ def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp
     assert "nobody knows" in summary.info["partial"]
     there = sum(written(shop).values())
     executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
-    assert executed <= there <= executed + counts["sent_unknown"]  # the server's count lies within the reported range
+    assert executed <= there <= executed + counts["sent_unknown"]  # the server's row count is in the reported range
     if on_lost == "go-on":
         assert counts["executed"] + unreported == EVENTS
     else:
@@ -160,7 +160,7 @@ def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp
 
 @pytest.mark.long
 def test_run_with_a_lost_driver_can_be_resumed(shop: Server, tmp_path: Path) -> None:
-    """The second run sends the events without an outcome. Together both runs execute the events of all sessions."""
+    """The second run sends the events that have no outcome. Together both runs execute the events of all sessions."""
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
     given = options(shop, run, partial_ok=True)
     first = replay_by_drivers(tapes, given, Drivers(3), At(2, lambda: os.kill(children()[0], signal.SIGKILL)))
@@ -176,8 +176,8 @@ def test_run_with_a_lost_driver_can_be_resumed(shop: Server, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-def test_driver_killed_before_zero_leaves_nothing(shop: Server, tmp_path: Path) -> None:
-    """There is no run folder, no sent statement and no remaining driver."""
+def test_driver_killed_before_the_start_leaves_nothing(shop: Server, tmp_path: Path) -> None:
+    """The test finds no run folder, no sent statement and no remaining driver."""
     tapes = prime_set(tmp_path, 3)
 
     class Early(Watcher):
@@ -216,7 +216,7 @@ def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: 
 
 
 @pytest.mark.long
-def test_driver_without_work_still_writes_outcomes(shop: Server, tmp_path: Path) -> None:
+def test_driver_without_events_to_send_still_writes_outcomes(shop: Server, tmp_path: Path) -> None:
     """If no driver has anything to send, the replay is refused with an error."""
     tapes = prime_set(tmp_path, 3)
     few = query(f"SELECT session FROM '{tapes}/02.tape/sessions.parquet' ORDER BY session")[0][0]
@@ -240,7 +240,7 @@ def command(tapes: Path, shop: Server, run: Path, *more: str) -> list[str]:
 
 
 def wait_for(ready: Callable[[], bool]) -> None:
-    """Wait until the condition is true. Fails after BOUND_S."""
+    """Wait until the condition is true. Fail after BOUND_S seconds."""
     until = time.monotonic() + BOUND_S
     while not ready():
         assert time.monotonic() < until
@@ -250,7 +250,9 @@ def wait_for(ready: Callable[[], bool]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("ignored", [(), (signal.SIGTERM,)])
 def test_ctrl_c_stops_all_drivers(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
-    """Ctrl-C on the lead stops all drivers, even if the lead's shell ignores SIGTERM. The run is partial and balances."""
+    """Ctrl-C on the lead stops all drivers, even if the lead's shell ignores SIGTERM. The run is partial, and its
+    accounting balances.
+    """
     tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
     lead = start(command(tapes, shop, run), ignored, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: sum(written(shop).values()) > 20)
@@ -264,8 +266,8 @@ def test_ctrl_c_stops_all_drivers(ignored: tuple[signal.Signals, ...], shop: Ser
 
 
 @pytest.mark.long
-def test_second_ctrl_c_cuts_all_drivers(shop: Server, tmp_path: Path) -> None:
-    """Statements that hang are cut on all drivers. The accounting of the run balances."""
+def test_second_ctrl_c_disconnects_all_drivers(shop: Server, tmp_path: Path) -> None:
+    """The connections of statements that hang are cut on all drivers. The accounting of the run balances."""
     events = [{"session": s, "statement": f"SELECT SLEEP(300) /* {s} */", "db": "shop"} for s in (1, 2, 3)]
     make_tape(tmp_path / "slow.tape", events)
     deal(tmp_path / "slow.tape", 3, tmp_path / "slow.set")
@@ -313,4 +315,4 @@ def test_drivers_send_their_first_statements_together(
         print(f"\nfirst statements of 3 drivers: {apart * 1e3:.2f} ms apart by the server's log")
     assert len(first) == 3
     assert query(f"SELECT min(sent_ns) FROM '{summary.path}/outcomes/*.parquet'")[0][0] >= 0
-    assert apart < 1.0  # without a common start, the difference is the start time of a process
+    assert apart < 1.0  # without a common start, the difference would be the start time of a process

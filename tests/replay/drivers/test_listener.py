@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the listener. It admits each driver once and refuses surplus drivers and other tapes with a reason."""
+"""Tests of the listener. It admits each driver once. Surplus drivers and other tapes are refused with a reason."""
 
 import threading
 from pathlib import Path
@@ -22,7 +22,7 @@ def members(folder: Path, count: int) -> list[Member]:
 
 
 def joining(listener: Listener, tape: str = "t", prints: object = PRINTS) -> Channel:
-    """Return the connection of a driver that joins with this tape and these option fingerprints."""
+    """Return the connection of a driver that joins with the given tape and option fingerprints."""
     host, _, port = listener.address.rpartition(":")
     return join((host, int(port)), KEY, host="h", pid=7, cores=2, tape=tape, prints=prints)
 
@@ -34,8 +34,8 @@ def answer(channel: Channel) -> dict[str, object]:
     return {"kind": message.kind, **message.values}
 
 
-def test_drivers_are_admitted_in_turn(tmp_path: Path) -> None:
-    """Each driver gets its own number and tapes. With two places, the third driver is refused."""
+def test_drivers_are_admitted_one_after_another(tmp_path: Path) -> None:
+    """Each driver gets its own number and tapes. If only two drivers are allowed, the third driver is refused."""
     wanted = members(tmp_path, 2)
     with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         there = [joining(listener) for _ in range(2)]
@@ -60,8 +60,8 @@ def test_drivers_are_admitted_in_turn(tmp_path: Path) -> None:
         ("t", None, "differ from the lead's options: pace, speed "),
     ],
 )
-def test_refusal_is_reported_on_both_sides(tape: str, prints: object, why: str, tmp_path: Path) -> None:
-    """The place of the refused driver stays free."""
+def test_refusal_of_a_driver_is_reported_on_both_sides(tape: str, prints: object, why: str, tmp_path: Path) -> None:
+    """Another driver can take the place of the refused driver."""
     wanted = members(tmp_path, 1)
     with Listener(("127.0.0.1", 0), KEY, wanted, Expected("t", PRINTS, "r")) as listener:
         assert why in str(answer(joining(listener, tape, prints))["text"])

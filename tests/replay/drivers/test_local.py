@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the start of a local driver. Its order arrives through a private socket, so no argument contains a password."""
+"""Tests of the start of a local driver. The driver receives its order through a private socket, so no argument contains
+a password.
+"""
 
 import socket
 from dataclasses import replace
@@ -22,15 +24,15 @@ def test_password_is_not_in_arguments_or_environment(tmp_path: Path) -> None:
         for name in ("cmdline", "environ"):
             assert b"hidden-from-others" not in Path(f"/proc/{process.pid}/{name}").read_bytes()
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        assert int(fields[3]) == process.pid  # so that Ctrl-C at the terminal reaches only the lead
+        assert int(fields[3]) == process.pid  # its own session, so that Ctrl-C at the terminal reaches only the lead
     finally:
         channel.close()
         process.kill()
         process.wait()
 
 
-def test_order_arrives_unchanged() -> None:
-    """A process whose first message is not an order exits."""
+def test_order_of_the_lead_arrives_unchanged() -> None:
+    """A process exits if its first message is not an order."""
     order = Order(
         Path("a.set"), ("01.tape", "02.tape"), ReplayOptions(TARGET, Path("x.run"), init=("SET @a = 1",)), {"n": 1}
     )

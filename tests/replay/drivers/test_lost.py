@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a lost driver: each unreported event gets an outcome, and the possibly sent events are counted."""
+"""Tests of a lost driver. Each unreported event gets an outcome, and the events that were possibly sent are counted."""
 
 from pathlib import Path
 
@@ -21,11 +21,11 @@ EVENTS = [
     for number in range(10)
     for session in (1, 2)
 ] + [{"session": 2, "start_ns": T0 + 200 * MS, "statement": "DELETE FROM t", "class": "write"}]
-SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # the first event of another driver is earlier
+SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # the first event of another driver comes earlier
 
 
 def lost_part(tmp_path: Path, reported: int) -> Path:
-    """Return the part of a driver that reported `reported` outcomes of session 1. One further file is incomplete."""
+    """Return the part of a driver that reported `reported` outcomes of session 1. One additional file is incomplete."""
     tape = make_tape(tmp_path / "t.tape", EVENTS)
     part = tmp_path / "part"
     if reported:
@@ -37,7 +37,7 @@ def lost_part(tmp_path: Path, reported: int) -> Path:
 
 
 def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
-    """Return the number of outcomes for each status and reason. Fails if an event has two outcomes."""
+    """Return the number of outcomes for each status and reason. Fail if an event has two outcomes."""
     source = f"read_parquet('{part}/outcomes/part-*.parquet', union_by_name = true)"
     with database() as con:
         assert (
@@ -63,9 +63,9 @@ def test_each_event_of_a_lost_driver_has_an_outcome(reported: int, tmp_path: Pat
     assert outcomes(part) == expected | ({("executed", None): reported} if reported else {})
 
 
-def test_events_due_after_the_driver_died_were_not_sent(tmp_path: Path) -> None:
-    """All drivers share one start time (zero). The first event of this driver is due 100 ms later. Without a schedule,
-    all its events are unknown.
+def test_events_due_after_the_death_of_a_driver_were_not_sent(tmp_path: Path) -> None:
+    """All drivers share one start time. The first event of this driver is due 100 ms later. Without a schedule, all its
+    events are unknown.
     """
     part = lost_part(tmp_path, 4)
     tape = open_folder("tape", tmp_path / "t.tape")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the lead's view of a driver: its clock, and its loss by end, silence or invalid messages."""
+"""Tests of the lead's record of a driver: its clock, and its loss by end, silence or invalid messages."""
 
 import socket
 import subprocess
@@ -28,7 +28,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def joined(tmp_path: Path) -> tuple[Member, Channel]:
-    """Return a driver as its lead sees it, and the driver's end of the connection."""
+    """Return the lead's record of a driver, and the driver's end of the connection."""
     ours, theirs = socket.socketpair()
     member = Member(3, ["03.tape"], tmp_path, threading.Condition())
     member.connect(Channel(ours))
@@ -36,7 +36,7 @@ def joined(tmp_path: Path) -> tuple[Member, Channel]:
 
 
 def answer(channel: Channel, silent: threading.Event) -> threading.Thread:
-    """Answer clock requests with a clock that is ahead, until `silent` is set."""
+    """Answer clock requests with the time of a clock that is ahead, until `silent` is set."""
 
     def run() -> None:
         try:
@@ -80,7 +80,7 @@ def test_silent_driver_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_messages_of_a_driver_are_kept(tmp_path: Path) -> None:
-    """The messages keep their order. A connection that closes after the end of the driver is not a loss."""
+    """The messages keep their order. A connection that closes after its driver has ended is not a loss."""
     member, there = joined(tmp_path)
     there.send("hello", host="h", cores=2)
     there.send("span", first=1, last=2)
@@ -119,8 +119,8 @@ def test_driver_that_sends_an_invalid_message_is_lost(kind: str, values: dict[st
     assert "the driver sent an invalid message" in wait_for_loss(member)
 
 
-def test_end_of_a_local_process_is_a_loss(tmp_path: Path) -> None:
-    """The lead knows when a local driver died and the signal that ended it."""
+def test_end_of_a_local_driver_process_counts_as_a_loss(tmp_path: Path) -> None:
+    """The lead records the time at which a local driver died and the signal that ended it."""
     ours, theirs = socket.socketpair()
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=[theirs.fileno()])
     theirs.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of merged numbers: counts are summed over all drivers, and a quantile is the highest of all drivers."""
+"""Tests of merged numbers. Counts are summed over all drivers. A quantile is the highest quantile of all drivers."""
 
 import threading
 import time
@@ -31,8 +31,8 @@ def tick(**values: Any) -> dict[str, Any]:
     return asdict(base) | values
 
 
-def test_ticks_are_summed(tmp_path: Path) -> None:
-    """Each count is added once. A driver without a tick in this second keeps its number of open sessions."""
+def test_ticks_of_all_drivers_are_summed(tmp_path: Path) -> None:
+    """Each count is added once. A driver without a tick in this second keeps its last number of open sessions."""
     one, two = members(tmp_path, 2)
     log = TickLog(tmp_path / "ticks")
     ticks = Ticks(log, [one, two], time.monotonic_ns() - 5_000_000_000)
@@ -56,7 +56,7 @@ def planned(**values: Any) -> dict[str, Any]:
     return dict.fromkeys(names, 0) | {"reasons": [], "notes": []} | values
 
 
-def test_plans_are_summed(tmp_path: Path) -> None:
+def test_plans_of_all_drivers_are_summed(tmp_path: Path) -> None:
     """A driver that has nothing to send has no plan."""
     one, two, idle = members(tmp_path, 3)
     one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
@@ -78,7 +78,7 @@ def reported(executed: int, p99: int | None) -> dict[str, Any]:
     }
 
 
-def test_final_counters_are_summed(tmp_path: Path) -> None:
+def test_final_counters_of_all_drivers_are_summed(tmp_path: Path) -> None:
     """A lost driver has no final report."""
     one, two, _lost = every = members(tmp_path, 3)
     one.info, two.info = reported(5, 30), reported(6, None)

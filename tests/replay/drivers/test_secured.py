@@ -96,7 +96,7 @@ def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.Monkey
 
 
 def test_false_lead_is_refused() -> None:
-    """A driver sends nothing to a lead without a valid proof, even if that lead admits every driver."""
+    """A driver sends nothing to a lead without a valid proof, even if that lead accepts every driver."""
     context, _ = server_context()
 
     def pretend(sock: socket.socket) -> Any:
@@ -117,8 +117,8 @@ def test_false_lead_is_refused() -> None:
 
 
 def test_intercepted_connection_is_refused() -> None:
-    """The interceptor ends TLS on both sides and forwards every message. The proofs cover the certificate, so they
-    fail.
+    """The interceptor ends TLS on both sides and forwards every message. Each proof covers the TLS certificate, so the
+    proofs fail.
     """
     there = lead()
     context, _ = server_context()

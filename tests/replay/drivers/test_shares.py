@@ -50,8 +50,8 @@ def test_each_tape_belongs_to_one_driver(tmp_path: Path) -> None:
         deal(alone, 2)
 
 
-def test_share_is_read_as_one_tape(tmp_path: Path) -> None:
-    """A share has the sessions of its tapes with their original numbers. Its identity is that of the whole set."""
+def test_share_of_a_tape_set_is_read_as_one_tape(tmp_path: Path) -> None:
+    """A share has the sessions of its tapes with their original numbers. It has the identity of the whole tape set."""
     whole = open_folder("tape", prime_set(tmp_path, 5))
     seen: list[int] = []
     for mine in deal(whole, 2):
@@ -82,7 +82,7 @@ def test_share_is_read_as_one_tape(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_need_all_sessions_are_refused(name: str, given: dict[str, object]) -> None:
-    """A single driver has all sessions, so it accepts these options."""
+    """A single driver has all sessions, so it accepts options that need all sessions."""
     options = ReplayOptions(OPTIONS.target, OPTIONS.output, **given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"^{name} cannot be used with several drivers"):
         refuse_what_needs_all(options, 2)
@@ -91,8 +91,8 @@ def test_options_that_need_all_sessions_are_refused(name: str, given: dict[str, 
 
 
 def test_only_the_lead_samples_the_target() -> None:
-    """The connections per second are divided among the drivers. Only the lead reads counters and query plans of the
-    target.
+    """The allowed connections per second are divided among the drivers. Only the lead reads counters and query plans of
+    the target.
     """
     mine = part_options(OPTIONS, 4, output=Path("part"))
     assert (mine.connect_rate, mine.sample_ns, mine.query_plans, mine.schema_facts) == (125, 0, False, False)
@@ -101,7 +101,7 @@ def test_only_the_lead_samples_the_target() -> None:
 
 
 def test_different_options_are_named() -> None:
-    """Hosts may differ in their login and memory. The sent events and their times must be equal."""
+    """Hosts may have a different login and memory limit. The sent events and their times must be equal."""
     lead = ReplayOptions(HERE, Path("a"), queue_bytes=5, sample_ns=0, init=("SET @secret = 1",))
     same = ReplayOptions(THERE, Path("b"), queue_bytes=9, start_at_ns=7, init=("SET @secret = 1",))
     assert differing(prints_of(lead, KEY), prints_of(same, KEY)) == []
@@ -112,7 +112,9 @@ def test_different_options_are_named() -> None:
 
 
 def test_fingerprints_hide_the_values() -> None:
-    """Another join key changes the fingerprint of every option value. A table of known values is therefore useless."""
+    """A different key of `--join-key` changes the fingerprint of every option value. A precomputed table of
+    fingerprints is therefore useless.
+    """
     given = ReplayOptions(HERE, Path("a"), init=("SET @secret = 1",))
     mine = prints_of(given, KEY)
     assert "secret" not in str(mine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the accounting of a run. They need files only."""
+"""Tests of the accounting of a run. The tests need files but no server."""
 
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,13 @@ EVENTS = 5
 
 
 def folders(tmp_path: Path, outcomes: list[dict[str, Any]]) -> tuple[Folder, Folder]:
-    """Return a tape of five events in one session, and a run of it."""
+    """Return a tape of five events in one session, and a run of the tape."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * EVENTS)
     return open_folder("tape", tape), open_folder("run", make_run(tmp_path / "a.run", tape, outcomes))
 
 
 def test_every_event_is_counted_once(tmp_path: Path) -> None:
-    """The accounting has the statuses, the reasons and the engine's own counters, and it balances."""
+    """The accounting contains the statuses, the reasons and the engine's own counters. The accounting balances."""
     outcomes = [{}, {}, {"status": "filtered", "reason": "write"}, {"status": "skipped", "reason": "routine"}]
     tape, run = folders(tmp_path, [*outcomes, {"status": "not_sent", "reason": "stopped"}])
     accounting = account(small_database(), tape, run, {"injected": 3})
@@ -42,7 +42,7 @@ def test_every_event_is_counted_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seqs", [(1, 2, 3, 4), (1, 2, 3, 4, 4), (1, 2, 3, 4, 5, 5), (1, 2, 3, 4, 6)])
-def test_missing_doubled_or_foreign_outcome_does_not_balance(tmp_path: Path, seqs: tuple[int, ...]) -> None:
+def test_missing_duplicate_or_foreign_outcome_does_not_balance(tmp_path: Path, seqs: tuple[int, ...]) -> None:
     tape, run = folders(tmp_path, [{"seq": seq} for seq in seqs])
     assert not account(small_database(), tape, run, {})["balanced"]
 
@@ -58,12 +58,12 @@ SOUND = [(session, seq, clone) for session in (1, 2, 3) for seq in (1, 2) for cl
         ((2, 1, 0), (1, 1, 0)),  # the same position in another session
         ((2, 1, 0), (2, 1, 1)),  # another copy of the event
         ((3, 2, 1), (3, 2, 2)),  # a copy that does not exist
-        ((1, 2, 0), (2, 1, 0)),  # session and position exchanged
+        ((1, 2, 0), (2, 1, 0)),  # session and position are exchanged
         ((3, 1, 0), (1, 3, 0)),
     ],
 )
 @pytest.mark.parametrize("status", ["executed", "skipped"])
-def test_doubled_event_does_not_replace_a_missing_event(
+def test_duplicate_outcome_does_not_replace_a_missing_outcome(
     tmp_path: Path, lost: tuple[int, int, int], instead: tuple[int, int, int], status: str
 ) -> None:
     """Equal counts are not enough. Each copy of each event needs exactly one outcome, whatever its status."""
@@ -88,9 +88,9 @@ def test_run_without_outcomes_does_not_balance(tmp_path: Path) -> None:
     assert account(small_database(), tape, run, {})["balanced"] is False
 
 
-def test_totals_of_a_run(tmp_path: Path) -> None:
-    """The totals are the end of the last event, the lateness and the errors by number. Sessions come from their own
-    table.
+def test_totals_of_a_run_are_computed(tmp_path: Path) -> None:
+    """The totals are the end of the last event, the lateness and the number of errors by error number. Sessions come
+    from their own table.
     """
     outcomes = [{"due_ns": n * MS, "sent_ns": n * MS + 1000, "errno": 1146 if n < 2 else 0} for n in range(EVENTS)]
     _, run = folders(tmp_path, outcomes)
@@ -104,7 +104,7 @@ def test_totals_of_a_run(tmp_path: Path) -> None:
 
 def test_restored_session_state_is_counted(tmp_path: Path) -> None:
     """The counts are restored statements, failed statements by error number, and unsent statements by reason. Other
-    events are excluded.
+    events are not counted.
     """
     carried = {"statement": "SET @a = 1", "flags": FLAGS["carried"]}
     tape = make_tape(tmp_path / "t.tape", [carried] * 4 + [{"statement": "SELECT 1"}] * 2, carried=4)
@@ -118,7 +118,7 @@ def test_restored_session_state_is_counted(tmp_path: Path) -> None:
     assert state_lines({}) == []
 
 
-def test_tape_without_state_statements_has_no_counts(tmp_path: Path) -> None:
+def test_tape_without_state_statements_has_no_restore_counts(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     run = make_run(tmp_path / "a.run", tape, [{}])
     assert count_restored(small_database(), open_folder("tape", tape), open_folder("run", run)) is None

@@ -36,7 +36,7 @@ def write_run(run: Path, **info: object) -> None:
 
 
 def test_speed_request_is_applied_once(tmp_path: Path) -> None:
-    """The engine gets the factor relative to the planned speed. A repeated request changes nothing."""
+    """The engine gets the factor relative to the planned speed. If the request is repeated, nothing changes."""
     write_run(tmp_path)
     engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
     speed.apply(engine, 1)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def test_speed_request_is_applied_once(tmp_path: Path) -> None:
 
 
 def test_pause_ends_with_the_next_speed(tmp_path: Path) -> None:
-    """A pause is the factor 0. The last requested speed can be read."""
+    """A pause is a request with the factor 0. The last requested speed can be read."""
     write_run(tmp_path)
     engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
     assert requested_speed(tmp_path) is None
@@ -84,7 +84,7 @@ def test_invalid_speed_requests_are_refused(
         request_speed(tmp_path, text)
 
 
-def test_second_stop_request_cuts_and_a_third_has_no_effect(tmp_path: Path) -> None:
+def test_second_stop_request_disconnects_and_third_has_no_effect(tmp_path: Path) -> None:
     """The first request stops the replay. The second request cuts the connections."""
     write_run(tmp_path)
     assert stops_asked(tmp_path) == 0

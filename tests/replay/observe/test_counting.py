@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of counting the work of a read: the counters of one execution, without writes and with a time limit."""
+"""Tests of counting the work of a read. The counters belong to one execution, which writes nothing and has a time
+limit.
+"""
 
 import json
 import time
@@ -47,7 +49,7 @@ def counters(found: PlanText) -> dict[str, Any]:
 
 
 def test_work_of_one_execution_is_counted(any_shop: Server) -> None:
-    """The test counts rows of a scan, a sort and a lookup. The cost of reading the counters is excluded."""
+    """The test counts rows of a scan, a sort and a lookup. The cost of reading the counters is not counted."""
     any_shop.execute(FILL)
     with counter(any_shop) as made:
         scan = asked(made, "SELECT seq FROM log")
@@ -62,8 +64,8 @@ def test_work_of_one_execution_is_counted(any_shop: Server) -> None:
         assert grouped["Handler_read_rnd_next"] >= ROWS + 1
 
 
-def test_writes_and_locks_are_not_run(any_shop: Server) -> None:
-    """Texts of several statements are not run either. A function that writes fails with an error."""
+def test_writes_and_locking_statements_are_not_executed(any_shop: Server) -> None:
+    """Texts that contain several statements are not executed either. A function that writes fails with an error."""
     trust = "SET GLOBAL log_bin_trust_function_creators = {}"
     any_shop.execute(trust.format(1))
     any_shop.execute(WRITER)
@@ -98,7 +100,7 @@ def test_long_statement_ends_by_the_server_limit(any_shop: Server) -> None:
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is ended")
 
 
-def test_endless_rows_end_the_session(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_with_endless_rows_ends_the_session(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the server does not enforce the time limit, the counter closes the session and kills the statement. A new
     session counts the next statement.
     """
@@ -126,7 +128,7 @@ def test_server_that_ignores_read_only_runs_nothing(any_shop: Server, monkeypatc
 @pytest.mark.server
 @pytest.mark.parametrize("kind", ["mariadb", "mariadb-11.8", "mysql80", "mysql-9"])
 def test_pages_read_from_disk_are_counted(kind: str, server_factory: ServerFactory) -> None:
-    """A table larger than the buffer pool is read from disk at each execution. A small table is not."""
+    """A table larger than the buffer pool is read from disk at each execution. A small table is read from memory."""
     server = server_factory(kind, {"innodb_buffer_pool_size": "6M"})
     server.execute("CREATE DATABASE shop")
     server.execute(
@@ -143,8 +145,8 @@ def test_pages_read_from_disk_are_counted(kind: str, server_factory: ServerFacto
 
 
 def test_global_counters_need_an_idle_server() -> None:
-    """Pages read is a counter of the whole server. Its result is the minimum of the executions without foreign
-    statements, minus the work of an idle server. The first execution is ignored.
+    """The number of pages read is a counter of the whole server. Only executions without foreign statements count. The
+    result is their minimum minus the work of an idle server. The first execution is ignored.
     """
     first, busy, quiet = ({"Queries": n, "Innodb_pages_read": p, "Sort_rows": 9} for n, p in ((2, 1), (5, 2), (2, 70)))
     idle = {"Queries": 1, "Innodb_pages_read": 3, "Sort_rows": 2}
@@ -154,7 +156,9 @@ def test_global_counters_need_an_idle_server() -> None:
 
 
 def test_engine_pages_of_all_tables_are_summed() -> None:
-    """The function returns no pages if the version does not count pages, or if the text is not a plan."""
+    """If the server version does not count pages, the function returns no number. The same applies if the text is not a
+    plan.
+    """
     first: dict[str, Any] = {"pages_accessed": 5, "pages_read_count": 2}
     other: dict[str, Any] = {"pages_prefetch_read_count": 64, "pages_read_count": "x"}
     tables = [{"table": {"r_engine_stats": stats}} for stats in (first, other, {})]

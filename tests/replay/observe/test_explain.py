@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of EXPLAIN on a server: no writes, a time limit, and errors for statements that cannot be explained."""
+"""Tests of EXPLAIN on a server. EXPLAIN writes nothing and has a time limit. Statements that cannot be explained give
+an error.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -39,8 +41,8 @@ def asked(server: Explainer, statement: str, more: bool = False) -> list[PlanTex
 
 
 def test_explain_writes_nothing(writing: Server) -> None:
-    """EXPLAIN runs functions with constant arguments and fills derived tables. Writes are explained only if they cannot
-    call such a function.
+    """EXPLAIN executes functions with constant arguments and fills derived tables. Writes are explained only if they
+    cannot call such a function.
     """
     reads = (
         "SELECT * FROM (SELECT w(3) AS x) AS d",
@@ -90,7 +92,7 @@ def test_analyze_runs_only_reads(writing: Server) -> None:
     assert writing.execute("SELECT count(*) FROM shop.log WHERE seq = 9") == ((0,),)
 
 
-def test_server_that_ignores_read_only_is_not_asked(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_ignores_read_only_gets_no_explain(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
     with pytest.raises(TargetError, match="does not confirm that the session is read-only"):
         Explainer(parse_target(any_shop.url("shop"), environ={}), {})

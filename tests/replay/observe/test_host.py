@@ -18,7 +18,7 @@ from tests.helpers.whole import options, query
 
 
 def test_counters_of_this_machine(tmp_path: Path) -> None:
-    """The test reads an artificial /proc. Missing files give no counters."""
+    """The test reads an artificial /proc. If files are missing, there are no counters."""
     (tmp_path / "net").mkdir()
     (tmp_path / "stat").write_text("cpu  10 0 5 100 7 1 2 3\ncpu0 1 2 3 4\nintr 99 1 2\nctxt 77\nprocs_running 4\n")
     (tmp_path / "diskstats").write_text("8 0 sda 1 2 30 4 5 6 70 8 9 10 11\n7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\n")
@@ -53,7 +53,9 @@ def test_cpu_pressure_and_target_process_are_read(tmp_path: Path) -> None:
 
 @pytest.fixture
 def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An `ssh` that records its arguments and runs the command locally. It refuses if the file `refuse` exists."""
+    """Install an `ssh` program that records its arguments and runs the command locally. It refuses if the file `refuse`
+    exists.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "ssh"
@@ -69,7 +71,7 @@ def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.server
-def test_counters_of_another_machine_come_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
+def test_counters_of_another_machine_are_read_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
     """One ssh process reads the same counters as on this machine and ends with the run."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 20 * MS} for n in range(60)]
     tape = make_tape(tmp_path / "t.tape", events)
@@ -105,8 +107,8 @@ def test_lost_ssh_connection_is_an_error(fake_ssh: Path) -> None:
 
 
 def test_process_of_a_socket_is_found(tmp_path: Path) -> None:
-    """The kernel reports the process that listens on a socket. A regular file, a relative path or an overlong path has
-    no such process.
+    """The kernel reports the process that listens on a socket. For a regular file, a relative path or an overlong path
+    no process is found.
     """
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as server:

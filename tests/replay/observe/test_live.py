@@ -35,7 +35,9 @@ class Looker(Watcher):
 
 
 def test_live_run_is_read_by_another_thread(shop: Server, tmp_path: Path) -> None:
-    """Counters never fall, not even at the end of the run. The last state stays and equals the result of the run."""
+    """Counters never decrease, not even at the end of the run. The last state stays readable and equals the result of
+    the run.
+    """
     events = [{"statement": "SELECT SLEEP(0.01)", "start_ns": T0 + n * 60 * MS} for n in range(50)]
     looker = Looker()
     run = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run", sample_ns=100 * MS), looker)
@@ -53,8 +55,8 @@ def test_live_run_is_read_by_another_thread(shop: Server, tmp_path: Path) -> Non
     assert last.samples["status", "Com_select"] > 0
 
 
-def test_live_readers_do_not_change_the_ticks(shop: Server, tmp_path: Path) -> None:
-    """Each second with a sent event still has its p95."""
+def test_readers_of_a_live_run_do_not_change_its_ticks(shop: Server, tmp_path: Path) -> None:
+    """Each second with a sent event still has a p95."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 50 * MS} for n in range(60)]
     looker = Looker()
     ticks = []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of prepared XA transactions. A replay that ends before XA COMMIT leaves no locks and reports what it ended."""
+"""Tests of prepared XA transactions. A replay that ends before XA COMMIT leaves no locks and reports the transactions
+that it ended.
+"""
 
 from contextlib import closing
 from dataclasses import replace
@@ -24,12 +26,12 @@ SECOND = ["XA START 'g2','b'", "UPDATE account SET n = n + 1 WHERE id = 2", "XA 
 
 
 def options(server: Server, output: Path) -> ReplayOptions:
-    """Return options of a fast replay. The logs have whole seconds, with one statement per second."""
+    """Return options of a fast replay. The logs have times in whole seconds, with one statement per second."""
     return usual_options(server, output, speed=Fraction(50))
 
 
 def create(server: Server) -> None:
-    """Create the rows that each test begins with."""
+    """Create the rows that each test needs at its beginning."""
     server.execute("DROP TABLE IF EXISTS shop.account")
     server.execute("CREATE TABLE shop.account (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     server.execute("INSERT INTO shop.account VALUES (1, 0), (2, 0)")
@@ -54,9 +56,7 @@ def prepared(server: Server) -> tuple[Xid, ...] | None:
 
 
 def test_unfinished_xa_transaction_is_rolled_back(any_shop: Server, tmp_path: Path) -> None:
-    """The rollback frees the locks. The summary names the transaction, and the exit code reports that the data may
-    differ.
-    """
+    """The rollback releases the locks. The summary names the transaction. The exit code shows that the data may differ."""
     create(any_shop)
     tape = tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"], SECOND)
     summary = replay(tape, options(any_shop, tmp_path / "t.run"))
@@ -70,8 +70,8 @@ def test_unfinished_xa_transaction_is_rolled_back(any_shop: Server, tmp_path: Pa
 
 
 def test_xa_prepare_in_a_multi_statement_text(any_shop: Server, tmp_path: Path) -> None:
-    """XA PREPARE counts at any position of the text, even if a later statement fails. The text itself may also end the
-    transaction.
+    """XA PREPARE counts at any position of the text, even if a later statement of the text fails. The text itself may
+    also end the transaction.
     """
     create(any_shop)
     any_shop.execute("INSERT INTO shop.account VALUES (3, 0)")
@@ -88,7 +88,9 @@ def test_xa_prepare_in_a_multi_statement_text(any_shop: Server, tmp_path: Path) 
 
 @pytest.mark.sampled
 def test_foreign_xa_transaction_is_left_alone(any_shop: Server, tmp_path: Path) -> None:
-    """A replay of reads sends no XA PREPARE and ends no transaction, even if the tape contains its name."""
+    """A replay that only reads sends no XA PREPARE. It ends no transaction, even if the tape contains the transaction's
+    name.
+    """
     create(any_shop)
     tape = tape_of(tmp_path, SECOND, ["DO SLEEP(1)"])
     with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
@@ -115,7 +117,7 @@ def test_tape_that_ends_all_xa_transactions_reports_nothing(any_shop: Server, tm
 
 @pytest.mark.long
 def test_existing_xa_transactions_refuse_a_replay_of_writes(any_shop: Server, tmp_path: Path) -> None:
-    """A replay of reads may run next to existing XA transactions. No replay ends foreign transactions."""
+    """A replay that only reads may run next to existing XA transactions. No replay ends foreign transactions."""
     create(any_shop)
     with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
         for statement in SECOND:
@@ -135,8 +137,8 @@ def test_existing_xa_transactions_refuse_a_replay_of_writes(any_shop: Server, tm
 
 @pytest.mark.long
 def test_missing_xa_privilege_is_named(any_shop: Server, tmp_path: Path) -> None:
-    """MySQL 8 hides prepared transactions from the account. Check and summary name the privilege. Unfinished
-    transactions of the replay are still rolled back.
+    """MySQL 8 hides prepared transactions from the account. The check and the summary name the missing privilege.
+    Unfinished transactions of the replay are still rolled back.
     """
     create(any_shop)
     any_shop.execute("CREATE USER blind")

@@ -18,7 +18,7 @@ ONE, TWO = (f"{n:016x}" for n in (1, 2))
 
 
 def folders(tmp_path: Path) -> tuple[Folder, Folder]:
-    """Return a tape and a run in which DEAR takes the most time of the explainable statements. OTHER cannot be
+    """Return a tape and a run. Of the explainable statements in the run, DEAR takes the most time. OTHER cannot be
     explained.
     """
     events = [
@@ -41,7 +41,7 @@ def test_explainable_statements_are_sorted_by_their_time(tmp_path: Path) -> None
 
 @pytest.mark.server
 def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
-    """Two of three statements are explained. The third keeps the error of the server."""
+    """Two of three statements are explained. For the third statement the server's error is kept."""
     tape, run = folders(tmp_path)
     target = parse_target(shop.url(), environ={})
     with database() as con:
@@ -54,7 +54,7 @@ def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     assert "1146" in error
 
 
-def test_samples_cover_the_parameters(tmp_path: Path) -> None:
+def test_samples_cover_different_parameters(tmp_path: Path) -> None:
     """The samples are the most frequent, rarest, longest, smallest and largest parameters. Each statement appears once."""
     lists = ("5", "5", "5", "70,80,90,100", "2", "2", "900", "33", "33")
     events = [

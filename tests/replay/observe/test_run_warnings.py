@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the warnings about the times and the order of a run, and of the calibration that they need."""
+"""Tests of the warnings about times and order of a run, and of the calibration that the warnings need."""
 
 import json
 import socket
@@ -49,7 +49,7 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
     ],
 )
 def test_each_exceeded_limit_has_one_warning(changes: dict[str, Any], said: str | None) -> None:
-    """A run far from all limits has no warning."""
+    """A run that is far from all limits has no warning."""
     sentences = warnings(info(**changes), CALIBRATION)
     if said is None:
         assert sentences == []
@@ -65,17 +65,17 @@ def said(waits: int, broken: int, *notes: str) -> list[str]:
     )
 
 
-def test_kept_order_has_no_warning() -> None:
-    """No wait was broken, and the tape has all times."""
+def test_replay_that_kept_the_order_has_no_warning() -> None:
+    """No wait was ended by the time limit, and the tape has all times."""
     assert said(100, 0) == []
 
 
-def test_order_notes_of_the_plan_are_repeated() -> None:
+def test_plan_notes_on_the_order_are_repeated_as_warnings() -> None:
     assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
 
 
-def test_broken_waits_are_the_first_warning() -> None:
-    """Above a limit, the warning states that the order was not kept."""
+def test_waits_ended_by_the_time_limit_are_the_first_warning() -> None:
+    """If too many waits were ended, the warning states that the order was not kept."""
     few, note = said(1000, 2, "n")
     assert few.startswith("--order commit: 2 of 1,000 waits")
     assert "not kept" not in few
@@ -85,12 +85,12 @@ def test_broken_waits_are_the_first_warning() -> None:
 
 
 def test_run_json_without_order_notes_is_readable() -> None:
-    """Older versions wrote no notes."""
+    """Older versions of querytape wrote no notes on the order."""
     assert order_warnings({"accounting": {"order_waits": 1, "order_broken": 0}, "plan": {}}) == []
 
 
 def test_only_a_valid_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An invalid file, the file of another machine and a file without levels are ignored."""
+    """Invalid files, files of another machine and files without levels are ignored."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_file() == tmp_path / "querytape" / "calibration.json"
     assert last_calibration() is None

@@ -28,8 +28,8 @@ from ...helpers.cursors import MadeTarget
 @pytest.mark.sampled
 @pytest.mark.server
 def test_samples_of_the_target_are_kept(any_shop: Server, tmp_path: Path) -> None:
-    """The samples lie on whole tenths of a second. Com_select grows with the sent events. Unchanged values are not
-    stored again.
+    """Sample times are multiples of a tenth of a second. Com_select grows with the sent events. Unchanged values are
+    not stored again.
     """
     events = [{"statement": "SELECT COUNT(*) FROM log", "db": "shop", "start_ns": T0 + n * 20 * MS} for n in range(200)]
     tape = make_tape(tmp_path / "t.tape", events)
@@ -103,7 +103,7 @@ def test_write_counters_are_numbers_by_name(made: Any, expected: dict[str, int] 
 
 
 def test_real_servers_have_the_write_counters(any_shop: Server) -> None:
-    """Both families count the binary log, syncs and lock waits. A write increases the counters."""
+    """MySQL and MariaDB both count binary log writes, syncs and lock waits. A write increases the counters."""
     target = parse_target(any_shop.url(), environ={})
     before = server_counters(target, 5) or {}
     ((kept,),) = any_shop.execute("SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")
@@ -116,10 +116,10 @@ def test_real_servers_have_the_write_counters(any_shop: Server) -> None:
 
 
 class Cached(MadeTarget):
-    """A target that answers with `rows`, or refuses if there are none."""
+    """A target that answers with `rows`. If it has no rows, it refuses the connection."""
 
     def connect(self, timeout_s: int = 0) -> Self:
-        """Return itself as the connection, or refuse."""
+        """Return the target itself as the connection, or refuse."""
         if self.rows is None:
             raise TargetError("gone")
         return self
@@ -136,7 +136,7 @@ class Cached(MadeTarget):
     ],
 )
 def test_query_cache_counters_are_numbers_by_name(rows: Any, expected: dict[str, int] | None) -> None:
-    """The function returns None without a query cache, without a number or without a server."""
+    """The function returns None if the server has no query cache, sends no number or cannot be reached."""
     server: Any = Cached(rows)
     assert cache_counters(server, 5) == expected
     assert server.asked == ([] if rows is None else [question(OF_QUERY_CACHE)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the schema facts that a run keeps of its target."""
+"""Tests of the schema properties that a run keeps of its target."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def test_schemas_of_a_tape_are_found(tmp_path: Path) -> None:
 
 
 def test_schema_facts_of_a_real_server(any_shop: Server, tmp_path: Path) -> None:
-    """Facts use the tape's name of the schema. Each object appears once, and an index has its columns in order."""
+    """Schema properties use the schema name of the tape. Each object appears once. An index has its columns in order."""
     any_shop.execute("CREATE TABLE shop.i (a INT, b VARCHAR(9), c INT, KEY k (c, b(3), a))")
     with database() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
         rows = keep_schema_facts(con, server, {"tape_shop": "shop"}, tmp_path / "f.parquet")
@@ -69,7 +69,7 @@ def test_small_sort_buffer_loses_no_facts(any_shop: Server, tmp_path: Path) -> N
 
 
 def test_check_constraints_are_named_by_their_conditions(any_shop: Server) -> None:
-    """Both families give the same text of a condition. The check that MariaDB adds to JSON columns is left out."""
+    """MySQL and MariaDB give the same text of a condition. The check that MariaDB adds to JSON columns is left out."""
     any_shop.execute(
         "CREATE TABLE shop.priced (a INT CHECK (a > 0 AND a < 10), b VARCHAR(5), j JSON,"
         " CONSTRAINT known CHECK (b IN ('x', 'y')))"
@@ -118,7 +118,7 @@ class Cursor:
         return
 
     def execute(self, statement: str, _: object = None) -> None:
-        """Fail if the server is set to fail."""
+        """Fail if the server of this test is set to fail."""
         if self.server.error and statement.startswith("SELECT"):
             raise self.server.error
 
@@ -139,7 +139,9 @@ class Fake:
 
 
 def test_refused_query_is_a_problem() -> None:
-    """Each refused source is named, except sources that only some servers have. A lost connection ends the search."""
+    """Each refused source is named, except sources that only some servers have. If the connection is lost, the search
+    ends.
+    """
     found = list(collect(Fake(error=pymysql.err.OperationalError(1142, "denied")), {"s": "s"}))  # type: ignore[arg-type]
     assert {fact.kind for fact in found} == {"problem"}
     assert any("information_schema.STATISTICS: 1142 denied" in fact.name for fact in found)
@@ -159,6 +161,6 @@ def test_hostile_answers_give_problems_or_short_texts(rows: Any, monkeypatch: py
 
 
 def test_long_definitions_stay_different() -> None:
-    """Two long texts with the same beginning differ after they are shortened."""
+    """Two long texts with the same beginning still differ after they are shortened."""
     kept = {schema_facts._text("x" * 5000 + end) for end in "ab"}
     assert [len(text) for text in kept] == [4000, 4000]

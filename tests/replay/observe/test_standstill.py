@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the standstill report: it names the waits if a replay with `--order commit` makes no progress."""
+"""Tests of the standstill report. If a replay with `--order commit` makes no progress, the report names the waits."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ STEP_MS = 100
 
 
 def doing(session: int, table: int | None = None, commit: int = 0, asleep: bool = False) -> Doing:
-    """Return the state of a session. Its connection id is 100 plus its number, and it is at event 7."""
+    """Return the state of a session that is at event 7. The connection id is 100 plus the session number."""
     return Doing(session, 7, 100 + session, table, commit, asleep)
 
 
@@ -32,7 +32,9 @@ def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool, bool]:
 
 
 def test_circle_through_a_lock_of_the_target_is_named() -> None:
-    """One session waits for the order, and the other waits for a lock. Sessions outside the circle are not named."""
+    """One session waits for the order, and the other session waits for a lock. Sessions outside the circle are not
+    named.
+    """
     waits = said(
         doing(1, table=9, commit=4),
         doing(2, table=9, commit=3),
@@ -64,15 +66,15 @@ def test_unknown_lock_holder_gives_the_longest_chain() -> None:
 
 
 def test_running_statement_is_not_a_standstill() -> None:
-    """The end of the chain is slow work if the target executes its statement. A waiting statement, or a statement that
-    no session waits for, is not slow work.
+    """If the target executes the last statement of the chain, this statement is slow work. A waiting statement is not
+    slow work, nor is a statement that no session waits for.
     """
     waiting = doing(1, table=9, commit=4), doing(2), doing(3)
     assert said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({102}))[2]
     assert not said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({103}))[2]
 
 
-def test_ends_of_a_chain_are_named() -> None:
+def test_ends_of_a_chain_of_waits_are_named() -> None:
     """A chain can end at a foreign lock, an ended session, an unknown commit or a session without work."""
     assert said(doing(1), blockers={101: 55})[0][-1].endswith(
         "waits for a lock of connection 55, which does not belong to this replay"
@@ -104,7 +106,7 @@ def test_owner_of_a_commit_is_found(tmp_path: Path) -> None:
         assert owners(con, plan, [(place, 1), (place, 2), (place, 3)]) == {(place, 1): (1, 3), (place, 2): (1, 3)}
 
 
-def test_long_chain_is_shortened() -> None:
+def test_long_chain_of_waits_is_shortened() -> None:
     """The text names eight waits and counts the other sessions."""
     text = Standstill(tuple(f"wait {n}" for n in range(11)), False, 20, 2_000_000_000).text
     assert text.startswith("--order commit: wait 0; wait 1")
@@ -114,7 +116,7 @@ def test_long_chain_is_shortened() -> None:
 def without_index(rounds: int) -> list[dict[str, Any]]:
     """Return events of two sessions that repeatedly lock different rows at the same time.
 
-    Session 2 begins later and commits first. If its UPDATE locks the whole table, it cannot continue.
+    Session 2 begins later and commits first. If its UPDATE locks the whole table, session 2 cannot continue.
     """
     events: list[dict[str, Any]] = []
 
@@ -147,8 +149,8 @@ def without_index(rounds: int) -> list[dict[str, Any]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("rounds", "ends"), [(MOST_STALLS // 4, True), (3 * MOST_STALLS, False)])
 def test_missing_index_on_the_target_is_a_standstill(rounds: int, ends: bool, server: Server, tmp_path: Path) -> None:
-    """Each round of the tape breaks a wait. A short tape reaches its end. A long tape is stopped, and the circle is
-    named.
+    """In each round of the tape one wait is ended by the time limit. A short tape reaches its end. A long tape is
+    stopped, and the circle is named.
     """
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("DROP TABLE IF EXISTS shop.t")
@@ -167,13 +169,13 @@ def test_missing_index_on_the_target_is_a_standstill(rounds: int, ends: bool, se
     assert "--order commit made no progress in " in partial
     assert warnings[0].startswith("--order commit: ")
     assert "`commit` waits for event" in warnings[0]
-    assert ("circular wait: " in warnings[0]) == (server.kind == "mariadb")  # MySQL has no performance schema here
+    assert ("circular wait: " in warnings[0]) == (server.kind == "mariadb")  # MySQL runs without performance schema
 
 
 @pytest.mark.long
 def test_slow_statement_does_not_stop_the_replay(server: Server, tmp_path: Path) -> None:
-    """The statement takes longer than 20 times the wait limit (`--order-bound`). The waits for it are broken, and the
-    replay continues to its end.
+    """The statement takes longer than 20 times the wait limit (`--order-bound`). The waits for this statement are
+    ended, and the replay continues to its end.
     """
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
     server.execute("DROP TABLE IF EXISTS shop.t")

@@ -18,7 +18,7 @@ from ...conftest import ServerFactory, skip_loudly
 def test_changed_variables_and_summaries_are_kept(
     mariadb_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A variable that changed during the run is stored with both values."""
+    """A variable that changed during the run is stored with its old and new value."""
     if not all(shutil.which(name) for name in ("pt-mysql-summary", "pt-config-diff", "mysqldump")):
         skip_loudly(request, "no Percona Toolkit, or no mysqldump for it: summaries are not tested")
     server = mariadb_factory()
@@ -59,8 +59,8 @@ def test_option_file_escapes_the_password() -> None:
 
 
 def test_tool_output_is_private_and_follows_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output has the mode 0600 from its first byte. An existing link is replaced. The file with the password is
-    removed.
+    """The output file has the mode 0600 before its first byte is written. An existing link is replaced. The file with
+    the password is removed.
     """
     program = tmp_path / "bin" / "pt-mysql-summary"
     program.parent.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the determinism of plans: row order, number of threads and the optimizer must not change a plan."""
+"""Tests that plans are deterministic. Row order, number of threads and the optimizer must not change a plan."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(RULES, "order", "disordered", "split"))
 def test_plan_is_deterministic(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For each rule, the sent events, their times, their connections and the excluded events stay the same."""
+    """For each rule, the plan has the same sent events, times, connections and excluded events."""
     monkeypatch.chdir(seconds.parent)
     found = []
     for number, variant in enumerate((None, *VARIANTS)):

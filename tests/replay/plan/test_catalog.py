@@ -12,7 +12,7 @@ from querytape.schemas import ACTIONS
 
 
 def test_tables_of_statements_are_found() -> None:
-    """Foreign keys connect tables. Routines, views and triggers hide the tables that they access."""
+    """Foreign keys connect tables. Routines, views and triggers hide the tables that they use."""
     catalog = Catalog(frozenset({"audit", "refresh"}), join_pairs([("items", "orders")]))
     normalizer = Normalizer()
     table = [
@@ -72,7 +72,9 @@ class AnsweringTarget:
 
 
 def test_catalog_of_the_target_is_read() -> None:
-    """Views, routines and tables with triggers are opaque. Foreign keys connect tables. All names are in lower case."""
+    """Views, routines and tables with triggers hide the tables that they use. Foreign keys connect tables. All names
+    are in lower case.
+    """
     answers: dict[str, list[tuple[object, ...]]] = {
         "VIEWS": [("Recent", "select * from `items`")],
         "ROUTINES": [("REFRESH", "INSERT INTO items VALUES (1)"), ("tidy", "DELETE FROM items")],
@@ -127,8 +129,8 @@ BODIES = [
 
 
 def test_hidden_inserts_into_tables_with_generated_ids() -> None:
-    """Triggers and routines may insert directly, through other routines, or through views. A routine without a visible
-    text counts as well.
+    """Triggers and routines may insert directly, through other routines, or through views. A routine whose text is not
+    visible counts as an insert.
     """
     hidden, tables = hidden_inserts(
         BODIES, {"numbered"}, [("seen", "select * from inner_view"), ("inner_view", "numbered")]

@@ -80,8 +80,10 @@ def test_single_statements_on_different_tables_overlap(tmp_path: Path) -> None:
     assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, "9:1 12:1", None]
 
 
-def test_plan_has_the_number_of_places(tmp_path: Path) -> None:
-    """Each table of the tape has three places. The group of all tables and the unknown tables have three places each."""
+def test_plan_has_three_places_per_table(tmp_path: Path) -> None:
+    """Each table of the tape has three places for counts. The group of all tables and the unknown tables have three
+    places each.
+    """
     events = [event(1, 0, 1, "update a set x = 1"), event(1, 2, 3, "select * from a join b")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG)
     assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (TABLE_FIRST + 2), int)
@@ -110,7 +112,9 @@ def test_commit_covers_the_written_tables(tmp_path: Path) -> None:
 
 
 def test_statement_with_unknown_tables_waits_for_all_commits(tmp_path: Path) -> None:
-    """A CALL, a view and a consistent snapshot wait for all commits. Every event waits for the commit of a CALL."""
+    """A CALL, a statement on a view, and a consistent snapshot wait for all commits. Every event waits for the commit
+    of a CALL.
+    """
     found = waits(
         tmp_path,
         [
@@ -136,7 +140,7 @@ def test_implicit_commit_without_writes_does_not_count(tmp_path: Path) -> None:
 
 
 def test_table_lock_waits_for_all_earlier_accesses(tmp_path: Path) -> None:
-    """DDL and LOCK TABLES wait for single reads of the table, and for transactions that read it."""
+    """DDL and LOCK TABLES wait for single reads of the table. They also wait for transactions that read the table."""
     texts = ["select * from a", "create table a (i int)", "lock tables a read", "unlock tables", "select * from a"]
     sessions = [1, 2, 3, 3, 4]
     found = waits(
@@ -149,8 +153,8 @@ def test_table_lock_waits_for_all_earlier_accesses(tmp_path: Path) -> None:
     assert found == [";10:1", "10:1;9:1", "9:1 10:1;10:2", "9:1;9:2", "9:2;10:3"]
 
 
-def test_transaction_holds_the_tables_that_it_reads(tmp_path: Path) -> None:
-    """DDL that began before the COMMIT of the reader ended after it. A read that follows the DDL waits for the DDL."""
+def test_transaction_locks_the_tables_that_it_reads(tmp_path: Path) -> None:
+    """The DDL began before the COMMIT of the reader and ended after it. A read that follows the DDL waits for the DDL."""
     found = waits(
         tmp_path,
         [
@@ -166,9 +170,9 @@ def test_transaction_holds_the_tables_that_it_reads(tmp_path: Path) -> None:
     assert found[5] == "9:2;10:2"
 
 
-def test_single_locking_read_is_a_commit(tmp_path: Path) -> None:
-    """A locking read outside a transaction holds its locks until its end. Later lockers wait for the read, and the read
-    waits for earlier commits.
+def test_single_locking_read_counts_as_a_commit(tmp_path: Path) -> None:
+    """A locking read outside a transaction holds its locks until its end. Later locking statements wait for the read.
+    The read waits for earlier commits.
     """
     found = waits(
         tmp_path,
@@ -181,8 +185,8 @@ def test_single_locking_read_is_a_commit(tmp_path: Path) -> None:
     assert found == [";9:1", "9:1;9:2", "9:2;9:3"]
 
 
-def test_write_that_must_have_been_first_comes_first(tmp_path: Path) -> None:
-    """A transaction got its lock on the table while the write was running. If both wanted one row, the write had it
+def test_write_that_must_have_locked_its_row_first_comes_first(tmp_path: Path) -> None:
+    """A transaction locked the table while the write was running. If both accessed one row, the write locked the row
     first.
     """
     found = waits(
@@ -198,7 +202,7 @@ def test_write_that_must_have_been_first_comes_first(tmp_path: Path) -> None:
     )
     place = str(found[0]).removeprefix(";").split(":")[0]
     assert found[0] == f";{place}:1"
-    assert found[3] == f"{place}:1"  # although the write was answered later
+    assert found[3] == f"{place}:1"  # the write is first, although it was answered later
     assert f"{place}:2" in str(found[5]).split(";")[1].split()
 
 
@@ -223,7 +227,7 @@ def test_write_that_may_have_waited_does_not_come_first(tmp_path: Path) -> None:
 
 
 def test_deadlock_victim_does_not_wait_for_later_commits(tmp_path: Path) -> None:
-    """The statement of the victim is sent as a ROLLBACK, which is one commit at its start and takes no locks."""
+    """The statement of the victim is sent as a ROLLBACK. This ROLLBACK is one commit at its start and takes no locks."""
     found = waits(
         tmp_path,
         [
@@ -244,7 +248,9 @@ def arrival(session: int, at_ms: int, sql: str) -> dict[str, Any]:
 
 
 def test_arrivals_keep_the_order_of_commits(tmp_path: Path) -> None:
-    """A general log does not show that the second UPDATE waited. Its COMMIT came second, so it must not go first."""
+    """A general log does not show that the second UPDATE waited. The COMMIT of its transaction came second, so the
+    UPDATE must not come first.
+    """
     found = waits(
         tmp_path,
         [
@@ -293,8 +299,8 @@ def test_single_write_waits_for_a_transaction_open_at_its_arrival(tmp_path: Path
         ("audit", 1000, False, "ends"),
     ],
 )
-def test_known_times_of_each_source(source: str, precision_ns: int, durations: bool, times: str) -> None:
-    """Only a general log has arrival times. Other logs without durations have the end times."""
+def test_known_times_depend_on_the_source(source: str, precision_ns: int, durations: bool, times: str) -> None:
+    """Only a general log has arrival times. Other logs without durations have end times."""
     assert known_times({"source": source}, precision_ns, durations) == times
 
 
@@ -331,14 +337,14 @@ def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
         *(("slowlog", 1_000_000_000, seed) for seed in (1, 2, 3, 4)),
     ],
 )
-def test_waits_have_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
-    """Each event can be completed after its waits and after all earlier events of its session."""
+def test_waits_form_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
+    """Each event can be completed after the events that it waits for and after all earlier events of its session."""
     events = anything(seed, arrivals=source == "general")
     no_circles(events, waits(tmp_path, events, precision_ns, source))
 
 
 def no_circles(events: list[dict[str, Any]], waited: list[str | None]) -> None:
-    """Complete all events in an order that the waits allow. Fails if no such order exists."""
+    """Complete all events in an order that the waits allow. Fail if no such order exists."""
     found = [str(text or "").partition(";") for text in waited]
     settled: dict[str, set[int]] = {}
     done: set[int] = set()
@@ -378,7 +384,7 @@ def notes(tmp_path: Path, events: list[dict[str, Any]], **more: Any) -> list[str
     ],
 )
 def test_overlapping_calls_are_counted(tmp_path: Path, spans: list[tuple[int, int]], counted: int) -> None:
-    """Each CALL that ran at the same time as another is counted once, even inside an executable comment."""
+    """Each CALL that ran at the same time as another CALL is counted once, even inside an executable comment."""
     words = ("call p()", "CALL p()", "/*! call */ p()")
     events = [event(n, *span, words[n % 3]) for n, span in enumerate(spans, 1)]
     events.append(event(9, 0, 200, "update a set x = 1"))
@@ -387,7 +393,9 @@ def test_overlapping_calls_are_counted(tmp_path: Path, spans: list[tuple[int, in
 
 
 def test_calls_in_transactions_are_not_counted(tmp_path: Path) -> None:
-    """The COMMIT of the client gives their order. A log of arrivals has a stronger note, so its CALLs are not counted."""
+    """The COMMIT of the client gives the order of the CALLs. The plan for a log of arrivals has a stronger note, so
+    CALLs in such a log are not counted.
+    """
     inside = [
         event(at, *span, sql)
         for at in (1, 2)

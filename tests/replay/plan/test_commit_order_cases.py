@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the plan with `--order commit`: gap locks, logs with whole seconds, and snapshots.
 
-If inserts and locking reads overlap, gap locks allow only one order. A log with whole seconds has the order of the
-ends, but not of the beginnings. The first plain read of a transaction opens the snapshot for all its reads.
+If inserts and locking reads overlap, gap locks allow only one order. A log with whole seconds shows the order in which
+statements ended, but not the order in which they began. The first plain read of a transaction opens the snapshot for
+all its reads.
 """
 
 from pathlib import Path
@@ -52,18 +53,16 @@ def test_insert_goes_before_an_overlapping_locking_statement(
 @pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [
-        ((19, 20), 16, True),  # the answer came late. No transaction ended in between
+        ((19, 20), 16, True),  # the answer came late, and no transaction ended before it
         ((16, 18), 17, True),
-        ((13, 15), 16, False),  # it may have waited for the transaction that ended then
+        ((13, 15), 16, False),  # the INSERT may have waited for the transaction that ended at that time
         ((24, 26), 16, True),
     ],
 )
-def test_insert_with_a_late_answer_has_its_locks_earlier(
+def test_insert_has_its_locks_before_a_late_answer(
     asked_ms: tuple[int, int], ended_ms: int, is_first: bool, tmp_path: Path
 ) -> None:
-    """The INSERT has its locks when the last transaction that it may have waited for ends. The time of its answer is
-    later.
-    """
+    """The INSERT has its locks when the last transaction that it may have waited for ends. Its answer comes later."""
     events = [
         event(3, 0, 1, "begin"),
         event(3, 2, 3, "update a set x = 1"),
@@ -84,9 +83,9 @@ def test_insert_with_a_late_answer_has_its_locks_earlier(
 @pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [
-        (6, None, True),  # the next arrival came late. No transaction ended in between
+        (6, None, True),  # the next arrival came late, and no transaction ended before it
         (6, 4, True),
-        (6, 8, False),  # it may have waited for the transaction that ended then
+        (6, 8, False),  # the INSERT may have waited for the transaction that ended at that time
         (9, 8, True),
     ],
 )
@@ -111,7 +110,7 @@ def test_insert_in_a_general_log_has_its_locks_before_the_next_arrival(
     assert (2 in kinds) == is_first
 
 
-def test_commit_may_begin_at_the_last_entry_of_its_session(tmp_path: Path) -> None:
+def test_commit_may_begin_when_its_session_logs_the_previous_entry(tmp_path: Path) -> None:
     """A statement that took locks and was logged before the COMMIT may have waited for the COMMIT."""
     events = [
         event(1, 0, 1, "begin"),
@@ -135,9 +134,9 @@ def test_commit_may_begin_at_the_last_entry_of_its_session(tmp_path: Path) -> No
     ],
     ids=["alone", "behind one that ended", "begun since"],
 )
-def test_write_that_is_logged_late_was_first(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
-    """A locking statement on the same row is logged before the write. The session of the locking statement then
-    continued, so the write did not wait for its locks and was first.
+def test_write_logged_later_may_be_first(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
+    """A locking statement on the same row is logged before the write. The session of that statement then continued. The
+    write therefore did not wait for its locks and was first.
     """
     events = [
         event(1, 1, 2, "update a set x = 0"),
@@ -172,7 +171,7 @@ def test_read_after_a_commit_waits_although_its_begin_was_logged_earlier(
 
 
 def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
-    """Return a commit on b that ended at 10 ms, and a transaction whose first statement begins at `opened` (ms)."""
+    """Return a commit on table b that ended at 10 ms, and a transaction whose first statement begins at `opened` (ms)."""
     texts = ["begin", *inside, "commit"]
     own = [event(2, opened - 1 + 4 * n, opened + 1 + 4 * n, text) for n, text in enumerate(texts)]
     return [event(1, 5, 10, "update b set x = 1"), *own]
@@ -190,14 +189,16 @@ def waited(found: list[str | None]) -> list[bool]:
 )
 @pytest.mark.parametrize("precision_ns", [1000, 1_000_000_000], ids=["microseconds", "whole seconds"])
 def test_first_read_waits_for_all_tables_of_its_transaction(later: str, precision_ns: int, tmp_path: Path) -> None:
-    """The snapshot of the first read, on table a, fixes what the transaction later sees of table b."""
+    """The first read opens the snapshot and accesses table a. The snapshot also determines the rows that the
+    transaction later reads from table b.
+    """
     found = waits(tmp_path, around("select * from a", "select * from a", later), precision_ns=precision_ns)
     assert waited(found)[2:4] == [True, False]
 
 
 def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Path) -> None:
-    """A locking read before the first plain read opens no snapshot. The same is true for a read outside a transaction
-    and for a read without a table.
+    """A locking read before the first plain read opens no snapshot. A read outside a transaction and a read without a
+    table open no snapshot either.
     """
     for number, inside in enumerate(
         (("select x from a for update", "select * from b"), ("select 1", "select * from b"))
@@ -213,7 +214,7 @@ def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Pa
     assert waited(waits(tmp_path / "alone", alone)) == [False, False, True]
 
 
-def test_later_commit_is_not_waited_for(tmp_path: Path) -> None:
+def test_transaction_does_not_wait_for_later_commits(tmp_path: Path) -> None:
     """A transaction does not see commits after its first read. Its first read does not wait for its own commit."""
     found = waits(tmp_path, around("select * from a", "select * from b", opened=8))
     assert waited(found)[2] is True

@@ -2,7 +2,7 @@
 """Golden test of the commit order of busy tapes: the waits and commit numbers of each event.
 
 Many events begin, end or arrive at the same time. Some statements take exactly as long as the lock wait limit, or
-longer. QT_GOLDEN=write writes golden_order.json again. Review the changes before you commit the file.
+longer. QT_GOLDEN=write rewrites golden_order.json. Review the changes before you commit the file.
 """
 
 import hashlib
@@ -100,7 +100,7 @@ def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
 def test_commit_order_matches_the_golden_file(
     tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float
 ) -> None:
-    """The cases are all kinds of logs, with few and with many statements whose tables are unknown."""
+    """The test covers all kinds of logs, with few and with many statements whose tables are unknown."""
     seed = CASES.index((source, precision_ns, durations)) * 10 + int(rare * 20)
     events = busy(seed, durations, rare)
     places, rows = ordered(tmp_path, events, source, precision_ns)
@@ -110,7 +110,7 @@ def test_commit_order_matches_the_golden_file(
 def ordered(
     folder: Path, events: list[dict[str, Any]], source: str, precision_ns: int, catalog: Catalog = CATALOG
 ) -> tuple[str, dict[tuple[int, int], str]]:
-    """Return the number of places with the notes, and the waits of each (session, seq)."""
+    """Return the number of places and the notes of the plan, and the waits of each (session, seq)."""
     folder.mkdir(exist_ok=True)
     plan = planned(
         folder, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
@@ -167,7 +167,7 @@ def test_all_events_can_be_completed(tmp_path: Path, source: str, precision_ns: 
 
 
 def later(history: list[dict[str, Any]], before: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """Return a history that begins after all others on its tape and has its own sessions and tables."""
+    """Return a history that begins after all other histories on its tape. It has its own sessions and tables."""
     ends = [event["start_ns"] - T0 + (event["duration_ns"] or 0) for event in before]
     begin = (max(ends, default=-SECOND) // SECOND + 1) * SECOND
     found = []

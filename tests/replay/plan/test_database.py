@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of plans as databases: speeds, idle time, ramps, copies, overrides of clock and ids, and mapped KILLs."""
+"""Tests of plan databases: speeds, idle time, ramps, copies, changed clocks and ids, and mapped KILLs."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -19,8 +19,10 @@ from tests.helpers.tapes import MS, SECOND, T0, flag_bits
 pytestmark = pytest.mark.slow
 
 
-def test_connect_and_think_speed_scale_separately(tmp_path: Path) -> None:
-    """Sessions begin twice as fast and think at the original speed. The events are sorted by their due time."""
+def test_speeds_of_connects_and_think_times_are_independent(tmp_path: Path) -> None:
+    """Sessions begin twice as fast, but their think times stay at the original speed. The events are sorted by their
+    due time.
+    """
     events = [
         {"session": 1, "command": "connect", "start_ns": T0},
         {"session": 1, "statement": "SELECT 1", "start_ns": T0 + 2 * SECOND},
@@ -29,7 +31,7 @@ def test_connect_and_think_speed_scale_separately(tmp_path: Path) -> None:
         {"session": 2, "statement": "SELECT 1", "start_ns": T0 + 9 * SECOND},
     ]
     plan = planned(tmp_path, events, Rules(Pace(connect_speed=Fraction(2), think_speed=Fraction(1))))
-    # The run's zero is the original time of the first sent event, two seconds after the connect of session 1.
+    # The run starts at the original time of the first sent event. This is two seconds after the connect of session 1.
     assert fed(plan, "session", "seq", "due_ns") == [
         (1, 2, 2 * SECOND),
         (2, 2, 4 * SECOND),
@@ -37,8 +39,8 @@ def test_connect_and_think_speed_scale_separately(tmp_path: Path) -> None:
     ]
 
 
-def test_idle_time_is_cut(tmp_path: Path) -> None:
-    """Time without a running statement is cut to `--max-idle`, also across the borders of windows."""
+def test_idle_time_is_shortened(tmp_path: Path) -> None:
+    """A time in which no statement runs is shortened to `--max-idle`, also across the borders of windows."""
     starts = [0, 1, 20, 21, 50, 51]
     events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in starts]
     events[3]["duration_ns"] = 27 * SECOND
@@ -50,8 +52,8 @@ def test_idle_time_is_cut(tmp_path: Path) -> None:
         assert plan.as_json()["cut_idle_ns"] == 17 * SECOND
 
 
-def test_selected_time_range_ignores_cut_idle_time(tmp_path: Path) -> None:
-    """`--from` and `--to` are original times of the tape, even if idle time before them is cut."""
+def test_selected_time_range_uses_original_times(tmp_path: Path) -> None:
+    """`--from` and `--to` are original times of the tape, even if earlier idle time is shortened."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in (0, 50, 100, 101, 150, 200)]
     selection = Selection(from_ns=T0 + 40 * SECOND, to_ns=T0 + 160 * SECOND)
     plan = planned(tmp_path, events, Rules(Pace(max_idle_ns=2 * SECOND), selection=selection))
@@ -59,7 +61,9 @@ def test_selected_time_range_ignores_cut_idle_time(tmp_path: Path) -> None:
 
 
 def test_ramp_rises_to_the_speed(tmp_path: Path) -> None:
-    """Events come slowly at first and at full speed after the ramp. The ramp delays the end by half of its length."""
+    """The rate of events is low at first and reaches full speed after the ramp. The ramp delays the end of the replay
+    by half of the ramp's length.
+    """
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 100 * MS} for n in range(101)]
     plan = planned(tmp_path, events, Rules(Pace(ramp_ns=4 * SECOND)))
     due = [when for (when,) in fed(plan, "due_ns")]
@@ -71,7 +75,7 @@ def test_ramp_rises_to_the_speed(tmp_path: Path) -> None:
 
 
 def test_kill_is_mapped_to_a_session(tmp_path: Path) -> None:
-    """KILL gets the session that had the connection id at that time. An id without a session maps to none."""
+    """KILL gets the session that had the connection id at that time. An id that no session had is mapped to no session."""
     events = [
         {"session": 1, "statement": "SELECT 1", "thread_id": 5, "start_ns": T0},
         {"session": 2, "statement": "SELECT 1", "thread_id": 6, "start_ns": T0},
@@ -120,7 +124,7 @@ def test_large_statements_are_fed_completely(tmp_path: Path, count: int, size: i
 
 @pytest.mark.parametrize("copies", [1, 4])
 def test_window_bytes_include_all_copies(copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More copies of each event make smaller windows. Each event is in exactly one window."""
+    """If each event has more copies, the windows are smaller. Each event is in exactly one window."""
     monkeypatch.setattr(database, "WINDOW_BYTES", 8000)
     events = [{"statement": "x" * 1000, "start_ns": T0 + n * MS} for n in range(40)]
     plan = planned(tmp_path, events, Rules(amplification=Amplification(copies)))
@@ -134,7 +138,7 @@ def test_window_bytes_include_all_copies(copies: int, tmp_path: Path, monkeypatc
 @pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])
 def test_interrupted_statement_is_skipped_in_commit_order(errno: int, tmp_path: Path) -> None:
-    """The KILL QUERY that may have hit the statement is also skipped."""
+    """The KILL QUERY that may have ended the statement is also skipped."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "INSERT", "class": "write", "errno": errno, "duration_ns": SECOND},
         {"session": 2, "statement": "KILL QUERY 5", "class": "admin", "flags": flag_bits(danger="kill")},
@@ -161,7 +165,9 @@ def test_interrupted_statement_is_skipped_in_commit_order(errno: int, tmp_path: 
     ],
 )
 def test_kind_of_kill_is_read_from_its_text(text: str, what: bytes, tmp_path: Path) -> None:
-    """A KILL ends a connection or only its statement. The wrong kind would lose a session or keep a session too long."""
+    """A KILL ends either a connection or only its current statement. The wrong kind would end a session too early or
+    keep it too long.
+    """
     events = [
         {"session": 1, "thread_id": 5, "statement": "SELECT SLEEP(9)", "duration_ns": SECOND},
         {"session": 2, "statement": text, "class": "admin", "flags": flag_bits(danger="kill")},
@@ -170,7 +176,7 @@ def test_kind_of_kill_is_read_from_its_text(text: str, what: bytes, tmp_path: Pa
     assert [(bytes(found), stmt) for found, stmt in fed(plan, "statement", "stmt")][1] == (what, 1)
 
 
-def test_kill_is_skipped_with_its_victim(tmp_path: Path) -> None:
+def test_kill_is_skipped_with_the_statement_that_it_ends(tmp_path: Path) -> None:
     """If the killed statement is not sent, the KILL would hit another statement. Other KILLs are sent."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "SELECT 1", "start_ns": T0, "duration_ns": 5 * MS},
@@ -213,8 +219,8 @@ def test_kill_is_skipped_with_its_victim(tmp_path: Path) -> None:
         assert found == {seq: list(why) for seq, why in expected.items()}
 
 
-def test_nothing_is_injected_between_a_statement_and_its_diagnostics(tmp_path: Path) -> None:
-    """With the clock of the tape, an injected SET would clear the diagnostics, such as warnings or ROW_COUNT()."""
+def test_no_statement_is_injected_before_a_diagnostics_statement(tmp_path: Path) -> None:
+    """With the clock of the tape, an injected SET would clear diagnostics such as warnings or ROW_COUNT()."""
     asks = [
         "SHOW\nWARNINGS",
         "SELECT ROW_COUNT(), NOW()",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden test of plans: a tape with all commands and kinds of statements, planned under each rule.
+"""Golden test of plans: a tape with all commands and kinds of statements is planned under each rule.
 
 The golden file has the excluded events with reasons, the events and sessions for the engine, and the plan's counts.
-QT_GOLDEN=write writes golden.json again. Review the changes before you commit the file.
+QT_GOLDEN=write rewrites golden.json. Review the changes before you commit the file.
 """
 
 import hashlib
@@ -179,7 +179,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def belong(tape: Path) -> None:
-    """Change the runs next to a tape so that they belong to its current content."""
+    """Change the runs next to a tape so that they match the current content of the tape."""
     for name in ("failed", "cut"):
         file = tape.parent / f"{name}.run" / "run.json"
         info = json.loads(file.read_text(encoding="utf-8"))
@@ -189,7 +189,7 @@ def belong(tape: Path) -> None:
 
 def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
     """Return the whole plan under a rule. `folder` must be empty."""
-    if name == "disordered":  # some clocks are set back for a moment. The rest is unchanged
+    if name == "disordered":  # some clocks go back for a moment
         events = tape_events()
         for number, row in enumerate(events):
             row |= {
@@ -206,7 +206,7 @@ def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
     assert plan.planner is not None
     feed = fed(plan)
     assert plan.planner is None
-    assert fed(plan) == feed  # read by a second database
+    assert fed(plan) == feed  # a second database reads the plan
     kept = ("zero_ns", "last_due_ns", "round_ns", "events", "planned", "sessions", "peak_sessions", "disordered", "order_tables",
             "ids_unknown", "now_uncertain", "schemas", "users", "gaps")  # fmt: skip
     return {

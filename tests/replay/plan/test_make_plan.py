@@ -30,7 +30,7 @@ def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
 
 
 DECISIONS = [
-    # event, reason with reads only, reason with writes allowed
+    # event, reason without `--allow-writes`, reason with `--allow-writes`
     ({"statement": "SELECT 1"}, None, None),
     ({"statement": "BEGIN", "class": "transaction"}, None, None),
     ({"statement": "SET NAMES x", "class": "session"}, None, None),
@@ -96,7 +96,7 @@ DECISIONS = [
 
 @pytest.mark.parametrize(("rules", "column"), [(Rules(), 1), (WRITES, 2)], ids=["reads only", "writes allowed"])
 def test_each_event_is_sent_or_excluded(tmp_path: Path, rules: Rules, column: int) -> None:
-    """The sent events and the excluded events together are all events of the tape."""
+    """Each event of the tape is either sent or excluded, never both."""
     plan = planned(tmp_path, [row[0] for row in DECISIONS], rules)
     want = {(1, n + 1): row[column] for n, row in enumerate(DECISIONS) if row[column]}
     assert {key: reason for key, (_, reason) in excluded(tmp_path).items()} == want
@@ -117,7 +117,9 @@ def test_each_event_is_sent_or_excluded(tmp_path: Path, rules: Rules, column: in
 def test_sql_prepare_is_sent_only_from_client_traffic(
     tmp_path: Path, point: str, rules: Rules, reason: str | None
 ) -> None:
-    """The log of a server also contains the executed statements, so PREPARE and EXECUTE are skipped."""
+    """The log of a server contains PREPARE, EXECUTE and also the executed statements. PREPARE and EXECUTE are therefore
+    skipped.
+    """
     texts = ("SET @a = 1", "PREPARE s FROM 'INSERT INTO t VALUES (?)'", "EXECUTE s USING @a", "DEALLOCATE PREPARE s")
     events = [
         {"statement": text, "class": "write", "flags": flag_bits("sql_prepare")} if n else {"statement": text}
@@ -129,7 +131,9 @@ def test_sql_prepare_is_sent_only_from_client_traffic(
 
 @pytest.mark.parametrize("point", ["wire", "proxy"])
 def test_events_of_an_unknown_prepare_are_skipped(tmp_path: Path, point: str) -> None:
-    """In client traffic, executions refer to a prepared statement by its number. These events have no number."""
+    """In client traffic, executions refer to a prepared statement by its number. The events of this test have no
+    number.
+    """
     events = [
         {"statement": "SELECT 1"},
         *({"command": name} for name in ("prepare", "fetch", "reset_stmt", "close_stmt")),
@@ -151,7 +155,7 @@ def test_events_of_a_filtered_prepare_are_filtered(tmp_path: Path) -> None:
     assert len(fed(plan)) == 41
 
 
-def test_only_reads_only_rules_filter_events(tmp_path: Path) -> None:
+def test_only_rules_for_read_only_replays_filter_events(tmp_path: Path) -> None:
     """Writes, locking reads, DDL and administration are filtered. All other unsent events are skipped."""
     planned(tmp_path, [row[0] for row in DECISIONS])
     reads_only = {"write", "ddl", "admin", "locking_read"}
@@ -161,8 +165,10 @@ def test_only_reads_only_rules_filter_events(tmp_path: Path) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
-def test_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
-    """An administrative statement needs its own danger allowed. Another allowed danger has no effect."""
+def test_dangerous_statement_is_allowed_by_the_name_of_its_danger(tmp_path: Path, danger: str) -> None:
+    """An administrative statement is sent only if its own kind of danger is allowed. Allowing another danger has no
+    effect.
+    """
     events = [{"statement": "X", "class": "admin", "flags": flag_bits(danger=danger)}, {"statement": "SELECT 1"}]
     other = "flush" if danger != "flush" else "kill"
     for number, (name, sent) in enumerate([(danger, 2), (other, 1)]):
@@ -170,7 +176,7 @@ def test_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
         assert planned(tmp_path / str(number), events, Rules(allowed=frozenset({name}))).planned == sent
 
 
-def test_unknown_danger_is_never_sent(tmp_path: Path) -> None:
+def test_statement_with_unknown_danger_is_never_sent(tmp_path: Path) -> None:
     """A newer version may write a danger code that this version does not know."""
     plan = planned(tmp_path, [{"statement": "X", "flags": 200 << 16}, {"statement": "SELECT 1"}], WRITES)
     assert plan.planned == 1
@@ -183,7 +189,7 @@ def test_tape_of_only_writes_names_the_missing_option(tmp_path: Path) -> None:
 
 
 def test_due_times_and_codes_for_the_engine(tmp_path: Path) -> None:
-    """The first planned event is due at zero. The other events keep their exact distance, scaled by the speed."""
+    """The first planned event is due at zero. The distances between the events are exact and scaled by the speed."""
     events = [
         {"statement": "INSERT", "class": "write", "start_ns": T0},
         {"statement": b"SELECT '\xff\x00'", "start_ns": T0 + 500, "db": "shop", "session": 2, "digest": "00" * 8},
@@ -237,7 +243,7 @@ def test_due_times_and_codes_for_the_engine(tmp_path: Path) -> None:
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 
 
-def test_session_is_opened_ahead_unless_its_connect_is_known(tmp_path: Path) -> None:
+def test_session_is_opened_early_unless_its_connect_is_known(tmp_path: Path) -> None:
     """A session without any event to send is not opened."""
     events = [
         {"statement": "SELECT 1", "session": 1, "start_ns": T0, "db": "a"},
@@ -259,7 +265,7 @@ def test_session_is_opened_ahead_unless_its_connect_is_known(tmp_path: Path) -> 
     assert plan.schemas == {"a": 1, "b": 2}
 
 
-def test_pace_none_opens_all_sessions_at_once(tmp_path: Path) -> None:
+def test_pace_none_opens_all_sessions_immediately(tmp_path: Path) -> None:
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
     assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 
@@ -289,8 +295,10 @@ def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("backwards", [False, True], ids=["times in order", "times running backwards"])
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_give_the_same_order_as_one_sort(tmp_path: Path, seed: int, backwards: bool) -> None:
-    """The parts overlap, and the plan is read window by window. The reference is a quadratic sort of all events."""
+def test_reading_by_windows_gives_the_order_of_one_sort(tmp_path: Path, seed: int, backwards: bool) -> None:
+    """The parts overlap, and the plan is read window by window. The reference sorts all events with a simple quadratic
+    algorithm.
+    """
     events = random_events(random.Random(seed), backwards)
     plan = planned(tmp_path, events, parts=7, max_rows=20)
     reads = [e for e in events if e["class"] == "read"]
@@ -309,7 +317,7 @@ def test_windows_give_the_same_order_as_one_sort(tmp_path: Path, seed: int, back
 
 
 def test_plan_uses_the_common_span_of_all_drivers(tmp_path: Path) -> None:
-    """Zero is the first time of all drivers. The first event of this plan is therefore due later."""
+    """Time zero is the first time of all drivers. The first event of this plan is therefore due later."""
     tape = make_tape(tmp_path / "a.tape", [{"start_ns": T0 + 40 * MS, "statement": "SELECT 1"}])
     given: list[tuple[int, int]] = []
 

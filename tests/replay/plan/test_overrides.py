@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the overridden values: clock, generated ids, schemas and accounts."""
+"""Tests of replaced values: clock, generated ids, schemas and accounts."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_clock_and_ids_of_the_tape_are_used(tmp_path: Path) -> None:
-    """Writes and statements that read the time get the time of the tape. Ids are set if the tape has them."""
+    """Writes and statements that read the current time get the time of the tape. Ids are set if the tape contains them."""
     events = [
         {"statement": "SELECT 1"},
         {"statement": "SELECT Now()"},

@@ -16,7 +16,7 @@ from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.tapes import MS, SECOND, T0
 
 TABLE = [
-    # offset_ns, speed, due_ns, reason
+    # offset_ns, speed, due_ns, description
     (0, "1", 0, "the first event is due at the run's zero"),
     (0, "0.001", 0, "and is so at any speed"),
     (1, "1", 1, "at speed 1 nothing changes"),
@@ -62,7 +62,7 @@ def test_invalid_speed_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "0.5", "2", "1.5", "1/3"])
-def test_speed_text_stays_as_given(text: str) -> None:
+def test_speed_text_is_stored_unchanged(text: str) -> None:
     assert speed_text(parse_speed(text)) == text
 
 
@@ -93,8 +93,8 @@ def test_sessions_are_copied_and_looped(tmp_path: Path) -> None:
         assert len(session_stream(con, plan).fetchall()) == 6 == plan.sessions
 
 
-def test_copies_cannot_keep_the_commit_order() -> None:
-    """At least one copy is required."""
+def test_copies_of_sessions_are_refused_with_commit_order() -> None:
+    """The number of copies must be at least 1."""
     with pytest.raises(InputError, match="copies of a session"):
         Rules(amplification=Amplification(amplify=2), commit_order=True)
     with pytest.raises(InputError, match="expected at least 1"):

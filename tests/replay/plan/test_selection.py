@@ -19,7 +19,7 @@ READ, TX = {"class": "read"}, {"class": "transaction"}
 
 
 def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, int]]:
-    """Return (session, seq) of the sent events. Fails if another event is not filtered exactly once."""
+    """Return (session, seq) of the sent events. Fail if any other event is not filtered exactly once."""
     plan = planned(tmp_path, events, Rules(allow_writes=True, selection=selection))
     sent = [(int(session), int(seq)) for session, seq in fed(plan, "session", "seq")]
     left = excluded(tmp_path)
@@ -28,7 +28,7 @@ def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, i
     return sorted(sent)
 
 
-def test_sessions_are_selected_whole(tmp_path: Path) -> None:
+def test_sessions_are_selected_completely(tmp_path: Path) -> None:
     events = [{"session": n, "statement": "SELECT 1", "user": "app" if n % 2 else "batch"} for n in range(1, 7)]
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -36,7 +36,7 @@ def test_sessions_are_selected_whole(tmp_path: Path) -> None:
     assert kept(tmp_path / "b", events, Selection(users=("app",), sessions=(2, 5))) == [(5, 1)]
 
 
-def test_samples_are_stable(tmp_path: Path) -> None:
+def test_samples_of_sessions_are_stable(tmp_path: Path) -> None:
     """A larger sample includes a smaller one. A larger number of first sessions includes a smaller number."""
     events = [{"session": n, "statement": "SELECT 1"} for n in range(1, 401)]
     found = []
@@ -55,8 +55,8 @@ def test_samples_are_stable(tmp_path: Path) -> None:
     assert min(found[0]) == min(found[0])
 
 
-def test_transactions_are_selected_whole(tmp_path: Path) -> None:
-    """Events with the digest are sent with their whole transactions and the session state."""
+def test_transactions_are_selected_completely(tmp_path: Path) -> None:
+    """Events with the selected digest are sent with their whole transactions and the session state."""
     d1, d2 = "1" * 16, "2" * 16
     events = [
         {"statement": "SET NAMES latin1", "class": "session"},  # event 1, session state: kept
@@ -148,7 +148,7 @@ def test_time_range_selects_transactions_that_begin_inside(tmp_path: Path) -> No
 def test_time_range_includes_its_start_but_not_its_end(
     tmp_path: Path, from_ns: int | None, to_ns: int | None, wanted: list[tuple[int, int]]
 ) -> None:
-    """The time of its BEGIN decides whether a transaction is in the range."""
+    """A transaction is in the range if its BEGIN is in the range."""
     events = [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + n * 2 * MS + (n > 2) * -MS} for n in range(4)]
     events += [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + 8 * MS}]
     texts = ("SELECT 2", "BEGIN", "COMMIT")
@@ -160,7 +160,7 @@ def test_time_range_includes_its_start_but_not_its_end(
 
 
 def test_first_event_of_a_time_range_is_due_at_zero(tmp_path: Path) -> None:
-    """Events from before the range are due at once."""
+    """Events before the range are due immediately."""
     events = [
         {"statement": "SET x=1", "class": "session", "start_ns": T0},
         {"statement": "SELECT 1", "start_ns": T0 + 10 * SECOND},

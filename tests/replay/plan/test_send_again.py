@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of sending a part again: events that failed in a run or became slower in a report.
+"""Tests of sending part of a tape again: events that failed in a run or became slower in a report.
 
-Their transactions and the session state are sent with them.
+The transactions of these events and the session state are also sent.
 """
 
 import json
@@ -56,7 +56,7 @@ FAILS = {(1, 4), (3, 5)}
 
 
 def runs_of(tmp_path: Path, fails: set[tuple[int, int]]) -> Path:
-    """Write a run of these events in which the events `fails` failed."""
+    """Write a run of the events above in which the events in `fails` failed."""
     tape = make_tape(tmp_path / "first.tape", EVENTS)
     seen: dict[int, int] = {}
     outcomes = []
@@ -71,7 +71,7 @@ def runs_of(tmp_path: Path, fails: set[tuple[int, int]]) -> Path:
 
 
 def kept(tmp_path: Path, selection: Selection) -> list[tuple[int, int]]:
-    """Return (session, seq) of the sent events. Each other event is filtered with its own reason."""
+    """Return (session, seq) of the sent events. Each other event is filtered for its own reason."""
     plan = planned(tmp_path, EVENTS, Rules(allow_writes=True, selection=selection))
     sent = sorted((int(session), int(seq)) for session, seq in fed(plan, "session", "seq"))
     left = excluded(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the server that a command may go to with `--reads-to`, as the plan decides."""
+"""Tests of the plan with `--reads-to`: the plan selects the server of each command."""
 
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,8 @@ CASES: list[tuple[dict[str, Any], int]] = [
 
 @pytest.mark.parametrize("split", [True, False])
 def test_commands_are_split_between_targets(tmp_path: Path, split: bool) -> None:
-    """The read target gets plain reads. Writes, locks and reads of connection state stay on the main target. Commands
-    that set up a session go to both.
+    """The read target gets plain reads. Writes, locks and reads of connection state go to the main target. Commands
+    that set up a session go to both targets.
     """
     plan = planned(tmp_path, [event for event, _ in CASES], Rules(allow_writes=True, split=split))
     found = {int(seq): int(flags) & (READER | BOTH | FAILED) for seq, flags in fed(plan, "seq", "flags")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the transactions of a tape, and of the point at which an interrupted run continues."""
+"""Tests of the transactions of a tape, and of the event at which an interrupted run continues."""
 
 import random
 from pathlib import Path
@@ -72,7 +72,7 @@ ANY = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
 def test_transactions_never_overlap(seed: int, tmp_path: Path) -> None:
-    """The statements come in random order. For example, a BEGIN may directly end a new transaction."""
+    """The statements come in random order. For example, a BEGIN may end a transaction that has just begun."""
     rng = random.Random(seed)
     texts = rng.choices(list(ANY), weights=[3, 3, 1, 1, 1, 1, 1, 1, 1, 3], k=300)
     found = transactions(tmp_path, [{"statement": text, "class": ANY[text]} for text in texts])
@@ -83,7 +83,7 @@ def test_transactions_never_overlap(seed: int, tmp_path: Path) -> None:
         last = last_seq
 
 
-def test_without_autocommit_each_end_begins_a_transaction(tmp_path: Path) -> None:
+def test_transaction_end_begins_the_next_one_without_autocommit(tmp_path: Path) -> None:
     events = [
         {"statement": "SET autocommit = 0", "class": "session"},
         {"statement": "SELECT 1", "db": "a"},
@@ -126,7 +126,9 @@ WRITE = {"class": "write"}
 def test_deadlock_victim_is_sent_as_rollback(
     fault: dict[str, Any], behind: dict[str, Any], victim: bool, tmp_path: Path
 ) -> None:
-    """The error of a victim rolls back its transaction. In a log without errors, victims are guessed from later events."""
+    """The deadlock error of a victim rolls back its transaction. In a log without errors, victims are guessed from
+    later events.
+    """
     events: list[dict[str, Any]] = [
         {"statement": "UPDATE t SET a = 0", **WRITE},
         {"statement": "BEGIN", **TX},
@@ -147,9 +149,7 @@ def test_deadlock_victim_is_sent_as_rollback(
 
 
 def test_deadlock_victim_in_an_xa_transaction(tmp_path: Path) -> None:
-    """XA transactions refuse ROLLBACK. XA END permits the XA ROLLBACK of the client, and a commit becomes an XA
-    ROLLBACK.
-    """
+    """XA transactions refuse ROLLBACK. XA END permits the client's XA ROLLBACK. A commit is replaced by an XA ROLLBACK."""
     update = {"statement": "UPDATE t SET a = 2", "class": "write"}
     lines: list[tuple[Any, int, str | None]] = [
         ("/* x */ XA START 'one', 'b'", 0, None),
@@ -193,7 +193,7 @@ def test_deadlock_victim_in_an_xa_transaction(tmp_path: Path) -> None:
     ],
 )
 def test_guessed_victim_in_an_xa_transaction(behind: tuple[str, ...], victim: bool, tmp_path: Path) -> None:
-    """The log has no errors. The client may send XA END before XA ROLLBACK, and each event is sent once."""
+    """The log has no errors. The client may send XA END before XA ROLLBACK, but each event is sent only once."""
     update = {"statement": "UPDATE t SET a = 2", "class": "write"}
     events = [
         {"statement": "XA START 'x'", **TX},
@@ -207,7 +207,7 @@ def test_guessed_victim_in_an_xa_transaction(behind: tuple[str, ...], victim: bo
 
 
 def test_locking_read_without_rows_may_be_a_victim(tmp_path: Path) -> None:
-    """A plain read takes no locks, and a locking read that returned rows was not a victim."""
+    """A plain read takes no locks, so it is no victim. A locking read that returned rows was no victim either."""
     for text, rows, victim in (
         ("SELECT a FROM t FOR UPDATE", 0, True),
         ("SELECT a FROM t FOR UPDATE", 1, False),
@@ -243,10 +243,10 @@ def test_locking_read_without_rows_may_be_a_victim(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["slowlog", "general"])
-def test_deadlock_needs_a_second_session(
+def test_deadlock_needs_two_sessions_with_overlapping_writes(
     source: str, other: list[tuple[int, int, str]], victim: bool, tmp_path: Path
 ) -> None:
-    """A session whose writes overlap with no other session rolled back deliberately."""
+    """If the writes of a session overlap with no other session, its rollback was deliberate."""
 
     def event(session: int, begin: int, end: int, text: str) -> dict[str, Any]:
         kind = {"UPDATE": "write", "SELECT": "read"}.get(text.split()[0], "transaction")
@@ -264,7 +264,7 @@ def test_deadlock_needs_a_second_session(
         (34, 35, "UPDATE t SET a = 2"),
         (36, 37, "COMMIT"),
     ]
-    # If only arrivals are known, the next arrival shows that the previous statement had ended.
+    # If only arrivals are known, the next arrival in a session shows that the previous statement had ended.
     asked = [(at, at, "SELECT 1") for _, at, text in other if text == "UPDATE u SET a = 1"]
     events = [*(event(1, *one) for one in mine), *(event(2, *one) for one in sorted([*other, *asked]))]
     plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True), source=source)
@@ -277,10 +277,10 @@ def test_deadlock_needs_a_second_session(
     [
         ({}, [3], 0),
         ({"statement": "SELECT n FROM t FOR UPDATE", "class": "read"}, [3], 0),
-        ({"statement": "SELECT n FROM t", "class": "read"}, [], 0),  # takes no locks
-        ({"errno": 0}, [], 0),  # has an answer
+        ({"statement": "SELECT n FROM t", "class": "read"}, [], 0),  # the statement takes no locks
+        ({"errno": 0}, [], 0),  # the statement has an answer
         ({"duration_ns": MS}, [], 0),
-        ({"begins": "SET @a = 1"}, [], 1),  # may have committed by itself
+        ({"begins": "SET @a = 1"}, [], 1),  # the statement may have committed by itself
         ({"begins": "LOCK TABLES t WRITE"}, [], 1),
         ({"source": "general"}, [], 0),  # no event has an answer
         ({"next": ("UPDATE t SET n = 4",)}, [3, 4], 0),  # the client does not wait for answers
@@ -292,8 +292,8 @@ def test_deadlock_needs_a_second_session(
 def test_writes_of_an_ended_session_are_left_out(
     change: dict[str, Any], left_out: list[int], unknown: int, tmp_path: Path
 ) -> None:
-    """With `--order commit`, the end of a session rolls back its open transaction. Other unanswered writes are sent and
-    counted in a note.
+    """With `--order commit`, the end of a session rolls back its open transaction. Other unanswered writes are sent,
+    and a note contains their number.
     """
     begins, behind = change.pop("begins", "BEGIN"), change.pop("next", ())
     source, ordered, is_answered = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the counts of unknown values for `--insert-id original` and `--now original`."""
+"""Tests of the numbers of unknown values with `--insert-id original` and `--now original`."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def server(increment: int = 1, mode: int = 1) -> dict[str, Any]:
 def planned(
     tmp_path: Path, events: list[dict[str, Any]], overrides: Overrides, numbering: set[str], **tape: Any
 ) -> Plan:
-    """Plan a tape. `numbering` lists the tables that generate ids, and `hidden` lists hidden inserts into them."""
+    """Plan a tape. `numbering` lists the tables that generate ids. `hidden` lists the tables with hidden inserts."""
     hidden = frozenset(tape.pop("hidden", ()))
     rules = Rules(allow_writes=True, overrides=overrides)
     catalog = Catalog(numbering=frozenset(numbering), hidden=hidden, steps=(1, 1))
@@ -40,14 +40,14 @@ def planned(
     [
         ("slowlog", {"orders"}, 3),
         ("general", {"orders", "b"}, 4),
-        ("slowlog", {"other"}, 1),  # only the text of several statements may have generated an id
-        ("packets", {"orders"}, 1),  # NULL means that no id was generated
+        ("slowlog", {"other"}, 1),  # only a text with several statements may have generated an id
+        ("packets", {"orders"}, 1),  # NULL in a packet means that no id was generated
         ("packets+slowlog", {"orders"}, 3),
     ],
 )
 def test_unknown_generated_ids_are_counted(tmp_path: Path, source: str, numbering: set[str], unknown: int) -> None:
-    """The count has INSERTs into tables that generate ids, if the source does not contain the id. Failed INSERTs have
-    no id.
+    """INSERTs into tables that generate ids are counted if the source does not contain the id. Failed INSERTs have no
+    id.
     """
     events: list[dict[str, Any]] = [
         INSERT,
@@ -68,8 +68,10 @@ def test_unknown_generated_ids_are_counted(tmp_path: Path, source: str, numberin
 
 
 @pytest.mark.parametrize(("point", "uncertain"), [("wire", 2), ("proxy", 2), ("server", 0)])
-def test_statements_across_a_second_have_an_uncertain_time(tmp_path: Path, point: str, uncertain: int) -> None:
-    """A statement arrived in one second and was answered in the next. The server may have used either second."""
+def test_statements_across_a_second_boundary_have_an_uncertain_time(tmp_path: Path, point: str, uncertain: int) -> None:
+    """A statement arrived in one second and was answered in the next second. The server may have used either second as
+    the time of the statement.
+    """
     late = T0 + SECOND - MS // 8
     events = [
         {**INSERT, "start_ns": late, "duration_ns": MS},
@@ -103,8 +105,10 @@ MANY = {"class": "write", "insert_id": 5, "rows_affected": 2}
         ({"statement": "INSERT INTO orders VALUES (?)", "command": "bulk_execute", "stmt": 1}, 1),
     ],
 )
-def test_ids_after_the_first_need_a_known_increment(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
-    """An id after the first depends on the increment. If the tape has the increment, no id is counted as unknown."""
+def test_later_ids_of_an_insert_need_a_known_increment(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
+    """All ids of an INSERT except the first depend on the increment. If the tape has the increment, no id is counted as
+    unknown.
+    """
     for name, of, n in (("a", None, unknown), ("b", server(), 0), ("c", server(7), 0)):
         (tmp_path / name).mkdir()
         tape = {"source": "packets", **({"server": of} if of else {})}
@@ -125,7 +129,9 @@ def test_ids_after_the_first_need_a_known_increment(tmp_path: Path, event: dict[
     ],
 )
 def test_changed_increment_on_the_tape(tmp_path: Path, statement: str, increment: int, unknown: int) -> None:
-    """A SET of the session is replayed. A SET to the server's own value may give another value on the target."""
+    """The SET of a session is replayed. A SET that copies a value of the server may give a different value on the
+    target.
+    """
     insert: dict[str, Any] = MANY | {"statement": "INSERT INTO orders VALUES (1), (2)"}
     events = [{"statement": statement, "class": "session"}, insert]
     given = {"source": "packets", "server": server(increment)}
@@ -145,7 +151,7 @@ def test_changed_increment_on_the_tape(tmp_path: Path, statement: str, increment
     ],
 )
 def test_interleaved_ids_are_counted(tmp_path: Path, mode: int, other: dict[str, Any], unknown: int) -> None:
-    """With innodb_autoinc_lock_mode = 2, an INSERT ... SELECT shares the id range with simultaneous inserts."""
+    """With innodb_autoinc_lock_mode = 2, an INSERT ... SELECT takes ids from the same range as simultaneous inserts."""
     copied = MANY | {"statement": "INSERT INTO orders SELECT 1", "duration_ns": 9 * MS, "tables": ["shop.orders"]}
     more = {"class": "write", "session": 2, "insert_id": 7, "duration_ns": MS} | other
     more["tables"] = ["lines" if "lines" in more["statement"] else "orders"]
@@ -154,7 +160,7 @@ def test_interleaved_ids_are_counted(tmp_path: Path, mode: int, other: dict[str,
 
 
 def test_unknown_ids_of_triggers_and_routines_are_counted(tmp_path: Path) -> None:
-    """Statements of every class count once. Failed statements do not count."""
+    """Statements of every class are counted once. Failed statements are not counted."""
     events: list[dict[str, Any]] = [
         {"statement": "INSERT INTO audited VALUES (1)", "class": "write", "tables": ["shop.audited"]},
         {"statement": "UPDATE audited SET a = 1", "class": "write", "tables": ["audited"]},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the windows over the row groups of a tape, compared with a simple reference."""
+"""Tests of the windows over the row groups of a tape. The windows are compared with a simple reference."""
 
 import random
 from itertools import pairwise
@@ -13,7 +13,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 
 
 def reference(ranges: list[Range], window: Window) -> set[str]:
-    """Return the files that can contain an event of the window. Checks each nanosecond."""
+    """Return the files that can contain an event of the window. The function checks each nanosecond."""
     return {r.file for r in ranges for ns in range(window.begin_ns, window.end_ns) if r.first_ns <= ns <= r.last_ns}
 
 
@@ -22,7 +22,7 @@ def test_tape_without_parts_has_no_window() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_windows_cover_everything_once(seed: int) -> None:
+def test_windows_contain_each_event_once(seed: int) -> None:
     """Windows are adjacent, list exactly the files with their events, and end when they are full."""
     rng = random.Random(seed)
     ranges = []
@@ -40,7 +40,7 @@ def test_windows_cover_everything_once(seed: int) -> None:
         starts = {r.first_ns for r in inside}
         rows, size = sum(r.rows for r in inside), sum(r.bytes for r in inside)
         assert (rows <= max_rows and size <= max_bytes) or len(starts) == 1
-        behind = [r for r in ranges if r.first_ns == window.end_ns]  # one more would exceed the limit
+        behind = [r for r in ranges if r.first_ns == window.end_ns]  # one more row group would exceed the limit
         rows, size = rows + sum(r.rows for r in behind), size + sum(r.bytes for r in behind)
         assert not behind or rows > max_rows or size > max_bytes
 
@@ -52,7 +52,7 @@ def test_row_groups_with_equal_starts_stay_together() -> None:
 
 @pytest.mark.parametrize("equal", [False, True], ids=["different values", "one value, which the file has once"])
 def test_file_of_large_statements_is_cut_by_bytes(tmp_path: Path, equal: bool) -> None:
-    """The pieces of the file are in order of time. Each piece has at most the limit plus one event, even if values
+    """The pieces of the file are sorted by time. Each piece exceeds the limit by at most one event, even if values
     repeat.
     """
     sizes = [1000 * (1 + number % 7) for number in range(200)]
