@@ -27,7 +27,7 @@ NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 
 
-def every(case: Case) -> list[Event]:
+def events_of_case(case: Case) -> list[Event]:
     """Return ten reads of session 1, one every 10 ms, and the events of the case. The list is sorted by A's times."""
     reads: list[Event] = [(1, READ, (10 * n, 10 * n + 1), (10 * n, 10 * n + 1)) for n in range(10)]
     return sorted(reads + case[0], key=lambda event: event[2])
@@ -43,7 +43,7 @@ def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alo
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for number, case in enumerate(cases):
         place = 0
-        for session, text, *times in every(case):
+        for session, text, *times in events_of_case(case):
             own = {"session": 10 * number + session}
             statement = re.sub(r"\b(t|other)\b", rf"\g<1>{number}", text)
             digest = f"{number:08x}{zlib.crc32(text.encode()):08x}"
@@ -130,7 +130,7 @@ CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # whether it may be a 
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def reasons_of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the reason for each of CASES, without partitions and with three partitions."""
     cases = [(events, differing) for events, differing, _ in CASES.values()]
     found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
@@ -139,9 +139,9 @@ def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
-def test_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
+def test_race_needs_evidence(case: str, reasons_of_cases: dict[str, str]) -> None:
     """Another session must write to the table near each read that differs. At least one read must not differ."""
-    assert of_cases[case] == (RACE if CASES[case][2] else NOTHING)
+    assert reasons_of_cases[case] == (RACE if CASES[case][2] else NOTHING)
 
 
 @pytest.mark.sampled

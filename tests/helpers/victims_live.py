@@ -144,7 +144,7 @@ def judge_followed(path: Path, victim: Victim) -> list[str]:
 
 
 @contextmanager
-def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
+def rds_victims(folder: Path) -> Iterator[dict[str, Victim]]:
     """Yield a capture of an RDS instance. After each kill the parameters are unchanged, or --restore restores them."""
     kept = folder / "rds.json"
     command = ("capture", "rds", "shop-1", "--restore-file", str(kept))
@@ -171,7 +171,7 @@ def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
 
 
 @contextmanager
-def on_servers(folder: Path) -> Iterator[dict[str, Victim]]:
+def server_victims(folder: Path) -> Iterator[dict[str, Victim]]:
     """Yield the commands that query real servers or start private servers."""
     data = private_folder()
     tape = asked_tape(folder / "asked.tape")

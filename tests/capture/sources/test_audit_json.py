@@ -122,7 +122,7 @@ LAYOUTS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
 
 
 @pytest.fixture(scope="module")
-def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+def events_of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """Return the events of the log with one object per line."""
     folder = tmp_path_factory.mktemp("lines")
     path = folder / "audit.json"
@@ -134,13 +134,13 @@ def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_json_layout_does_not_change_the_tape(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
+def test_json_layout_does_not_change_the_tape(layout: str, events_of_lines: list[Any], tmp_path: Path) -> None:
     """The kind of the log is detected in each JSON layout."""
     path = tmp_path / "audit.json"
     path.write_text(LAYOUTS[layout](numbered()), newline="")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
     found, info = tape_of("audit-json", path, tmp_path)
-    assert found == of_lines
+    assert found == events_of_lines
     assert info["problems"] == {}
 
 

@@ -171,7 +171,7 @@ def test_read_after_a_commit_waits_although_its_begin_was_logged_earlier(
     assert (str(found[4]) == str(found[3]).removeprefix(";")) == waited
 
 
-def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
+def commit_and_transaction(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
     """Return a commit on b that ended at 10 ms, and a transaction whose first statement begins at `opened` (ms)."""
     texts = ["begin", *inside, "commit"]
     own = [event(2, opened - 1 + 4 * n, opened + 1 + 4 * n, text) for n, text in enumerate(texts)]
@@ -191,7 +191,9 @@ def waited(found: list[str | None]) -> list[bool]:
 @pytest.mark.parametrize("precision_ns", [1000, 1_000_000_000], ids=["microseconds", "whole seconds"])
 def test_first_read_waits_for_all_tables_of_its_transaction(later: str, precision_ns: int, tmp_path: Path) -> None:
     """The snapshot of the first read, on table a, fixes what the transaction later sees of table b."""
-    found = waits(tmp_path, around("select * from a", "select * from a", later), precision_ns=precision_ns)
+    found = waits(
+        tmp_path, commit_and_transaction("select * from a", "select * from a", later), precision_ns=precision_ns
+    )
     assert waited(found)[2:4] == [True, False]
 
 
@@ -203,7 +205,7 @@ def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Pa
         (("select x from a for update", "select * from b"), ("select 1", "select * from b"))
     ):
         (tmp_path / str(number)).mkdir()
-        assert waited(waits(tmp_path / str(number), around(*inside)))[2:4] == [False, True]
+        assert waited(waits(tmp_path / str(number), commit_and_transaction(*inside)))[2:4] == [False, True]
     alone = [
         event(1, 5, 10, "update b set x = 1"),
         event(2, 20, 21, "select * from a"),
@@ -215,7 +217,7 @@ def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Pa
 
 def test_later_commit_is_not_waited_for(tmp_path: Path) -> None:
     """A transaction does not see commits after its first read. Its first read does not wait for its own commit."""
-    found = waits(tmp_path, around("select * from a", "select * from b", opened=8))
+    found = waits(tmp_path, commit_and_transaction("select * from a", "select * from b", opened=8))
     assert waited(found)[2] is True
     events = [
         event(2, 0, 1, "begin"),
