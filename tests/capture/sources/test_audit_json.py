@@ -111,13 +111,13 @@ LAYOUTS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     "array": lambda rows: "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n",
     "commas first": lambda rows: "[" + "\n,".join(map(json.dumps, rows)),
     "one line": lambda rows: json.dumps(rows),
-    "one after the other": lambda rows: "".join(map(json.dumps, rows)),
+    "consecutive objects": lambda rows: "".join(map(json.dumps, rows)),
     "percona": lambda rows: "[\n" + ",\n".join(map(pretty, rows)),
     "windows": lambda rows: ("[\n" + ",\n".join(map(pretty, rows)) + "\n]").replace("\n", "\r\n"),
     "indented": lambda rows: json.dumps(rows, indent=2),
     "sorted": lambda rows: json.dumps(rows, indent="\t", sort_keys=True),
-    "a value a line": lambda rows: json.dumps(rows, indent=1).replace("{", "\n{\n").replace(": ", "\n:\n"),
-    "arrays one after the other": lambda rows: "\n".join(json.dumps([row], indent=1) for row in rows),
+    "one value per line": lambda rows: json.dumps(rows, indent=1).replace("{", "\n{\n").replace(": ", "\n:\n"),
+    "consecutive arrays": lambda rows: "\n".join(json.dumps([row], indent=1) for row in rows),
 }
 
 
@@ -145,7 +145,7 @@ def test_json_layout_does_not_change_the_tape(layout: str, events_of_lines: list
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("layout", ["lines", "one line", "percona", "a value a line"])
+@pytest.mark.parametrize("layout", ["lines", "one line", "percona", "one value per line"])
 def test_cut_json_log_keeps_whole_objects(layout: str, tmp_path: Path) -> None:
     """The log is cut at any place, at its start or its end. A partial JSON object is a problem."""
     whole = LAYOUTS[layout](numbered())

@@ -196,7 +196,7 @@ def overflow_ring(looked: bool) -> Any:
         return before + events, *others
 
 
-@pytest.mark.parametrize("looked", [False, True], ids=["first", "behind-a-part"])
+@pytest.mark.parametrize("looked", [False, True], ids=["first", "after-a-part"])
 def test_full_ring_buffer_is_reported(looked: bool) -> None:
     """Packets without room are lost. The summary reports their number and the gap, also in the last second of a
     capture.

@@ -205,7 +205,7 @@ def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp
         assert said[0]["tls_without_keys"] == (3 if file.name == "none" else 2)
 
 
-@pytest.mark.parametrize("late", ["never", "behind the end", "other"])
+@pytest.mark.parametrize("late", ["never", "after the end", "other"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_late_keys_decrypt_finished_connections(
     version: str, late: str, certificate: dict[str, str], tmp_path: Path
@@ -239,9 +239,9 @@ def test_late_keys_decrypt_finished_connections(
     texts = [event["statement"] for event in found.events if event["command"] == "query"]
     wanted = [event["statement"] for event in read(tmp_path / "a.pcap", keys).events if event["command"] == "query"]
     assert sorted(texts, key=repr) == sorted(wanted, key=repr)
-    assert (len(texts) > 3) is (late == "behind the end")
+    assert (len(texts) > 3) is (late == "after the end")
     told_of = (found.description["decrypted"], found.description["tls_without_keys"])
-    assert told_of == ((2, 0) if late == "behind the end" else (0, 2))
+    assert told_of == ((2, 0) if late == "after the end" else (0, 2))
 
 
 @contextmanager

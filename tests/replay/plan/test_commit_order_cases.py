@@ -133,7 +133,7 @@ def test_commit_may_begin_at_the_last_entry_of_its_session(tmp_path: Path) -> No
         ([event(3, 4, 5, "begin"), event(3, 5, 6, "update a set x = 3"), event(3, 8, 9, "commit")], False),
         ([event(1, 4, 5, "select 1")], False),
     ],
-    ids=["alone", "behind one that ended", "begun since"],
+    ids=["alone", "after an ended transaction", "after an event of the writer"],
 )
 def test_write_that_is_logged_late_was_first(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
     """A locking statement on the same row is logged before the write. The session of the locking statement then
