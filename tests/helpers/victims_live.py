@@ -290,12 +290,12 @@ def judge_demo(path: Path, victim: Victim) -> list[str]:
     if not tape.exists():
         return []
     wrong = judge_tape(tape, victim)
-    if wrong or not open_folder_is_whole(tape):
+    if wrong or not tape_is_finished(tape):
         return wrong
     events = open_folder("tape", tape).info["counts"]["events"]
     return judge_runs(path, Victim((), judge_nothing, events, tape))
 
 
-def open_folder_is_whole(tape: Path) -> bool:
+def tape_is_finished(tape: Path) -> bool:
     """Return whether a tape is finished."""
     return bool(read_json("tape", tape / "tape.json").get("finished"))
