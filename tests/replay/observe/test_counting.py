@@ -109,7 +109,7 @@ def test_endless_rows_end_the_session(any_shop: Server, monkeypatch: pytest.Monk
     with warnings.catch_warnings(), counter(any_shop, 0.2) as made:
         warnings.simplefilter("error", pytest.PytestUnraisableExceptionWarning)
         error = count_work(made, endless).error or ""
-        assert "reading the rows took too long" in error or "no answer in time" in error
+        assert "reading the rows took too long" in error or "no reply in time" in error
         made._each_s = 20
         assert counters(count_work(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is killed")
