@@ -162,7 +162,11 @@ def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
     """A compressed file, a folder and a missing file are refused with a message."""
     packed = tmp_path / "slow.log.gz"
     packed.write_bytes(b"\x1f\x8b\x08\0 and so on")
-    for path, said in ((packed, "packed"), (tmp_path, "expected a file to follow"), (tmp_path / "no", "No such file")):
+    for path, said in (
+        (packed, "found a compressed file"),
+        (tmp_path, "expected a file to follow"),
+        (tmp_path / "no", "No such file"),
+    ):
         with pytest.raises(NativeFault, match=said):
             open_slowlog([path], follow=Follow())
 
