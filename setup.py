@@ -68,7 +68,7 @@ setup(
     cmdclass={"build_ext": BuildExt, "build_py": BuildPy},
     name="querytape",
     version=VERSION,
-    description="Record MySQL traffic, replay it natively against other servers, compare what came back",
+    description="Record MySQL traffic, replay it against other servers, and compare the results.",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",

@@ -113,7 +113,8 @@ class SourceKind:
 
     - `open`: opens files, given in order, with the settings
     - `sniff`: searches the first bytes of a file (uncompressed) for marks of the kind; returns their offset or -1
-    - `expected`: the end of the message "not a ...: expected ...", or a function of the settings that returns it
+    - `expected`: the events that the kind contains, for the message "no events in ...: Expected TITLE with ...", or a
+      function of the settings that returns this text
     - `warnings`: returns warnings about omitted events from the description of a reader
     - `notes`: returns summary notes from the description of a reader
     - `measuring_point`: where durations were measured: server, proxy, wire or client

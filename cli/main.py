@@ -72,9 +72,7 @@ COMMANDS = {
         ".commands.null_server:null_server_command", "Run a server that answers every command with OK.", "Lab"
     ),
     "completion": LazyCommand(
-        ".commands.completion:completion_command",
-        "Print a script that completes commands and options in a shell.",
-        "Lab",
+        ".commands.completion:completion_command", "Print the completion script of a shell.", "Lab"
     ),
 }
 

@@ -100,7 +100,11 @@ def page(name: str, command: click.Command, short: str) -> str:
 def pages() -> dict[str, str]:
     """Return the pages by file name."""
     context = click.Context(group)
-    found = {"querytape.1": page("querytape", group, "record MySQL traffic, replay it on other servers, compare")}
+    found = {
+        "querytape.1": page(
+            "querytape", group, "record MySQL traffic, replay it against other servers, and compare the results"
+        )
+    }
     for word in group.list_commands(context):
         command = group.get_command(context, word)
         assert command is not None

@@ -17,6 +17,7 @@ from ..analyze import Settings, build
 from ..common.duck import open_database
 from ..common.errors import InputError, QuerytapeError
 from ..common.files import make_private
+from ..common.units import plural
 from ..replay import ReplayOptions, RunSummary, Watcher, replay
 from ..replay.observe.explain import keep_read_only
 from ..replay.observe.query_plans import Place
@@ -91,7 +92,7 @@ def compare_quickly(
     by_tape = {digest: 2 * ns / events for digest, (events, ns) in questions.sizes.items()}
     once = allocate(questions, by_tape, (), PROBE_SHARE * options.within_s * 1e9, max_laps=1, rounds=1)
     write_quick_tape(tape, questions, once, folder / "probe.tape")
-    options.say(f"sending each of {len(questions.places):,} statements once")
+    options.say(f"sending {plural(len(questions.places), 'statement')} once")
     began, sent_ns = time.monotonic(), 0
     for side in SIDES:
         summary = sender.send(folder / "probe.tape", f"warm-{side}1.run", side, options.make_watcher())

@@ -180,8 +180,8 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
     if rested := info["accounting"].get("sessions_rested", 0):
         again = info["accounting"]["sessions_reopened"]
         lines.append(
-            "  WARNING: the tape does not show when sessions quit. Silent sessions were disconnected"
-            f" {plural(rested, 'time')}, after {REST_NS // 10**9} s or less. They were connected again"
+            "  WARNING: the tape does not show when sessions quit. Idle sessions were disconnected"
+            f" {plural(rested, 'time')}, after at most {REST_NS // 10**9} s. They reconnected"
             f" {plural(again, 'time')}, without their state"
         )
     return lines

@@ -43,7 +43,7 @@ CREATE TABLE schema_facts (       -- schema_facts.parquet: the tape's schemas on
 CREATE TABLE sessions (           -- sessions.parquet: one row for each session that the replay opened or tried to open
     session BIGINT NOT NULL,
     clone INTEGER NOT NULL,
-    opened_ahead BOOLEAN NOT NULL,-- the tape did not show its connect: opened ahead of its first event
+    opened_ahead BOOLEAN NOT NULL,-- opened before its first event, because the tape does not show its connect
     connect_due_ns BIGINT,
     connect_ns BIGINT,            -- when connecting began
     connected_ns BIGINT,          -- when the session was ready; NULL = never

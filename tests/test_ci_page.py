@@ -22,7 +22,7 @@ def example(file: str) -> str:
     return "".join(line.removeprefix("    ") for line in lines[0].splitlines(keepends=True))
 
 
-def said(*words: object) -> str:
+def linter_faults(*words: object) -> str:
     """Run a linter of the environment. Return its output if it finds a fault, or "" if it finds none."""
     done = subprocess.run([str(BIN / str(words[0])), *map(str, words[1:])], capture_output=True, text=True, timeout=120)
     return "" if done.returncode == 0 else done.stdout + done.stderr
@@ -38,9 +38,9 @@ def test_ci_examples_match_their_schema(file: str, schema: str, tmp_path: Path) 
     path = tmp_path / "copied.yml"
     more = ["--data-transform", "gitlab-ci"] if "gitlab" in schema else []
     path.write_text(example(file), encoding="utf-8")
-    assert said("check-jsonschema", "--builtin-schema", schema, *more, path) == ""
+    assert linter_faults("check-jsonschema", "--builtin-schema", schema, *more, path) == ""
     path.write_text(example(file).replace("services:", "servises:"), encoding="utf-8")
-    assert "servises" in said("check-jsonschema", "--builtin-schema", schema, *more, path)
+    assert "servises" in linter_faults("check-jsonschema", "--builtin-schema", schema, *more, path)
 
 
 def test_example_workflow_passes_zizmor(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_example_workflow_passes_zizmor(tmp_path: Path) -> None:
         "OWNER/querytape@v0.1.0", f"me/querytape@{'1' * 40} # v0.1.0"
     )
     path.write_text(text, encoding="utf-8")
-    assert said("zizmor", "--offline", "--no-progress", path) == ""
+    assert linter_faults("zizmor", "--offline", "--no-progress", path) == ""
     path.write_text(
         text.replace("cat migrations/*.sql", "echo ${{ github.event.pull_request.title }}"), encoding="utf-8"
     )
-    assert "template-injection" in said("zizmor", "--offline", "--no-progress", path)
+    assert "template-injection" in linter_faults("zizmor", "--offline", "--no-progress", path)
 
 
 def test_example_inputs_and_variables_exist() -> None:

@@ -131,13 +131,15 @@ def faults(shown: Shown) -> Iterator[str]:
         known = [word for word in words if word not in LEFT_OUT]
         behind = known[known.index("--") + 1 :] if "--" in known else []
         known = known[: known.index("--")] if "--" in known else known
-        yield from unfit(command, context, known, shown.whole and not set(words) & LEFT_OUT)
-        yield from unfit(replay_command, click.Context(replay_command, info_name="replay", parent=top()), behind, False)
+        yield from rejected_words(command, context, known, shown.whole and not set(words) & LEFT_OUT)
+        yield from rejected_words(
+            replay_command, click.Context(replay_command, info_name="replay", parent=top()), behind, False
+        )
     except click.ClickException as error:
         yield error.format_message()
 
 
-def unfit(command: click.Command, context: click.Context, words: list[str], whole: bool) -> Iterator[str]:
+def rejected_words(command: click.Command, context: click.Context, words: list[str], whole: bool) -> Iterator[str]:
     """Yield the words that a command does not accept."""
     if "--help" in words or isinstance(command, click.Group):
         return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nanoseconds a statement and a byte of qt_normalize, best of several rounds.
+/* Prints the nanoseconds of qt_normalize per statement and per byte, best of several rounds.
  *
  *   cc -std=c11 -O2 -I native -I native/base -I native/sql bench/native/bench_normalize.c native/sql/*.c \
  *      native/base/error.c -o bench_normalize && ./bench_normalize

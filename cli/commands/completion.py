@@ -23,7 +23,7 @@ Examples:
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print a script that completes commands and options in a shell.
+    """Print the completion script of a shell.
 
     The examples write the script to a file that each new shell reads. For zsh, add ~/.zfunc to fpath before compinit.
     bash must be version 4.4 or later.

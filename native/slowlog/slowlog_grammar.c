@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   # Time: ...                     \
- *   # User@Host: ...                 | header: lines that begin with #, up to the first that does not
+ *   # User@Host: ...                 | header: consecutive lines that begin with #
  *   # Query_time: ...               /
- *   use shop;                          only where SET or the body follows
- *   SET timestamp=1718000000;          the server's own: the first one of the event
+ *   use shop;                          only if SET or the body follows
+ *   SET timestamp=1718000000;          the server's own: the first SET of the event
  *   SELECT ...;                        body: raw bytes, then ";\n"
  *
- * Where a body ends is in slowlog_body.c. Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
+ * slowlog_body.c finds the end of a body. Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
  */
 #include "slowlog/slowlog_grammar.h"
 

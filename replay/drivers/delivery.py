@@ -81,13 +81,13 @@ class Receiver:
         """Write one piece of a file. Raises InputError if the piece is not the next piece of one of the run's files."""
         name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
         if not _NAME.fullmatch(name):
-            raise InputError(f"{name[:80]!r} is not the name of a file of a run")
+            raise InputError(f"{name[:80]!r} is not a valid file name of a run")
         final = self._part / name
         partial = final.with_name(final.name + ".partial")
         (self._part / "outcomes").mkdir(parents=True, exist_ok=True)
         there = partial.stat().st_size if at and partial.exists() else 0
         if at != there:
-            raise InputError(f"{name}: received data for byte {at:,}, expected data for byte {there:,}")
+            raise InputError(f"{name}: expected data from byte {there:,}, received data from byte {at:,}")
         with partial.open("ab" if at else "wb") as file:
             file.write(message.body)
         if at + len(message.body) >= size:

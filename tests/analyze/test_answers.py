@@ -216,7 +216,7 @@ def test_each_of_two_stalls_has_its_own_row_and_digest(tmp_path: Path) -> None:
 CAUSES = ("session", "order", "connect", "feeder", "tool")
 
 
-def blame(outcome: dict[str, int], is_first: bool) -> dict[str, int]:
+def lateness_by_cause(outcome: dict[str, int], is_first: bool) -> dict[str, int]:
     """Return the parts of an event's lateness as the documentation defines them."""
     due, free, queued, sent = (outcome[name] for name in ("due_ns", "free_ns", "queued_ns", "sent_ns"))
     busy = max(0, free - due)
@@ -245,7 +245,7 @@ def test_parts_of_lateness_add_up(tmp_path: Path) -> None:
         row["order_ns"] = chance.choice((0, 0, 2 * MS, 90 * MS))
         row["sent_ns"] = max(due, free, queued) + chance.randrange(3) * MS
         row["done_ns"] = row["sent_ns"] + MS
-        for cause, ns in blame(row, number < 3).items():
+        for cause, ns in lateness_by_cause(row, number < 3).items():
             wanted[cause] += ns
             longest[cause] = max(longest[cause], ns)
         late += row["sent_ns"] - due

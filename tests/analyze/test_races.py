@@ -27,7 +27,7 @@ NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 
 
-def every(case: Case) -> list[Event]:
+def events_of_case(case: Case) -> list[Event]:
     """Return ten reads of session 1, one every 10 ms, with the events of the case. The list is sorted by the times of
     A.
     """
@@ -46,7 +46,7 @@ def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alo
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     for number, case in enumerate(cases):
         place = 0
-        for session, text, *times in every(case):
+        for session, text, *times in events_of_case(case):
             own = {"session": 10 * number + session}
             statement = re.sub(r"\b(t|other)\b", rf"\g<1>{number}", text)
             digest = f"{number:08x}{zlib.crc32(text.encode()):08x}"
@@ -91,49 +91,49 @@ def row(text: str) -> Event:
 
 CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # the last value: may it be a race?
     "a write overlaps on one side": ([OVERLAPS], {3}, True),
-    "a write was before it on one side, after it on the other": ([MOVED], {3}, True),
-    "the same writes were before it on both sides": ([BEFORE], {3}, False),
-    "every execution differs, whatever overlaps": (ALWAYS, set(range(10)), False),
-    "all but one differ, each beside a write": (ALWAYS, set(range(9)), True),
-    "one of those that differ has no write near it": ([MOVED], {3, 1}, False),
-    "its own session writes": ([(1, WRITE, (25, 26), (35, 36))], {3}, False),
+    "a write runs before the read on one side and after it on the other": ([MOVED], {3}, True),
+    "the same writes run before the read on both sides": ([BEFORE], {3}, False),
+    "every execution differs, with or without overlapping writes": (ALWAYS, set(range(10)), False),
+    "all executions except one differ, each next to a write": (ALWAYS, set(range(9)), True),
+    "one different execution has no write nearby": ([MOVED], {3, 1}, False),
+    "the session of the read writes": ([(1, WRITE, (25, 26), (35, 36))], {3}, False),
     "another table is written": ([(2, "UPDATE other SET a = 1", (25, 26), (30, 32))], {3}, False),
-    "nobody writes": ([], {3}, False),
-    "two sessions raced before it": ([(2, WRITE, (15, 17), (15, 17)), (3, WRITE, (16, 18), (16, 18))], {3, 5}, True),
-    "two sessions raced after it": ([(2, WRITE, (45, 47), (45, 47)), (3, WRITE, (46, 48), (46, 48))], {3}, False),
+    "no session writes": ([], {3}, False),
+    "two sessions raced before the read": ([(2, WRITE, (15, 17), (15, 17)), (3, WRITE, (16, 18), (16, 18))], {3, 5}, True),
+    "two sessions raced after the read": ([(2, WRITE, (45, 47), (45, 47)), (3, WRITE, (46, 48), (46, 48))], {3}, False),
     "the write's transaction ends later on one side": ([BEFORE, (2, COMMIT, (28, 29), (35, 36))], {3}, True),
-    "the write's transaction ends before it on both sides": ([BEFORE, (2, COMMIT, (28, 29), (28, 29))], {3}, False),
+    "the write's transaction ends before the read on both sides": ([BEFORE, (2, COMMIT, (28, 29), (28, 29))], {3}, False),
     "another row is written": ([row("UPDATE t SET a = 2 WHERE id = 2")], {3}, False),
-    "another row is written, by its number as text": ([row("UPDATE t SET a = 2 WHERE id = '2'")], {3}, False),
-    "its row is written": ([row("UPDATE t SET a = 2 WHERE b = 3 AND id = 1")], {3}, True),
+    "another row is written, with its id as text": ([row("UPDATE t SET a = 2 WHERE id = '2'")], {3}, False),
+    "the row of the read is written": ([row("UPDATE t SET a = 2 WHERE b = 3 AND id = 1")], {3}, True),
     "a row is written by another column": ([row("UPDATE t SET a = 2 WHERE b = 2")], {3}, True),
     "a row is written by a value that may be equal": ([row("UPDATE t SET a = 2 WHERE id = '1 '")], {3}, True),
-    "another row becomes its row": ([row("UPDATE t SET id = 1 WHERE id = 2")], {3}, True),
-    "another row is deleted, or its row": ([row("DELETE FROM t WHERE id = 2 OR id = 1")], {3}, True),
+    "another row gets the id of the read": ([row("UPDATE t SET id = 1 WHERE id = 2")], {3}, True),
+    "another row and the row of the read are deleted": ([row("DELETE FROM t WHERE id = 2 OR id = 1")], {3}, True),
     "another row is inserted": ([row("INSERT INTO t (b, id) VALUES (1, 2)")], {3}, False),
-    "its row is inserted": ([row("INSERT INTO t (b, id) VALUES (2, 1)")], {3}, True),
+    "the row of the read is inserted": ([row("INSERT INTO t (b, id) VALUES (2, 1)")], {3}, True),
     "rows are inserted": ([row("INSERT INTO t (b, id) VALUES (2, 2), (2, 1)")], {3}, True),
     "the next id is inserted": ([row("INSERT INTO t (b, id) VALUES (2, 0)")], {3}, True),
-    "a row is replaced that has one of two keys": ([row("REPLACE INTO t (b, id) VALUES (1, 2)")], {3}, True),
+    "a row with one of two keys is replaced": ([row("REPLACE INTO t (b, id) VALUES (1, 2)")], {3}, True),
     "a row is inserted or updated by one of two keys": (
         [row("INSERT INTO t (b, id) VALUES (1, 2) ON DUPLICATE KEY UPDATE b = 3")], {3}, True
     ),
-    "two sessions raced before it on another row": (
+    "two sessions raced before the read on another row": (
         [(2, "UPDATE t SET a = 1 WHERE id = 2", (15, 17), (15, 17)), (3, "DELETE FROM t WHERE id = 2", (16, 18), (16, 18))],
         {3},
         False,
     ),
-    "two sessions raced before it, one of them on its row": (
+    "two sessions raced before the read, one on the row of the read": (
         [(2, "UPDATE t SET a = 1", (15, 17), (15, 17)), (3, "UPDATE t SET a = 2 WHERE id = 1", (16, 18), (16, 18))],
         {3},
         True,
     ),
-    "an open transaction of its own session": ([(1, WRITE, (25, 26), (25, 26)), (1, COMMIT, (55, 56), (55, 56))], {3}, False),
+    "the session of the read has an open transaction": ([(1, WRITE, (25, 26), (25, 26)), (1, COMMIT, (55, 56), (55, 56))], {3}, False),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def reasons_of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the reason for each case in CASES. One report has no partitions, and the other has three."""
     cases = [(events, differing) for events, differing, _ in CASES.values()]
     found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
@@ -142,9 +142,9 @@ def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
-def test_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
+def test_race_needs_evidence(case: str, reasons_of_cases: dict[str, str]) -> None:
     """Another session must write to the table near each read that differs. At least one read must not differ."""
-    assert of_cases[case] == (RACE if CASES[case][2] else NOTHING)
+    assert reasons_of_cases[case] == (RACE if CASES[case][2] else NOTHING)
 
 
 @pytest.mark.sampled

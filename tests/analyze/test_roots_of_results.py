@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
         ["2 digests, 3 errors, 2 of them after an earlier error: B rejects the value of a variable"],
         [],
     ),
-    "errors of which the SET does not decide": (
+    "errors that do not depend on the SET": (
         Case([(1, MODE, OK, fails(1231)), (1, WRITE, OK, fails(1146)), (2, WRITE, OK, fails(1146))]),
         ["1 digest, 2 errors: a table is missing", "1 digest, 1 error: B rejects the value of a variable"],
         [],
@@ -75,7 +75,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "SET fails in A": (
         Case([(1, SET, fails(1146), OK), other(1, OTHER)]),
         [],
-        ["1 digest, 1 different result: an earlier SET of its session failed"],
+        ["1 digest, 1 different result: an earlier SET of the session failed on one side"],
     ),
     "SET fails in another session": (
         Case([(2, SET, OK, fails(1146)), other(1, OTHER)]),
@@ -87,12 +87,12 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
         ["1 digest, 1 error, followed by 1 different result of 1 digest: a column without a default"],
         ["1 digest, 1 different result: different number of rows"],
     ),
-    "a write changes other rows": (
+    "a write changes different rows": (
         Case([(1, WRITE, {"rows_affected": 1}, {"rows_affected": 2}), other(2), other(1)]),
         [],
         ["1 digest, 1 different result, followed by 2 different results of 1 digest: different number of affected rows"],
     ),
-    "writes change other rows since one failed": (
+    "writes change different rows because a write failed": (
         Case([(2, WRITE, OK, fails(1364)), (1, DELETE, {"rows_affected": 1}, {"rows_affected": 2}), other(1)]),
         ["1 digest, 1 error, followed by 2 different results of 2 digests: a column without a default"],
         [],
@@ -102,7 +102,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
         ["1 digest, 1 error, 1 session without a connection, 1 event not sent, followed by 1 different result of 1 digest"],
         [],
     ),
-    "a session is lost in both": (
+    "a session is lost on both sides": (
         Case([(2, OTHER, fails(4031), fails(4031)), (2, WRITE, LOST, LOST), other(1)], ({2: 4031}, {2: 4031})),
         ["1 digest, 1 error: the session was idle for too long (also in A, but not"],
         ["1 digest, 1 different result: different number of rows"],

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 ADDED = {"counters": ("topic",)}  # cause_table.rank_counters adds this column
 
 
-def wrong(report: Report) -> list[str]:
+def type_mismatches(report: Report) -> list[str]:
     """Return the mismatches between a report's rows and their types."""
     found = [*report.answers.items(), *report.details.items()]
     return [text for name, rows in found for text in misfits(f"report/{name}", rows, ADDED.get(name, ()))]
@@ -29,16 +29,16 @@ def test_analyses_of_reports_and_row_types_match() -> None:
 
 
 def test_rows_of_two_runs_match_their_types(small_report: Report, report: Report) -> None:
-    assert wrong(small_report) + wrong(report) == []
+    assert type_mismatches(small_report) + type_mismatches(report) == []
 
 
 def test_rows_of_one_run_match_their_types(small_paths: tuple[Path, Path, Path]) -> None:
-    assert wrong(build(small_paths[0], [small_paths[1]])) == []
+    assert type_mismatches(build(small_paths[0], [small_paths[1]])) == []
 
 
 def test_rows_of_two_rounds_per_side_match_their_types(tmp_path: Path) -> None:
     tape, runs = varied_runs(tmp_path)
-    assert wrong(build(tape, runs[0], runs[1])) == []
+    assert type_mismatches(build(tape, runs[0], runs[1])) == []
 
 
 def test_wrong_columns_types_and_nulls_are_detected() -> None:

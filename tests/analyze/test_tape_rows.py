@@ -14,7 +14,7 @@ from tests.helpers.shapes import misfits
 pytestmark = pytest.mark.slow
 
 
-def wrong_of_tape(path: Path) -> list[str]:
+def type_mismatches_of_tape(path: Path) -> list[str]:
     """Return the mismatches between a tape's rows and their types."""
     summary = summarise_tape(path, pictures=True)
     found = [(f"inspect/{name}", rows) for name, rows in (*summary.answers.items(), *summary.pictures.items())]
@@ -30,5 +30,5 @@ def test_analyses_of_tapes_and_row_types_match() -> None:
 
 
 def test_rows_of_a_tape_match_their_types(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    assert wrong_of_tape(small_paths[0]) == []
-    assert wrong_of_tape(varied_runs(tmp_path)[0]) == []
+    assert type_mismatches_of_tape(small_paths[0]) == []
+    assert type_mismatches_of_tape(varied_runs(tmp_path)[0]) == []

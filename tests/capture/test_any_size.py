@@ -164,10 +164,10 @@ def test_statement_above_the_size_limit_is_cut_and_reported(name: str, piece: in
     complete.
     """
     for seed in range(20):
-        is_cut_and_said(name, piece, seed, tmp_path)
+        check_cut_statements_are_reported(name, piece, seed, tmp_path)
 
 
-def is_cut_and_said(name: str, piece: int, seed: int, tmp_path: Path) -> None:
+def check_cut_statements_are_reported(name: str, piece: int, seed: int, tmp_path: Path) -> None:
     """Check that two of five statements are cut, at random places: in an escape, in a character, at a quote."""
     large = random.Random(seed)
     statements = make_statements([200, large.randint(9_000, 30_000), 300, large.randint(9_000, 9_500), 250], seed)

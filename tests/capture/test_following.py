@@ -163,7 +163,7 @@ def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
     packed = tmp_path / "slow.log.gz"
     packed.write_bytes(b"\x1f\x8b\x08\0 and so on")
     for path, said in (
-        (packed, "compressed"),
+        (packed, "found a compressed file"),
         (tmp_path, "expected a file to follow"),
         (tmp_path / "no", "No such file"),
     ):

@@ -123,7 +123,7 @@ STRAY = (
 )
 
 
-def shown(read: Callable[[], object]) -> str:
+def result_or_error(read: Callable[[], object]) -> str:
     """Return the result of a read, or the text of its error."""
     try:
         return repr(read())
@@ -139,10 +139,10 @@ def test_stray_line_reveals_no_password(name: str, tmp_path: Path) -> None:
     for number, stray in enumerate(STRAY):
         for at in range(len(lines) + 1):
             log.write_bytes(b"".join([*lines[:at], stray.encode(), b"\n", *lines[at:]]))
-            assert SECRET not in shown(lambda: read_quickly(open_log([str(log)])).problems), (stray, at)
+            assert SECRET not in result_or_error(lambda: read_quickly(open_log([str(log)])).problems), (stray, at)
         log.write_bytes(f"{stray}\n".encode() + b"".join(lines))
         source, tape = opened(name, log), tmp_path / str(number)
-        assert SECRET not in shown(partial(capture_source, source[0], [str(log)], tape, source[1])), stray
+        assert SECRET not in result_or_error(partial(capture_source, source[0], [str(log)], tape, source[1])), stray
 
 
 @pytest.mark.parametrize("name", ["slow", "general"])

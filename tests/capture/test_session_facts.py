@@ -17,7 +17,7 @@ def name_of(number: int) -> str:
     return f"part-{number:010d}.parquet"
 
 
-def tell(con: duckdb.DuckDBPyConnection, folder: Path, number: int, rows: str) -> None:
+def write_session_facts(con: duckdb.DuckDBPyConnection, folder: Path, number: int, rows: str) -> None:
     """Write a part's file of session properties: (session, charset, port, open_at_end)."""
     query = f"SELECT * FROM (VALUES {rows}) t (session, charset, port, open_at_end)"
     con.execute(f"COPY ({query}) TO '{folder / name_of(number)}' (FORMAT parquet)")
@@ -39,7 +39,7 @@ def test_properties_of_open_sessions_are_kept(tmp_path: Path) -> None:
         for number in range(60):
             old = f", (1000, 'old-{number}', {'33' if number == 0 else 'NULL'}, NULL)" if number % 7 == 0 else ""
             ended = f", ({number - 3}, NULL, NULL, false)" if number > 2 else ""
-            tell(con, tmp_path, number, f"({number}, 'c{number}', 7, NULL::BOOLEAN){ended}{old}")
+            write_session_facts(con, tmp_path, number, f"({number}, 'c{number}', 7, NULL::BOOLEAN){ended}{old}")
             ring.told(name_of(number))
             if number >= 10:
                 ring.drop_before(name_of(number - 9))
@@ -55,7 +55,7 @@ def test_properties_of_sessions_without_a_quit_are_limited(tmp_path: Path) -> No
     with database() as con:
         ring = FactsRing(con, tmp_path, at_once=1, most=4)
         for number in range(20):
-            tell(con, tmp_path, number, f"({number}, 'c', 7, NULL::BOOLEAN)")
+            write_session_facts(con, tmp_path, number, f"({number}, 'c', 7, NULL::BOOLEAN)")
             ring.told(name_of(number))
             ring.drop_before(name_of(number))
         assert sorted(known(tmp_path)) == [14, 15, 16, 17, 18, 19]

@@ -90,7 +90,7 @@ def test_prefixed_log_is_refused_with_a_working_command(kind: str, each: str, lo
     assert unwrapped(wrapped, PREFIXED, None, command) == log
 
 
-def told(chance: random.Random) -> str:
+def stored_log_lines(chance: random.Random) -> str:
     """Return log lines that a user stored in a literal: plain, wrapped and in JSON."""
     lines = []
     for _ in range(chance.randrange(1, 6)):
@@ -107,7 +107,7 @@ def records_with_literals(log: str, chance: random.Random) -> list[str]:
     row = "2026-03-04T09:15:00.000000Z\t   41 Query\t"
     begin, end, rest = (head, ";\n", SLOW) if log == "slow" else (row, "\n", GENERAL)
     own = [
-        f"{begin}INSERT INTO notes VALUES ('{chance.choice(['', chr(10), 'it' + chr(39) * 2])}{told(chance)}'){end}"
+        f"{begin}INSERT INTO notes VALUES ('{chance.choice(['', chr(10), 'it' + chr(39) * 2])}{stored_log_lines(chance)}'){end}"
         for _ in range(chance.randrange(1, 4))
     ]
     return own + re.split(r"(?<=\n)(?=# Time|2026)", rest)

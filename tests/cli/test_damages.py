@@ -72,15 +72,15 @@ RUN_COMMANDS = (
 )
 # Commands that open neither tapes nor runs, and the input that they read instead.
 OTHERS = {
-    "calibrate": "nothing; what it wrote is read by every replay: test_a_damaged_calibration",
+    "calibrate": "nothing; replays read its result: test_damaged_calibration_does_not_break_a_replay",
     "capture": "logs and packets: tests/fuzz, tests/capture",
     "collect": "a run and its parts: tests/replay/drivers/test_collect.py",
     "completion": "nothing",
     "demo": "nothing",
-    "driver": "a tape that a lead names: replay reads it, and tests/replay/drivers/test_joined.py says who is not taken",
+    "driver": "a tape that the lead selects: replay reads it, and tests/replay/drivers/test_joined.py tests refused drivers",
     "fingerprint": "statements",
     "null-server": "nothing",
-    "serve": "tapes and runs, a page each: test_damaged_ones_are_sentences of tests/serve/test_views.py",
+    "serve": "tapes and runs: test_damaged_entries_have_a_page_or_an_error_message of tests/serve/test_views.py",
 }
 
 
@@ -194,7 +194,7 @@ CALIBRATIONS = ("", "{", "[]", '{"machine": "HOST"}', '{"machine": "HOST", "leve
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("text", CALIBRATIONS)
-def test_a_damaged_calibration(
+def test_damaged_calibration_does_not_break_a_replay(
     text: str, whole: tuple[Path, Path, Path], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A replay survives any content of the calibration file and prints its accounting."""

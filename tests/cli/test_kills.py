@@ -12,7 +12,7 @@ from querytape.cli.main import group
 
 from tests.helpers.command_line import commands_of
 from tests.helpers.forked_commands import ForkServer
-from tests.helpers.kills import Victim, kill_once, lasts
+from tests.helpers.kills import Victim, duration_of, kill_once
 from tests.helpers.victims import NEEDS_SERVER, victims
 
 pytestmark = pytest.mark.long
@@ -55,7 +55,7 @@ def test_killed_command_leaves_valid_results(
     name: str, found: dict[str, Victim], fork_server: ForkServer, tmp_path: Path
 ) -> None:
     """The command first runs undisturbed. Then one or two signals end it at random moments."""
-    took = lasts(found[name], tmp_path / "work", fork_server)
+    took = duration_of(found[name], tmp_path / "work", fork_server)
     for number in range(KILLS):
         _, wrong = kill_once(name, found[name], tmp_path / "work", number, SEED, took, fork_server)
         assert wrong is None, str(wrong)

@@ -177,7 +177,7 @@ def test_held_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> N
     assert done == ["made"]
 
 
-def unwound(wait: Callable[[threading.Event], Any], times: int) -> set[type[BaseException]]:
+def escaped_exceptions(wait: Callable[[threading.Event], Any], times: int) -> set[type[BaseException]]:
     """Let timer signals at increasing times unwind waits for an event. Return the exception types that escaped."""
 
     class Unwound(Exception):
@@ -206,7 +206,7 @@ def unwound(wait: Callable[[threading.Event], Any], times: int) -> set[type[Base
 
 def test_unwound_wait_raises_nothing_else() -> None:
     """A signal may come at any moment of a wait. Event.wait itself can raise other exceptions then."""
-    assert unwound(lambda event: wait_for(event, 1e-5), 4000) == set()
+    assert escaped_exceptions(lambda event: wait_for(event, 1e-5), 4000) == set()
 
 
 def test_wait_ends_by_event_or_timeout() -> None:

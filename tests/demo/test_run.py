@@ -29,7 +29,7 @@ def servers_of(parent: int) -> dict[int, str]:
     return found
 
 
-def gone(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
     """Return whether a process has ended or is a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -88,9 +88,9 @@ def test_demo_that_is_stopped_leaves_no_server(mariadb: Server, tmp_path: Path, 
         demo.wait(30)
     assert len(servers) == 1
     deadline = time.monotonic() + 10
-    while not all(map(gone, servers)) and time.monotonic() < deadline:
+    while not all(map(has_ended, servers)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert all(map(gone, servers))
+    assert all(map(has_ended, servers))
     folders = {Path(data).parent.parent for data in servers.values()}
     if number is signal.SIGKILL:
         subprocess.run(["rm", "-rf", *map(str, folders)], check=True)

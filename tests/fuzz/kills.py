@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..helpers.forked_commands import ForkServer
-from ..helpers.kills import described, kill_once, lasts
+from ..helpers.kills import described, duration_of, kill_once
 from ..helpers.victims import NEEDS_SERVER, victims
 
 
@@ -42,7 +42,10 @@ def one_command(name: str, found: dict[str, Any], folder: Path, kills: int, seed
     codes: Counter[str] = Counter()
     bad, began = 0, time.monotonic()
     fork_server = ForkServer()
-    lasts_s = {None: lasts(found[name], folder / name), fork_server: lasts(found[name], folder / name, fork_server)}
+    lasts_s = {
+        None: duration_of(found[name], folder / name),
+        fork_server: duration_of(found[name], folder / name, fork_server),
+    }
     for number in [int(only)] if only else range(kills):
         by = fork_server if number % 8 else None  # every eighth process is not forked, to hit its startup
         code, wrong = kill_once(name, found[name], folder / name, number, seed, lasts_s[by], by)

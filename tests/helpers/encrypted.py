@@ -165,6 +165,6 @@ def pcapng(path: Path, like: Path, keys: Path, endian: str = "<", late: bool = F
     return path
 
 
-def told(found: Read) -> list[dict[str, Any]]:
+def comparable_events(found: Read) -> list[dict[str, Any]]:
     """Return the events without the columns that differ between recordings."""
     return [{key: value for key, value in event.items() if key not in OF_THE_RECORDING} for event in found.events]

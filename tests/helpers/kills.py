@@ -23,7 +23,7 @@ from querytape.common.signals import ENDING
 
 from .command_line import RAW, run_here
 from .forked_commands import ForkServer
-from .processes import left_of, start
+from .processes import running_processes, start
 
 GIVE_UP_S = 90
 STOPPED = 130
@@ -140,7 +140,7 @@ def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | N
     time.sleep(0.02)
     hard = code == -signal.SIGKILL
     until = time.monotonic() + (25 if hard else 1)  # children of a killed parent end a little later by themselves
-    while (left := left_of(pid)) and time.monotonic() < until:
+    while (left := running_processes(pid)) and time.monotonic() < until:
         time.sleep(0.1)
     return wrong + [f"still runs: {each}" for each in left]
 
@@ -263,7 +263,7 @@ class Found:
         return f"{self.name}, kill {self.number} ({self.kill}):\n    " + "\n    ".join(self.wrong)
 
 
-def lasts(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> float:
+def duration_of(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> float:
     """Run a victim to its end and return its duration. Raises AssertionError if the run fails."""
     began = time.monotonic()
     ending = Kill(((victim.ends_s, signal.SIGINT),)) if victim.ends_s else None

@@ -69,7 +69,7 @@ class Key:
         return found
 
 
-def asks_for_rsa(plugin: bytes, key: Key, switches: bool, unasked: bool) -> Script:
+def rsa_login_script(plugin: bytes, key: Key, switches: bool, unasked: bool) -> Script:
     """Return a login script for a server whose `plugin` needs the password, encrypted with the server's `key`.
 
     `switches`: the server names the plugin after the greeting, not in the greeting. `unasked`: the server sends the key

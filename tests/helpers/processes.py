@@ -45,7 +45,7 @@ def start(command: Sequence[str], ignored: Sequence[signal.Signals] = (), **more
     return subprocess.Popen(command, text=True, start_new_session=True, preexec_fn=prepare, **more)
 
 
-def left_of(session: int) -> list[str]:
+def running_processes(session: int) -> list[str]:
     """Return the processes of a session that still run, as `pid command`."""
     found = []
     for folder in Path("/proc").iterdir():

@@ -93,7 +93,7 @@ def check_places(found: dict[str, Any], path: Path) -> None:
         assert event["seq"] == last[event["session"]], event
 
 
-def said(found: list[dict[str, Any]]) -> list[tuple[str, bytes | None, int | None, int | None]]:
+def statements_and_results(found: list[dict[str, Any]]) -> list[tuple[str, bytes | None, int | None, int | None]]:
     """Return (command, statement, rows sent, errno) for each event."""
     return [(e["command"], e["statement"], e["rows_sent"], e["errno"]) for e in found]
 

@@ -64,7 +64,7 @@ class Scrape:
         return {key: value for key, value in self.values.items() if key[0] in names}
 
 
-def never_falls(scrapes: list[Scrape]) -> None:
+def check_never_decreases(scrapes: list[Scrape]) -> None:
     """Check that counters and histograms never decrease and that no series disappears."""
     for before, after in itertools.pairwise(scrapes):
         now = after.growing()

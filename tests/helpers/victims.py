@@ -24,7 +24,7 @@ from .kills import ANY, Victim, judge_file, judge_nothing, judge_run, judge_runs
 from .logs import write_mariadb
 from .reports import small_runs
 from .tapes import T0, make_tape
-from .victims_live import following, of_rds, on_servers
+from .victims_live import following, rds_victims, server_victims
 
 LOG_EVENTS = 12_000
 REPLAY_EVENTS = 1_500
@@ -94,7 +94,7 @@ def victims(folder: Path, server: bool) -> Iterator[dict[str, Victim]]:
             if not server:
                 yield found
                 return
-            with _production() as production, on_servers(folder) as asking, of_rds(folder) as rds:
+            with _production() as production, server_victims(folder) as asking, rds_victims(folder) as rds:
                 yield found | asking | rds | {NEEDS_SERVER[0]: _capture_server(production, folder)}
 
 

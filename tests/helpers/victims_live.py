@@ -145,7 +145,7 @@ def judge_followed(path: Path, victim: Victim) -> list[str]:
 
 
 @contextmanager
-def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
+def rds_victims(folder: Path) -> Iterator[dict[str, Victim]]:
     """Yield a capture of an RDS instance. After each kill the parameters are unchanged, or --restore restores them."""
     kept = folder / "rds.json"
     command = ("capture", "rds", "shop-1", "--restore-file", str(kept))
@@ -172,7 +172,7 @@ def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
 
 
 @contextmanager
-def on_servers(folder: Path) -> Iterator[dict[str, Victim]]:
+def server_victims(folder: Path) -> Iterator[dict[str, Victim]]:
     """Yield the commands that query real servers or start private servers."""
     data = private_folder()
     tape = asked_tape(folder / "asked.tape")
@@ -291,12 +291,12 @@ def judge_demo(path: Path, victim: Victim) -> list[str]:
     if not tape.exists():
         return []
     wrong = judge_tape(tape, victim)
-    if wrong or not open_folder_is_whole(tape):
+    if wrong or not tape_is_finished(tape):
         return wrong
     events = open_folder("tape", tape).info["counts"]["events"]
     return judge_runs(path, Victim((), judge_nothing, events, tape))
 
 
-def open_folder_is_whole(tape: Path) -> bool:
+def tape_is_finished(tape: Path) -> bool:
     """Return whether a tape is finished."""
     return bool(read_json("tape", tape / "tape.json").get("finished"))

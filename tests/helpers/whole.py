@@ -27,7 +27,7 @@ def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
     )
 
 
-def noted(session: int, seq: int) -> str:
+def logging_insert(session: int, seq: int) -> str:
     """Return an INSERT that writes its own session and seq to the table `log`."""
     return f"INSERT INTO log (conn, session, seq) VALUES (CONNECTION_ID(), {session}, {seq})"
 

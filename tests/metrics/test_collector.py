@@ -16,7 +16,7 @@ from tests.helpers.scrapes import Scrape, promtool
 METER = Meter(tuple(range(len(BOUNDS_NS))), 99, 2_500_000_000)
 
 
-def of_read(n: float) -> Iterator[Value]:
+def read_values(n: float) -> Iterator[Value]:
     """Yield a counter, a gauge and a histogram."""
     yield Value("querytape_replay_statements", n, ("read",))
     yield Value("querytape_replay_open_sessions", 3)
@@ -31,7 +31,7 @@ def openmetrics(sources: Sources) -> bytes:
 def test_both_formats_have_the_same_values() -> None:
     """The formats are the Prometheus text format and OpenMetrics."""
     sources = Sources()
-    sources.put(lambda: of_read(7))
+    sources.put(lambda: read_values(7))
     for text, plain in ((generate_latest(sources.registry()), True), (openmetrics(sources), False)):
         found = Scrape(text.decode(), plain)
         assert found.get("querytape_replay_statements_total", **{"class": "read"}) == 7
@@ -47,9 +47,9 @@ def test_both_formats_have_the_same_values() -> None:
 def test_each_source_has_its_own_labels(request: pytest.FixtureRequest) -> None:
     """A source that is put into an occupied slot replaces the previous source."""
     sources = Sources()
-    sources.put(lambda: of_read(1), {"side": "a", "round": "1"}, "a")
-    sources.put(lambda: of_read(2), {"side": "b", "round": "1"}, "b")
-    sources.put(lambda: of_read(5), {"side": "a", "round": "2"}, "a")
+    sources.put(lambda: read_values(1), {"side": "a", "round": "1"}, "a")
+    sources.put(lambda: read_values(2), {"side": "b", "round": "1"}, "b")
+    sources.put(lambda: read_values(5), {"side": "a", "round": "2"}, "a")
     promtool(request, generate_latest(sources.registry()).decode())
     found = Scrape(openmetrics(sources).decode())
     name = "querytape_replay_statements_total"

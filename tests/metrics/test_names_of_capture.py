@@ -22,7 +22,7 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, wait_until_it_listens
-from tests.helpers.scrapes import Scrape, fetch, never_falls, promtool, scrape
+from tests.helpers.scrapes import Scrape, check_never_decreases, fetch, promtool, scrape
 
 LIVE_ALONE = {
     "querytape_capture_received_packets",
@@ -83,7 +83,7 @@ def test_counters_of_a_live_capture_grow(mariadb: Server, tmp_path: Path, reques
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
-    never_falls(scrapes)
+    check_never_decreases(scrapes)
     last = scrapes[-1]
     assert set(last.by("querytape_capture_dropped_packets_total", "by")) == set(DROPPED_BY)
     assert last.get("querytape_capture_received_packets_total") > 0

@@ -11,7 +11,7 @@ from querytape.metrics.page import Page
 from querytape.replay import LiveRun, RunSummary, Watcher, replay
 from querytape.servers.sandbox import Server
 
-from tests.helpers.scrapes import Scrape, fetch, never_falls, promtool, scrape
+from tests.helpers.scrapes import Scrape, check_never_decreases, fetch, promtool, scrape
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options, query
 
@@ -71,7 +71,7 @@ def test_last_metrics_equal_the_run_summary(any_shop: Server, tmp_path: Path, re
         scraped.stop()
         plain = fetch(page.url)[1]
     assert len(scraped.scrapes) >= 2
-    never_falls(scraped.scrapes)
+    check_never_decreases(scraped.scrapes)
     last = scraped.scrapes[-1]
     assert Scrape(plain, plain=True).get("querytape_replay_lateness_seconds_count") == 230
     accounting_is_the_same(last, run)

@@ -90,11 +90,13 @@ def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutan
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
                 if path.name != "__init__.py" and only in inside and room_of(inside) == name:
-                    found += of_python(inside, path, name) if path.suffix == ".py" else of_text(inside, path, name)
+                    found += (
+                        python_mutants(inside, path, name) if path.suffix == ".py" else text_mutants(inside, path, name)
+                    )
     return list({mutant.name: mutant for mutant in found}.values())
 
 
-def of_python(inside: str, path: Path, room: str) -> Iterator[Mutant]:
+def python_mutants(inside: str, path: Path, room: str) -> Iterator[Mutant]:
     """Yield each of mutmut's changes to a file as a separate mutant. mutmut itself puts all of them into one file."""
     source = path.read_text(encoding="utf-8")
     module, mutations, _, _ = create_mutations(inside, source)
@@ -139,7 +141,7 @@ def _change(before: str, after: str) -> str:
     return f"{flat_before[start : start + 60]} => {flat_after[start : start + 60]}"
 
 
-def of_text(inside: str, path: Path, room: str) -> Iterator[Mutant]:
+def text_mutants(inside: str, path: Path, room: str) -> Iterator[Mutant]:
     """Yield mutants of a C or SQL file. Each changes one operator outside comments and string literals."""
     source = path.read_text(encoding="utf-8")
     kind = "c" if path.suffix == ".c" else "sql"

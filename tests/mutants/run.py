@@ -31,7 +31,7 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
     return mutants
 
 
-def tried(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -> Iterator[tuple[Mutant, str]]:
+def try_mutants(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -> Iterator[tuple[Mutant, str]]:
     """Yield each mutant with its result until all are tried or the time limit ends. Several run in parallel."""
     in_c = any(mutant.path.endswith(".c") for mutant in mutants)
     (folder / "base").mkdir()
@@ -96,7 +96,7 @@ def main() -> int:
             print(mutant.room, "|", mutant.name, "|", " ".join(own))
         return 0
     with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
-        for mutant, result in tried(mutants, Path(folder), args):
+        for mutant, result in try_mutants(mutants, Path(folder), args):
             results.append((mutant, result))
             if result != KILLED or args.verbose:
                 print(f"{result}: {mutant.name} (line {mutant.line})", flush=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .mutations import of_python, of_text
+from .mutations import python_mutants, text_mutants
 from .rooms import ROOMS, c_tests, python_tests, room_of
 from .run import CHECKOUT
 
@@ -30,7 +30,7 @@ def test_operators_change_outside_comments_and_strings(
 ) -> None:
     """Each mutant differs from the original in one place."""
     (tmp_path / name).write_text(text)
-    made = [mutant.text() for mutant in of_text(name, tmp_path / name, "gates")]
+    made = [mutant.text() for mutant in text_mutants(name, tmp_path / name, "gates")]
     assert len(set(made)) == len(made)
     for part in wanted:
         assert sum(part in one for one in made) == 1, part
@@ -42,7 +42,7 @@ def test_minimum_expression_is_not_mutated(tmp_path: Path) -> None:
     (tmp_path / "x.c").write_text(
         "x = a->n < 32 ? a->n : 32;\ny = b > c ? c : b;\nz = d < e ? e : 1;\nw = f < g ? f : g->h;\n"
     )
-    made = [mutant.text() for mutant in of_text("x.c", tmp_path / "x.c", "gates")]
+    made = [mutant.text() for mutant in text_mutants("x.c", tmp_path / "x.c", "gates")]
     assert len(made) == 2
     assert [("d <= e" in one, "f <= g" in one) for one in made] == [(True, False), (False, True)]
 
@@ -50,11 +50,11 @@ def test_minimum_expression_is_not_mutated(tmp_path: Path) -> None:
 def test_python_mutants_have_one_change_and_stable_names(tmp_path: Path) -> None:
     body = "def f(a: int) -> bool:\n    return a < 1 and a > -9\n"
     (tmp_path / "x.py").write_text(body)
-    first = {mutant.name: mutant.text() for mutant in of_python("x.py", tmp_path / "x.py", "gates")}
+    first = {mutant.name: mutant.text() for mutant in python_mutants("x.py", tmp_path / "x.py", "gates")}
     assert any("a <= 1 and" in text for text in first.values())
     assert any("a < 1 or" in text for text in first.values())
     (tmp_path / "x.py").write_text("X = 1\n\n\n" + body)
-    assert {mutant.name for mutant in of_python("x.py", tmp_path / "x.py", "gates")} == set(first)
+    assert {mutant.name for mutant in python_mutants("x.py", tmp_path / "x.py", "gates")} == set(first)
 
 
 def test_each_room_pattern_has_files_and_tests() -> None:

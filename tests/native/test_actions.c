@@ -273,7 +273,7 @@ static uint32_t actions_of(const char *sql, size_t len)
 }
 
 /* Comments added by applications and frameworks do not change the actions. */
-static void tagged(void)
+static void comments_do_not_change_the_actions(void)
 {
     static const char *const before[] = {"",     "/* app:checkout */ ",     "-- tag\n", "# it's\n", "\n\t",
                                          "/**/", "/* COMMIT */\n-- BEGIN\n"};
@@ -291,7 +291,7 @@ static void tagged(void)
 }
 
 /* For each truncated statement, a reused normalizer gives the same result as a new normalizer. */
-static void cut(void)
+static void truncated_statements_give_the_same_result_in_a_reused_normalizer(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t len = 0; len <= strlen(cases[i].sql); len++) {
@@ -306,7 +306,7 @@ static void cut(void)
 
 /* Later parts of a text do not remove the actions of earlier parts. Every part is combined with every other part, in
  * both orders. */
-static void together(void)
+static void actions_of_all_parts_are_combined(void)
 {
     static const struct {
         const char *sql;
@@ -337,9 +337,9 @@ static void together(void)
 int main(void)
 {
     normalizer = qt_normalizer_new();
-    tagged();
-    cut();
-    together();
+    comments_do_not_change_the_actions();
+    truncated_statements_give_the_same_result_in_a_reused_normalizer();
+    actions_of_all_parts_are_combined();
     qt_normalizer_free(normalizer);
     printf("%d checks, %d failed\n", checks.done, checks.failed);
     return checks.failed > 0;

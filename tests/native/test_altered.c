@@ -254,7 +254,7 @@ static void alter_one(const struct source *source, size_t number, const char *pa
     }
 }
 
-static void reads_and_parts_of_any_size_tell_the_same(void)
+static void read_and_part_sizes_do_not_change_the_events(void)
 {
     char folder[] = "/tmp/qt-altered-XXXXXX", path[64];
     CHECK(mkdtemp(folder) != NULL);
@@ -267,6 +267,6 @@ static void reads_and_parts_of_any_size_tell_the_same(void)
 
 int main(void)
 {
-    RUN(reads_and_parts_of_any_size_tell_the_same);
+    RUN(read_and_part_sizes_do_not_change_the_events);
     return 0;
 }

@@ -55,7 +55,7 @@ static void check_row(const struct ArrowArray *batch, int64_t i)
 }
 
 /* Values, NULLs and empty texts are preserved in successive batches of very different sizes. */
-static void values_come_back(void)
+static void values_are_preserved_in_batches_of_any_size(void)
 {
     static const int64_t SIZES[] = {1, 0, 1023, 1024, 1025, 20000, 3, 9};
     struct qt_columns cols;
@@ -139,7 +139,7 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
 static void closed(void *self) { ((struct counter *)self)->closed++; }
 
 /* A stream ends once, reports its error, and is closed once. A second release does nothing. */
-static void streams_end_and_fail(void)
+static void stream_ends_once_and_reports_its_error(void)
 {
     struct counter c = {.left = 3};
     struct qt_stream_source source = {SPECS, N, next, closed, &c};
@@ -169,7 +169,7 @@ static void streams_end_and_fail(void)
 static int sequence(const char *text, size_t len) { return (int)qt_utf8_sequence((const unsigned char *)text, len); }
 
 /* Follows Unicode's table of well-formed sequences, with the values at its limits and just outside them. */
-static void sequences_are_measured(void)
+static void utf8_sequence_length_is_computed(void)
 {
     CHECK_INT(sequence("a", 1), 1);
     CHECK_INT(sequence("\xc2\x80", 2), 2);
@@ -184,7 +184,7 @@ static void sequences_are_measured(void)
 }
 
 /* Each invalid byte becomes one '?'. All other bytes stay, also at the end of the text. */
-static void texts_are_repaired_in_place(void)
+static void invalid_utf8_bytes_become_question_marks(void)
 {
     char text[] = "a\xff\xc3\xa9 \xed\xa0\x80z\xe2\x82", empty[] = "";
     qt_utf8_repair(text);
@@ -194,7 +194,7 @@ static void texts_are_repaired_in_place(void)
 }
 
 /* In a column, each invalid byte becomes U+FFFD. */
-static void columns_take_any_text(void)
+static void invalid_utf8_bytes_become_u_fffd_in_columns(void)
 {
     static const struct qt_column_spec SPECS[] = {{"text", 'u', 0}};
     struct qt_columns cols;
@@ -207,12 +207,12 @@ static void columns_take_any_text(void)
 
 int main(void)
 {
-    RUN(values_come_back);
+    RUN(values_are_preserved_in_batches_of_any_size);
     RUN(children_can_be_moved);
     RUN(uneven_columns_are_an_error);
-    RUN(streams_end_and_fail);
-    RUN(sequences_are_measured);
-    RUN(texts_are_repaired_in_place);
-    RUN(columns_take_any_text);
+    RUN(stream_ends_once_and_reports_its_error);
+    RUN(utf8_sequence_length_is_computed);
+    RUN(invalid_utf8_bytes_become_question_marks);
+    RUN(invalid_utf8_bytes_become_u_fffd_in_columns);
     return 0;
 }

@@ -4,7 +4,7 @@
 #include "check.h"
 
 /* Freed buffers are reused. A shared buffer of zeros stays zero. A buffer may outlive the owner of its pool. */
-static void buffers_come_back(void)
+static void freed_buffers_are_reused(void)
 {
     struct qt_pool *pool = qt_pool_new();
     char *a = qt_buffer_new(pool, 100000), *zeros = qt_buffer_zeros(pool, 50000), *more = qt_buffer_zeros(pool, 90000);
@@ -24,6 +24,6 @@ static void buffers_come_back(void)
 
 int main(void)
 {
-    RUN(buffers_come_back);
+    RUN(freed_buffers_are_reused);
     return 0;
 }

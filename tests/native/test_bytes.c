@@ -4,7 +4,7 @@
 #include "base/reading.h"
 #include "check.h"
 
-static void fixed_lengths(void)
+static void fixed_length_integers_are_read_and_written(void)
 {
     uint8_t p[8];
     qt_put_le(p, UINT64_C(0x0102030405060708), 8);
@@ -15,7 +15,7 @@ static void fixed_lengths(void)
 }
 
 /* The encoded length grows at each limit, and the number that is read equals the written number. */
-static void length_encoded_numbers(void)
+static void length_encoded_integers_are_read_and_written(void)
 {
     static const struct {
         uint64_t value;
@@ -31,7 +31,7 @@ static void length_encoded_numbers(void)
 
 int main(void)
 {
-    RUN(fixed_lengths);
-    RUN(length_encoded_numbers);
+    RUN(fixed_length_integers_are_read_and_written);
+    RUN(length_encoded_integers_are_read_and_written);
     return 0;
 }

@@ -26,7 +26,7 @@ static struct qt_statement read_text(const char *sql)
     return s;
 }
 
-static void what_opens_a_comment(void)
+static void comment_kind_depends_on_its_opening(void)
 {
     static const struct {
         const char *text;
@@ -73,7 +73,7 @@ static void what_opens_a_comment(void)
 
 /* If an unknown mark follows the `!` of an executable comment, some servers may execute the comment. The text is then
  * read with and without the comment. */
-static void marks_that_nobody_knows(void)
+static void unknown_mark_may_be_executed_by_some_servers(void)
 {
     for (const char *mark = "!#%&)+-./:<=>?[\\]^{|}~"; *mark; mark++) {
         char text[] = {'/', '*', '!', *mark, ' ', 0};
@@ -82,7 +82,7 @@ static void marks_that_nobody_knows(void)
     }
 }
 
-static void what_is_executed_counts(void)
+static void possibly_executed_comment_is_checked_for_danger(void)
 {
     for (size_t i = 0; i < N_BY_SOME; i++) {
         char sql[200];
@@ -91,7 +91,7 @@ static void what_is_executed_counts(void)
     }
 }
 
-static void what_is_hidden_counts(void)
+static void statement_hidden_by_a_quote_in_a_comment_is_checked(void)
 {
     static const char QUOTES[] = "'\"`";
     for (size_t i = 0; i < N_BY_SOME; i++)
@@ -105,7 +105,7 @@ static void what_is_hidden_counts(void)
 }
 
 /* MySQL ignores a comment whose mark is a letter, such as `M!`. The comment ends at the first star and slash. */
-static void what_is_inside_of_two_counts(void)
+static void nested_comment_is_checked_for_danger(void)
 {
     for (size_t i = 0; i < N_BY_SOME; i++) {
         char sql[200];
@@ -119,7 +119,7 @@ static void what_is_inside_of_two_counts(void)
 
 /* A hint ends at the first star and slash, even inside an open quote. This holds for MySQL 5.7 to 9 and MariaDB 10 and
  * 11. */
-static void quotes_open_nothing_in_hints(void)
+static void hint_ends_inside_an_open_quote(void)
 {
     static const char *const VERBS[] = {"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"};
     static const char *const HINTS[] = {"", "QB_NAME(", "SET_VAR(a = ", "x /* "};
@@ -145,7 +145,7 @@ static int shows(const struct qt_statement *s, const char *secret)
     return text == NULL;
 }
 
-static void secrets_stay_hidden(void)
+static void secrets_near_executable_comments_are_redacted(void)
 {
     for (size_t i = 0; i < N_BY_SOME; i++) {
         char sql[300];
@@ -165,13 +165,13 @@ int main(void)
 {
     normalizer = qt_normalizer_new();
     CHECK(normalizer != NULL);
-    RUN(what_opens_a_comment);
-    RUN(marks_that_nobody_knows);
-    RUN(what_is_executed_counts);
-    RUN(what_is_hidden_counts);
-    RUN(quotes_open_nothing_in_hints);
-    RUN(what_is_inside_of_two_counts);
-    RUN(secrets_stay_hidden);
+    RUN(comment_kind_depends_on_its_opening);
+    RUN(unknown_mark_may_be_executed_by_some_servers);
+    RUN(possibly_executed_comment_is_checked_for_danger);
+    RUN(statement_hidden_by_a_quote_in_a_comment_is_checked);
+    RUN(hint_ends_inside_an_open_quote);
+    RUN(nested_comment_is_checked_for_danger);
+    RUN(secrets_near_executable_comments_are_redacted);
     qt_normalizer_free(normalizer);
     return 0;
 }

@@ -16,7 +16,7 @@
 static struct talk talks[MOST_TALKS];
 static size_t n_talks;
 
-static void pieces_of_any_size(void)
+static void piece_size_does_not_change_the_decoded_events(void)
 {
     uint64_t state = 7;
     struct run r;
@@ -28,7 +28,7 @@ static void pieces_of_any_size(void)
     }
 }
 
-static void what_a_sink_answers_is_handed_back(void)
+static void error_of_the_sink_is_returned(void)
 {
     for (size_t t = 0; t < n_talks; t++)
         for (size_t from = 0; from < talks[t].n; from += 7 * case_step())
@@ -151,7 +151,7 @@ static uint64_t packed(uint64_t *state)
 }
 
 /* Insufficient memory for the client address in a proxy header is reported as QT_ENOMEM. */
-static void a_proxys_header(void)
+static void proxy_header_without_memory_is_reported(void)
 {
     static const char header[] = "PROXY TCP4 192.168.100.77 10.1.2.3 51234 3306\r\n";
     struct run r;
@@ -163,7 +163,7 @@ static void a_proxys_header(void)
     run_end(&r);
 }
 
-static void what_is_told_of_altered_talks_has_its_place(void)
+static void results_from_altered_conversations_have_valid_spans(void)
 {
     static const way_to_alter WAYS[] = {altered, midway, with_gaps, packed};
     check_ways(WAYS, sizeof WAYS / sizeof *WAYS, 1200 / case_step());
@@ -172,9 +172,9 @@ static void what_is_told_of_altered_talks_has_its_place(void)
 int main(void)
 {
     n_talks = read_talks("inputs/talks.pcap.xz", talks);
-    RUN(pieces_of_any_size);
-    RUN(what_a_sink_answers_is_handed_back);
-    RUN(a_proxys_header);
-    RUN(what_is_told_of_altered_talks_has_its_place);
+    RUN(piece_size_does_not_change_the_decoded_events);
+    RUN(error_of_the_sink_is_returned);
+    RUN(proxy_header_without_memory_is_reported);
+    RUN(results_from_altered_conversations_have_valid_spans);
     return 0;
 }

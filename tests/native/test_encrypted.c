@@ -16,7 +16,7 @@ static size_t n_talks;
 static struct qt_tls_log *keys;
 static char key_lines[8192];
 
-static void pieces_of_any_size(void)
+static void piece_size_does_not_change_the_decoded_events(void)
 {
     uint64_t state = 7;
     struct run r;
@@ -29,7 +29,7 @@ static void pieces_of_any_size(void)
     }
 }
 
-static void what_a_sink_answers_is_handed_back(void)
+static void error_of_the_sink_is_returned(void)
 {
     for (size_t t = 0; t < n_talks; t++)
         check_answers(&talks[t], 0, keys);
@@ -93,7 +93,7 @@ static uint64_t late(uint64_t *state)
     return hash + counts.waiting * 3 + counts.connections * 5 + counts.bad_lines * 7;
 }
 
-static void records_are_known_by_their_lengths(void)
+static void tls_records_are_detected_by_their_lengths(void)
 {
     static const size_t LENGTHS[] = {0, 1, 16, 17, 18, 255, 256, 257, 18431, 18432, 18433, 65535};
     static uint8_t p[70000 * 2];
@@ -118,7 +118,7 @@ static void records_are_known_by_their_lengths(void)
         }
 }
 
-static void what_is_told_of_altered_talks_has_its_place(void)
+static void results_from_altered_conversations_have_valid_spans(void)
 {
     static const way_to_alter WAYS[] = {altered, with_gaps, late};
     check_ways(WAYS, sizeof WAYS / sizeof *WAYS, 320);
@@ -134,10 +134,10 @@ int main(void)
     CHECK_INT(qt_tls_log_open(keys, "inputs/tls.keys", 0, &error), QT_OK);
     n_talks = read_talks("inputs/tls.pcap", talks);
     CHECK_INT(n_talks, 5);
-    RUN(records_are_known_by_their_lengths);
-    RUN(pieces_of_any_size);
-    RUN(what_a_sink_answers_is_handed_back);
-    RUN(what_is_told_of_altered_talks_has_its_place);
+    RUN(tls_records_are_detected_by_their_lengths);
+    RUN(piece_size_does_not_change_the_decoded_events);
+    RUN(error_of_the_sink_is_returned);
+    RUN(results_from_altered_conversations_have_valid_spans);
     qt_tls_log_free(keys);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include "replay_run.h"
 
 /* Each event of a session is sent after the previous reply, and every reply is counted. */
-static void answers_are_counted_in_order(void)
+static void replies_are_counted_in_order(void)
 {
     struct replay r;
     struct outcome *o;
@@ -39,7 +39,7 @@ static void answers_are_counted_in_order(void)
 }
 
 /* No event is sent before it is due. A slow reply delays only its own session. */
-static void due_times_are_kept(void)
+static void events_are_never_sent_before_they_are_due(void)
 {
     struct replay r;
 
@@ -83,7 +83,7 @@ static void empty_sessions_and_runs_end(void)
 }
 
 /* Statements arrive unchanged, including NUL bytes and empty statements. */
-static void bytes_arrive_as_they_are(void)
+static void statements_arrive_unchanged(void)
 {
     static const char ODD[] = "INSERT '\0\xff\n' -- x\n\0";
     struct replay r;
@@ -101,7 +101,7 @@ static void bytes_arrive_as_they_are(void)
 
 /* The engine selects a schema only if it differs from the current schema of the session. USE on the tape changes the
  * current schema. */
-static void schemas_follow_the_tape(void)
+static void schema_is_selected_only_when_it_changes(void)
 {
     static const char *const SEEN[] = {"a", "b 1", "b", "b 2", "USE c", "c 1", "missing", "x", "x 1"};
     struct replay r;
@@ -153,7 +153,7 @@ static void commands_are_sent_or_refused(void)
 }
 
 /* Statements larger than the budget pass one at a time. The feeder waits but never stops permanently. */
-static void events_beyond_the_budget_pass(void)
+static void statements_larger_than_the_budget_are_sent(void)
 {
     static char big[5000];
     struct replay r;
@@ -172,7 +172,7 @@ static void events_beyond_the_budget_pass(void)
 }
 
 /* At max pace, the engine never has more open sessions than the tape had. */
-static void max_pace_keeps_the_tapes_concurrency(void)
+static void max_pace_keeps_the_concurrency_of_the_tape(void)
 {
     struct replay r;
 
@@ -244,7 +244,7 @@ static void counters_add_up_at_any_moment(void)
 }
 
 /* Invalid plans are refused with an error message. */
-static void bad_plans_are_refused(void)
+static void invalid_plans_are_refused(void)
 {
     struct replay r;
 
@@ -266,16 +266,16 @@ static void bad_plans_are_refused(void)
 
 int main(void)
 {
-    RUN(answers_are_counted_in_order);
-    RUN(due_times_are_kept);
+    RUN(replies_are_counted_in_order);
+    RUN(events_are_never_sent_before_they_are_due);
     RUN(empty_sessions_and_runs_end);
-    RUN(bytes_arrive_as_they_are);
-    RUN(schemas_follow_the_tape);
+    RUN(statements_arrive_unchanged);
+    RUN(schema_is_selected_only_when_it_changes);
     RUN(commands_are_sent_or_refused);
-    RUN(events_beyond_the_budget_pass);
-    RUN(max_pace_keeps_the_tapes_concurrency);
+    RUN(statements_larger_than_the_budget_are_sent);
+    RUN(max_pace_keeps_the_concurrency_of_the_tape);
     RUN(accounting_balances_with_many_sessions);
     RUN(counters_add_up_at_any_moment);
-    RUN(bad_plans_are_refused);
+    RUN(invalid_plans_are_refused);
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static void values_become_variables(void)
+static void literal_arguments_of_call_become_variables(void)
 {
     static const char *const CASES[][2] = {
         {"CALL pay(7,NULL)", "SET @querytape_1=7,@querytape_2=NULL|CALL pay(@querytape_1,@querytape_2)"},
@@ -45,6 +45,6 @@ static void values_become_variables(void)
 
 int main(void)
 {
-    RUN(values_become_variables);
+    RUN(literal_arguments_of_call_become_variables);
     return 0;
 }

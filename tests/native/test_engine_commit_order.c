@@ -56,7 +56,7 @@ static void let_go_in_turn(struct replay *r)
 
 /* The second commit of table 1 ends before the first commit. An event that needs both commits waits for the later
  * commit. Table 2 is independent. */
-static void commits_come_first(void)
+static void event_waits_for_the_commits_that_it_needs(void)
 {
     struct replay r;
 
@@ -101,7 +101,7 @@ static void ddl_sends_its_commit_first(void)
 
 /* The COMMIT before a DDL may fail or lose the connection. The DDL is then not sent and gets the error of the COMMIT.
  * No session waits for the DDL. */
-static void a_failed_commit_is_the_answer(void)
+static void ddl_gets_the_error_of_its_failed_commit(void)
 {
     for (int lost = 0; lost < 2; lost++) {
         struct replay r;
@@ -120,7 +120,7 @@ static void a_failed_commit_is_the_answer(void)
 }
 
 /* Commits that are never sent count as done, because their session is lost or could not be opened. */
-static void refused_commits_count_as_done(void)
+static void commits_that_are_never_sent_count_as_done(void)
 {
     struct replay r;
 
@@ -140,7 +140,7 @@ static void let_go_behind_a(struct replay *r) { r->server.let_go = fake_count(&r
 
 /* Session A holds a transaction and waits for B's commit. B waits in the server for A's lock. After the bound, A
  * continues. */
-static void a_circle_is_broken(void)
+static void deadlock_of_waits_is_broken_after_the_bound(void)
 {
     struct replay r;
 
@@ -163,7 +163,7 @@ static void let_go_at_the_end(struct replay *r) { r->server.let_go = fake_count(
 /* Two waits are stuck. A wait for a statement that adds rows (place 2) is given up before an older wait for a commit
  * (place 3). The wait that is given up is not counted in order_broken. The next waits of its transaction are only for
  * commits and are released first. */
-static void a_guess_is_let_go_first(void)
+static void wait_for_added_rows_is_released_before_a_wait_for_a_commit(void)
 {
     struct replay r;
 
@@ -206,7 +206,7 @@ static void let_the_earlier_wait(struct replay *r)
 
 /* Two waits are stuck. The wait of the earlier event on the tape is released first, even if it has lasted less long.
  * The released transaction does not wait again. */
-static void the_earliest_is_let_go(void)
+static void earliest_stuck_event_is_released_first(void)
 {
     struct replay r;
 
@@ -251,7 +251,7 @@ static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq,
 static void let_go_when_broken(struct replay *r) { r->server.let_go = (int)r->stats.counts.order_broken; }
 
 /* If all waits of a run end by timeout, each bound counts as a stall. */
-static void stalls_are_in_a_row(void)
+static void consecutive_broken_waits_count_as_stalls(void)
 {
     enum { TURNS = 4 };
     struct replay r;
@@ -271,7 +271,7 @@ static void stalls_are_in_a_row(void)
 }
 
 /* Many other waits end normally between two waits that time out. Sessions 3 and 4 wait for each other's commits. */
-static void what_moves_ends_a_row(void)
+static void normal_waits_between_broken_waits_prevent_a_stall(void)
 {
     enum { TURNS = 20 };
     static char waits[2 * TURNS + 1][40];
@@ -323,7 +323,7 @@ static void stop_when_one_waits(struct replay *r)
     }
 }
 
-static void it_tells_who_waits(void)
+static void waiting_session_is_reported(void)
 {
     struct replay r;
 
@@ -344,7 +344,7 @@ static void stop_soon(struct replay *r)
 }
 
 /* A stopped run ends even if sessions wait for each other. */
-static void a_stop_ends_waits(void)
+static void stop_ends_all_waits(void)
 {
     struct replay r;
 
@@ -361,7 +361,7 @@ static void a_stop_ends_waits(void)
 enum { MANY = 200, EACH = 20 };
 
 /* Each event of 200 sessions is the next commit of one table. The commits arrive in exactly the order of the tape. */
-static void many_sessions_take_turns(void)
+static void commits_of_many_sessions_keep_the_tape_order(void)
 {
     static char sql[MANY * EACH][16], waits[MANY * EACH][40];
     struct replay r;
@@ -432,7 +432,7 @@ static void make_random_plan(struct step *step, unsigned seed)
 
 /* No event is sent before the commits that it waits for are done. No event waits forever, and each wait is counted
  * once. */
-static void random_orders_are_kept(void)
+static void random_commit_orders_are_kept(void)
 {
     static struct step step[ALL];
     static int64_t done[TABLES][ALL + 1];
@@ -471,18 +471,18 @@ static void random_orders_are_kept(void)
 
 int main(void)
 {
-    RUN(commits_come_first);
+    RUN(event_waits_for_the_commits_that_it_needs);
     RUN(ddl_sends_its_commit_first);
-    RUN(a_failed_commit_is_the_answer);
-    RUN(refused_commits_count_as_done);
-    RUN(a_circle_is_broken);
-    RUN(a_guess_is_let_go_first);
-    RUN(the_earliest_is_let_go);
-    RUN(stalls_are_in_a_row);
-    RUN(what_moves_ends_a_row);
-    RUN(it_tells_who_waits);
-    RUN(a_stop_ends_waits);
-    RUN(many_sessions_take_turns);
-    RUN(random_orders_are_kept);
+    RUN(ddl_gets_the_error_of_its_failed_commit);
+    RUN(commits_that_are_never_sent_count_as_done);
+    RUN(deadlock_of_waits_is_broken_after_the_bound);
+    RUN(wait_for_added_rows_is_released_before_a_wait_for_a_commit);
+    RUN(earliest_stuck_event_is_released_first);
+    RUN(consecutive_broken_waits_count_as_stalls);
+    RUN(normal_waits_between_broken_waits_prevent_a_stall);
+    RUN(waiting_session_is_reported);
+    RUN(stop_ends_all_waits);
+    RUN(commits_of_many_sessions_keep_the_tape_order);
+    RUN(random_commit_orders_are_kept);
     return 0;
 }

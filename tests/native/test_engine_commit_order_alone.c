@@ -66,7 +66,7 @@ static unsigned next(unsigned *seed)
 }
 
 /* Commits arrive in any order, some twice. The settled commits of each place are the unbroken sequence from 1. */
-static void what_is_settled(void)
+static void settled_commits_are_an_unbroken_sequence(void)
 {
     for (unsigned seed = 1; seed <= 40; seed++) {
         struct bare *b = begin(3600 * 1000 * MS);
@@ -95,7 +95,7 @@ static void what_is_settled(void)
 }
 
 /* Several pairs make one wait. A list ends at `;` or at text that is not a pair. Unknown places are ignored. */
-static void what_is_a_list(void)
+static void list_of_waits_ends_at_invalid_text(void)
 {
     static const struct {
         const char *waits;
@@ -124,7 +124,7 @@ static void what_is_a_list(void)
 }
 
 /* Without a commit order, nothing waits, regardless of the plan. */
-static void without_an_order(void)
+static void nothing_waits_without_a_commit_order(void)
 {
     struct bare *b = begin(3600 * 1000 * MS);
     struct qt_planned_event ev = {.waits = "0:1;0:1"};
@@ -180,7 +180,7 @@ static void join(struct waiter *w)
 
 /* A released session leaves the list of waiting sessions. It ignores the rest of its list and the waits of its
  * transaction. The other sessions stay asleep. Each sleeping session is woken only by the commit that it waits for. */
-static void whose_wait_is_over(void)
+static void released_session_ignores_its_remaining_waits(void)
 {
     static const struct {
         const char *waits;
@@ -229,7 +229,7 @@ static void whose_wait_is_over(void)
 }
 
 /* A wait is not stuck as long as other commits are settled, no matter how long the wait lasts. */
-static void what_moves_is_not_stuck(void)
+static void wait_is_not_stuck_while_commits_are_settled(void)
 {
     struct bare *b = begin(1000 * MS);
     struct waiter w;
@@ -253,7 +253,7 @@ static void what_moves_is_not_stuck(void)
 /* The stuck wait that is earliest on the tape is released first. Among equal waits, the first session is released
  * first. Other sessions are ignored: not stuck, already released, or unknown to the engine. Releases are at least an
  * eighth of the bound apart. */
-static void one_after_the_other(void)
+static void stuck_waits_are_released_one_at_a_time(void)
 {
     static const int64_t DUE[SESSIONS + 1] = {90, QT_NOT_STUCK, 30, 10, 30, QT_LET_GO, 0, 0, 1};
     static const int ORDER[] = {3, 2, 4};
@@ -298,7 +298,7 @@ static void one_after_the_other(void)
 
 /* A session outside a transaction waits for ten times the bound. A wait that ends by a stop or the end of the run does
  * not count as a timeout. */
-static void who_holds_no_locks_waits_longer(void)
+static void session_outside_a_transaction_waits_longer(void)
 {
     struct bare *b = begin(50 * MS);
     struct waiter w;
@@ -324,12 +324,12 @@ static void who_holds_no_locks_waits_longer(void)
 
 int main(void)
 {
-    RUN(what_is_settled);
-    RUN(what_is_a_list);
-    RUN(without_an_order);
-    RUN(whose_wait_is_over);
-    RUN(what_moves_is_not_stuck);
-    RUN(one_after_the_other);
-    RUN(who_holds_no_locks_waits_longer);
+    RUN(settled_commits_are_an_unbroken_sequence);
+    RUN(list_of_waits_ends_at_invalid_text);
+    RUN(nothing_waits_without_a_commit_order);
+    RUN(released_session_ignores_its_remaining_waits);
+    RUN(wait_is_not_stuck_while_commits_are_settled);
+    RUN(stuck_waits_are_released_one_at_a_time);
+    RUN(session_outside_a_transaction_waits_longer);
     return 0;
 }

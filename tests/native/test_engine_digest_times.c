@@ -20,7 +20,7 @@ static void note(struct qt_engine *e, uint64_t digest, int64_t ns)
 }
 
 /* A digest has exactly 16 hex digits in upper or lower case. Any other text is invalid. */
-static void numbers_of_digests(void)
+static void digest_needs_exactly_16_hex_digits(void)
 {
     CHECK(qt_digest_number("0123456789abcdef", 16) == 0x0123456789abcdefULL);
     CHECK(qt_digest_number("FEDCBA9876543210", 16) == 0xfedcba9876543210ULL);
@@ -39,7 +39,7 @@ static void numbers_of_digests(void)
 
 /* The digests with the most total time come first, each with its count, sum and maximum. At most the requested number
  * of digests is returned. */
-static void most_time_first(void)
+static void digests_are_sorted_by_total_time(void)
 {
     static struct qt_engine e;
 
@@ -65,7 +65,7 @@ static void most_time_first(void)
 }
 
 /* Events that were not sent, have no reply or have no digest add no time. */
-static void only_what_was_answered(void)
+static void events_without_a_reply_add_no_time(void)
 {
     static struct qt_engine e;
     struct qt_record r[4];
@@ -110,11 +110,11 @@ static void many_digests(int first)
     qt_digest_times_free(e.measured.digest_times);
 }
 
-static void many_digests_from_the_start(void) { many_digests(0); }
-static void many_digests_before_them(void) { many_digests(50000); }
+static void slowest_digests_are_kept_among_many(void) { many_digests(0); }
+static void new_slow_digests_replace_older_digests(void) { many_digests(50000); }
 
 /* An evicted digest that appears again starts from zero. Its `unsure_ns` shows how much time may be missing. */
-static void what_was_lost_is_said(void)
+static void evicted_digest_reports_its_possibly_missing_time(void)
 {
     static struct qt_engine e;
 
@@ -151,7 +151,7 @@ static void put(struct replay *r, int64_t session, int64_t seq, const char *sql,
 }
 
 /* The digest times of a run agree with its outcomes. */
-static void what_outcomes_say(void)
+static void digest_times_agree_with_the_outcomes(void)
 {
     struct replay r;
     int64_t slow = 0, failed = 0, longest = 0;
@@ -193,7 +193,7 @@ static void *noter(void *arg)
 }
 
 /* Several threads may record times while another thread reads them. No time is lost. */
-static void noted_and_asked_by_threads(void)
+static void concurrent_threads_lose_no_time(void)
 {
     static struct qt_engine e;
     pthread_t thread[2];
@@ -218,13 +218,13 @@ static void noted_and_asked_by_threads(void)
 
 int main(void)
 {
-    RUN(numbers_of_digests);
-    RUN(most_time_first);
-    RUN(only_what_was_answered);
-    RUN(many_digests_from_the_start);
-    RUN(many_digests_before_them);
-    RUN(what_was_lost_is_said);
-    RUN(what_outcomes_say);
-    RUN(noted_and_asked_by_threads);
+    RUN(digest_needs_exactly_16_hex_digits);
+    RUN(digests_are_sorted_by_total_time);
+    RUN(events_without_a_reply_add_no_time);
+    RUN(slowest_digests_are_kept_among_many);
+    RUN(new_slow_digests_replace_older_digests);
+    RUN(evicted_digest_reports_its_possibly_missing_time);
+    RUN(digest_times_agree_with_the_outcomes);
+    RUN(concurrent_threads_lose_no_time);
     return 0;
 }

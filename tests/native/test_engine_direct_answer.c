@@ -21,7 +21,7 @@ static void send_all(struct replay *r, int whole)
     replay_run(r);
 }
 
-static void an_answer_in_one_piece_is_as_one_in_many(void)
+static void reply_in_many_pieces_gives_the_same_outcome(void)
 {
     struct replay whole, pieces;
 
@@ -52,7 +52,7 @@ static void an_answer_in_one_piece_is_as_one_in_many(void)
 
 /* All code paths know the server status of the last answer, regardless of the parser that read it. The test uses a lost
  * transaction. */
-static void transactions_are_seen(void)
+static void lost_transaction_is_detected(void)
 {
     struct replay r;
 
@@ -70,7 +70,7 @@ static void transactions_are_seen(void)
 
 int main(void)
 {
-    RUN(an_answer_in_one_piece_is_as_one_in_many);
-    RUN(transactions_are_seen);
+    RUN(reply_in_many_pieces_gives_the_same_outcome);
+    RUN(lost_transaction_is_detected);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "replay_run.h"
 
 /* The counts are exact at whole milliseconds as long as all events fit into buckets of one millisecond. */
-static void exact_at_first(void)
+static void counts_of_one_millisecond_buckets_are_exact(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
 
@@ -40,7 +40,7 @@ static void any_length(int64_t step_ns)
     qt_due_counts_free(d);
 }
 
-static void short_and_long(void)
+static void counts_are_accurate_for_short_and_long_runs(void)
 {
     any_length(1000);
     any_length(1 * MS);
@@ -49,7 +49,7 @@ static void short_and_long(void)
 }
 
 /* For bursts of events with pauses between the bursts, the count is accurate to one bucket. */
-static void bursts(void)
+static void counts_of_bursts_are_accurate_to_one_bucket(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
     int64_t second = 1000 * MS, bucket = 3600 * second / 2048;
@@ -73,7 +73,7 @@ static void *noter(void *arg)
 }
 
 /* One thread adds events while another thread reads the count. */
-static void noted_and_asked_by_threads(void)
+static void count_never_decreases_while_a_thread_adds_events(void)
 {
     struct qt_due_counts *d = qt_due_counts_new();
     pthread_t thread;
@@ -90,7 +90,7 @@ static void noted_and_asked_by_threads(void)
 }
 
 /* The conversions between plan time and clock time are inverse to each other, regardless of earlier speeds. */
-static void clock_and_plan(void)
+static void clock_and_plan_times_convert_back_and_forth(void)
 {
     static struct qt_engine e;
     int64_t now;
@@ -124,7 +124,7 @@ static void look(struct replay *r)
     last_due = due;
 }
 
-static void of_a_run(void)
+static void due_events_of_a_run_are_counted(void)
 {
     struct replay r;
 
@@ -141,7 +141,7 @@ static void of_a_run(void)
 }
 
 /* At a pace without due times, no event counts as due. */
-static void at_another_pace(void)
+static void no_event_is_due_at_a_pace_without_due_times(void)
 {
     for (int32_t pace = QT_PACE_THINK; pace <= QT_PACE_NONE; pace++) {
         struct replay r;
@@ -157,12 +157,12 @@ static void at_another_pace(void)
 
 int main(void)
 {
-    RUN(exact_at_first);
-    RUN(short_and_long);
-    RUN(bursts);
-    RUN(noted_and_asked_by_threads);
-    RUN(clock_and_plan);
-    RUN(of_a_run);
-    RUN(at_another_pace);
+    RUN(counts_of_one_millisecond_buckets_are_exact);
+    RUN(counts_are_accurate_for_short_and_long_runs);
+    RUN(counts_of_bursts_are_accurate_to_one_bucket);
+    RUN(count_never_decreases_while_a_thread_adds_events);
+    RUN(clock_and_plan_times_convert_back_and_forth);
+    RUN(due_events_of_a_run_are_counted);
+    RUN(no_event_is_due_at_a_pace_without_due_times);
     return 0;
 }

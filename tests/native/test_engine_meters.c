@@ -27,7 +27,7 @@ static void look(struct replay *r)
 
 /* The meters for lateness by cause, service time by class and errors by number agree with the outcomes to the
  * nanosecond. */
-static void what_outcomes_say(void)
+static void meters_agree_with_the_outcomes(void)
 {
     struct replay r;
     int64_t late = 0, service = 0;
@@ -75,7 +75,7 @@ static void what_outcomes_say(void)
 }
 
 /* At a pace without due times no event is late. Service times are measured as usual. */
-static void nothing_due(void)
+static void no_event_is_late_at_a_pace_without_due_times(void)
 {
     struct replay r;
 
@@ -96,7 +96,7 @@ static void nothing_due(void)
 
 /* Up to QT_METER_ERRORS error numbers have their own count, even if they share a hash slot. Further numbers share one
  * count. */
-static void numbers_of_errors(void)
+static void further_error_numbers_share_one_count(void)
 {
     static struct qt_engine e;
     uint64_t all = 0;
@@ -118,7 +118,7 @@ static void numbers_of_errors(void)
 }
 
 /* qt_engine_peek does not change the quantiles that the next call of qt_engine_stats returns. */
-static void looking_takes_nothing(void)
+static void peek_does_not_change_the_quantiles(void)
 {
     static struct qt_engine e;
     struct qt_engine_stats stats;
@@ -139,9 +139,9 @@ static void looking_takes_nothing(void)
 
 int main(void)
 {
-    RUN(looking_takes_nothing);
-    RUN(what_outcomes_say);
-    RUN(nothing_due);
-    RUN(numbers_of_errors);
+    RUN(peek_does_not_change_the_quantiles);
+    RUN(meters_agree_with_the_outcomes);
+    RUN(no_event_is_late_at_a_pace_without_due_times);
+    RUN(further_error_numbers_share_one_count);
     return 0;
 }

@@ -43,7 +43,7 @@ static void think_times_are_kept(void)
 
 /* The end of the schedule does not limit think times. A session whose think time exceeds the drain time is not cut
  * off. */
-static void thinking_is_not_cut(void)
+static void drain_time_does_not_limit_think_times(void)
 {
     struct replay r;
 
@@ -70,7 +70,7 @@ static void twice_as_fast(struct replay *r)
 
 /* A speed change wakes sleeping sessions earlier. An invalid factor is refused. A pace without due times is also
  * refused. */
-static void the_speed_changes(void)
+static void speed_change_wakes_sleeping_sessions(void)
 {
     struct replay r;
 
@@ -119,7 +119,7 @@ static void stand_for_a_while(struct replay *r)
 }
 
 /* During a pause no event is sent, no session is opened and none is cut off. The pause makes no event late. */
-static void a_run_is_paused(void)
+static void no_event_is_sent_during_a_pause(void)
 {
     struct replay r;
 
@@ -142,7 +142,7 @@ static void a_run_is_paused(void)
 }
 
 /* The run starts at its set time. Nothing is sent before that time. */
-static void zero_comes_at_its_time(void)
+static void run_starts_at_its_set_time(void)
 {
     struct replay r;
     int64_t at = qt_now() + 300 * MS;
@@ -178,7 +178,7 @@ static void tell_when_ready(struct replay *r)
 }
 
 /* A holding engine starts at the time passed to qt_engine_go. A time in the past is refused. */
-static void it_holds_until_told(void)
+static void holding_engine_starts_at_the_given_time(void)
 {
     struct replay r;
 
@@ -211,7 +211,7 @@ static void stop_when_ready(struct replay *r)
 }
 
 /* A stop ends a holding engine, which has then sent nothing. */
-static void a_stop_ends_what_holds(void)
+static void stop_ends_a_holding_engine(void)
 {
     struct replay r;
 
@@ -228,7 +228,7 @@ static void a_stop_ends_what_holds(void)
 /* The engine sets the clock and insert ids before the statements that need them. An unchanged clock is set only once.
  * The engine sends nothing before other statements, because such a statement may query the result of the previous
  * statement. */
-static void clock_and_ids_are_set(void)
+static void clock_and_insert_ids_are_set_before_statements(void)
 {
     static const char *const SEEN[] = {"SET timestamp=5.000001,insert_id=9", "a", "b", "SET insert_id=11", "c", "d"};
     struct planned e = {.session = 1, .command = 1, .len = 1};
@@ -255,7 +255,7 @@ static void clock_and_ids_are_set(void)
 
 /* Each INSERT of a multi-statement text gets its own insert id. Insert ids for a wrong offset in the text are
  * ignored. */
-static void each_statement_has_its_id(void)
+static void each_insert_of_a_text_gets_its_insert_id(void)
 {
     static const char *const CASES[][3] = {
         {"INSERT a; insert b;replace c", "0:5,10:7,19:18446744073709551615",
@@ -287,7 +287,7 @@ static void each_statement_has_its_id(void)
 
 /* The engine enables multiple statements for an unknown client unless the text failed on the tape. It enables them
  * once, and again after a reset. */
-static void several_statements_are_allowed(void)
+static void multi_statement_option_is_set_once(void)
 {
     static const struct {
         const char *sql;
@@ -330,7 +330,7 @@ static void bare(struct qt_engine *e, int64_t began_ago_ns)
 
 /* Each speed change continues from the plan time already reached. A change before the start only sets the first
  * speed. */
-static void speeds_follow_each_other(void)
+static void speed_change_continues_from_the_reached_plan_time(void)
 {
     static const double FACTORS[] = {4, 0.25, 1e6, 1e-6, 8, 1};
     static struct qt_engine e;
@@ -362,7 +362,7 @@ static void speeds_follow_each_other(void)
 }
 
 /* During a pause the plan time does not advance. Later events are delayed by the length of the pause. */
-static void a_pause_moves_all_that_follows(void)
+static void pause_delays_all_later_events(void)
 {
     static struct qt_engine e;
     struct qt_session s = {.engine = &e, .tape_end_ns = 1000};
@@ -401,7 +401,7 @@ static void a_pause_moves_all_that_follows(void)
     CHECK_INT(qt_compute_due(&s, &ev), s.answered_ns + 400 + t->stood_ns);
 }
 
-static void which_speeds_there_are(void)
+static void speed_factors_are_limited(void)
 {
     static const double GOOD[] = {1e-6, 1e6, 0, 1, 0.5},
                         BAD[] = {0.99e-6, 1.01e6, -1e-9, -1, -1e9, 1e300 * 1e300, 0.0 / 0.0};
@@ -416,7 +416,7 @@ static void which_speeds_there_are(void)
 }
 
 /* A speed change wakes only sessions that sleep until an event is due, and only sessions of the engine. */
-static void who_is_woken(void)
+static void speed_change_wakes_only_sessions_that_wait_for_a_due_time(void)
 {
     static struct qt_engine e;
     static struct qt_session session[6];
@@ -434,7 +434,7 @@ static void who_is_woken(void)
 }
 
 /* Checks the due time of an event at each pace, before and after a speed change. */
-static void when_it_is_due(void)
+static void due_time_depends_on_the_pace(void)
 {
     static struct qt_engine e;
     struct qt_session s = {.engine = &e, .tape_end_ns = 1000, .answered_ns = 5000};
@@ -463,20 +463,20 @@ static void when_it_is_due(void)
 
 int main(void)
 {
-    RUN(speeds_follow_each_other);
-    RUN(a_pause_moves_all_that_follows);
-    RUN(which_speeds_there_are);
-    RUN(who_is_woken);
-    RUN(when_it_is_due);
+    RUN(speed_change_continues_from_the_reached_plan_time);
+    RUN(pause_delays_all_later_events);
+    RUN(speed_factors_are_limited);
+    RUN(speed_change_wakes_only_sessions_that_wait_for_a_due_time);
+    RUN(due_time_depends_on_the_pace);
     RUN(think_times_are_kept);
-    RUN(each_statement_has_its_id);
-    RUN(several_statements_are_allowed);
-    RUN(thinking_is_not_cut);
-    RUN(the_speed_changes);
-    RUN(a_run_is_paused);
-    RUN(zero_comes_at_its_time);
-    RUN(it_holds_until_told);
-    RUN(a_stop_ends_what_holds);
-    RUN(clock_and_ids_are_set);
+    RUN(each_insert_of_a_text_gets_its_insert_id);
+    RUN(multi_statement_option_is_set_once);
+    RUN(drain_time_does_not_limit_think_times);
+    RUN(speed_change_wakes_sleeping_sessions);
+    RUN(no_event_is_sent_during_a_pause);
+    RUN(run_starts_at_its_set_time);
+    RUN(holding_engine_starts_at_the_given_time);
+    RUN(stop_ends_a_holding_engine);
+    RUN(clock_and_insert_ids_are_set_before_statements);
     return 0;
 }

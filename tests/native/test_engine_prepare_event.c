@@ -41,7 +41,7 @@ static const char *got(struct replay *r)
 
 /* Only events that run statements get a clock and ids. If the target refuses the setting, the event is still sent. The
  * refusal is counted and the clock is set again for the next event. */
-static void clock_and_ids(void)
+static void only_events_that_run_statements_get_clock_and_ids(void)
 {
     struct replay r;
 
@@ -79,7 +79,7 @@ static void clock_and_ids(void)
 
 /* The multi-statement option is enabled for texts with several statements. It is not enabled for prepared statements,
  * known clients or texts that failed. A refused request is repeated. */
-static void several_statements(void)
+static void multi_statement_option_is_set_only_when_needed(void)
 {
     struct replay r;
 
@@ -111,7 +111,7 @@ static void several_statements(void)
 
 /* A schema is selected once, before an event that needs it. If the selection fails, neither the event nor its clock is
  * sent. */
-static void schemas(void)
+static void schema_is_selected_once_before_an_event(void)
 {
     struct replay r;
 
@@ -131,8 +131,8 @@ static void schemas(void)
 
 int main(void)
 {
-    RUN(clock_and_ids);
-    RUN(several_statements);
-    RUN(schemas);
+    RUN(only_events_that_run_statements_get_clock_and_ids);
+    RUN(multi_statement_option_is_set_only_when_needed);
+    RUN(schema_is_selected_once_before_an_event);
     return 0;
 }

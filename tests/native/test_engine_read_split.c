@@ -23,7 +23,7 @@ static int32_t pinned_after(int command, int64_t actions, int32_t before)
 
 enum { TABLES = QT_PINNED_BY_TABLES, LOCKS = QT_PINNED_BY_LOCKS, BOTH = TABLES | LOCKS };
 
-static void what_pins(void)
+static void temporary_tables_and_locks_pin_a_session(void)
 {
     CHECK_INT(pinned_after(QT_COMMAND_QUERY, 0, 0), 0);
     CHECK_INT(pinned_after(QT_COMMAND_QUERY, QT_ACTION_TEMPORARY_TABLE, 0), TABLES);
@@ -33,7 +33,7 @@ static void what_pins(void)
     CHECK_INT(pinned_after(QT_COMMAND_QUERY, 0, BOTH), BOTH);
 }
 
-static void what_releases(void)
+static void unlock_begin_and_reset_release_pins(void)
 {
     CHECK_INT(pinned_after(QT_COMMAND_QUERY, QT_ACTION_UNLOCK_TABLES, BOTH), TABLES);
     CHECK_INT(pinned_after(QT_COMMAND_QUERY, QT_ACTION_BEGIN, BOTH), TABLES);
@@ -45,7 +45,7 @@ static void what_releases(void)
 }
 
 /* Without a read target, or after a lost connection, the pin state does not change. */
-static void where_nothing_is_split(void)
+static void pins_do_not_change_without_a_read_target(void)
 {
     static struct qt_engine e;
     struct qt_session s = {.engine = &e};
@@ -107,7 +107,7 @@ static void end(struct pair *p)
 enum { TARGET = 1, READER = 2 };
 
 /* Each text arrives once, on the intended server. */
-static void each_goes_where_it_belongs(void)
+static void each_statement_arrives_on_the_intended_server(void)
 {
     static const struct {
         const char *sql;
@@ -153,7 +153,7 @@ static void each_goes_where_it_belongs(void)
 
 /* A statement prepared on both servers is executed on the read target. A statement prepared only on the main target is
  * executed on the main target. An Execute from a log is sent as its text. */
-static void prepared_where_it_is_executed(void)
+static void prepared_statement_is_executed_where_it_was_prepared(void)
 {
     struct pair p;
     begin(&p, 5);
@@ -183,7 +183,7 @@ static void prepared_where_it_is_executed(void)
 }
 
 /* Errors of the read target are counted separately. If the read connection is lost, the session is lost. */
-static void the_reader_fails_alone(void)
+static void errors_of_the_read_target_are_counted_separately(void)
 {
     struct pair p;
     begin(&p, 3);
@@ -213,7 +213,7 @@ static void the_reader_fails_alone(void)
 /* Tests each event against the state of both connections. Statement 0 is prepared only on the main target. Statement 1
  * is prepared on both servers. Statements 2 and 3 are prepared on both servers, with a cursor on the main target (2) or
  * on the read target (3). */
-static void what_may_be_read_elsewhere(void)
+static void read_target_gets_only_allowed_events(void)
 {
     static const struct {
         int command, flagged, in_tx, pinned, autocommit;
@@ -258,7 +258,7 @@ static void what_may_be_read_elsewhere(void)
 
 /* A statement that is not prepared on the read target is not executed or closed on the read target. The skipped command
  * is not counted. */
-static void what_the_reader_does_not_have(void)
+static void missing_statement_is_not_closed_on_the_read_target(void)
 {
     struct pair p;
     begin(&p, 4);
@@ -278,13 +278,13 @@ static void what_the_reader_does_not_have(void)
 
 int main(void)
 {
-    RUN(what_may_be_read_elsewhere);
-    RUN(what_the_reader_does_not_have);
-    RUN(what_pins);
-    RUN(what_releases);
-    RUN(where_nothing_is_split);
-    RUN(each_goes_where_it_belongs);
-    RUN(prepared_where_it_is_executed);
-    RUN(the_reader_fails_alone);
+    RUN(read_target_gets_only_allowed_events);
+    RUN(missing_statement_is_not_closed_on_the_read_target);
+    RUN(temporary_tables_and_locks_pin_a_session);
+    RUN(unlock_begin_and_reset_release_pins);
+    RUN(pins_do_not_change_without_a_read_target);
+    RUN(each_statement_arrives_on_the_intended_server);
+    RUN(prepared_statement_is_executed_where_it_was_prepared);
+    RUN(errors_of_the_read_target_are_counted_separately);
     return 0;
 }

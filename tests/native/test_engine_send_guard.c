@@ -31,7 +31,7 @@ enum { READING = 1 << QT_CLASS_READ | 1 << QT_CLASS_TRANSACTION | 1 << QT_CLASS_
 
 static int reads(const char *sql) { return permitted(sql, QT_COMMAND_QUERY, 0, READING, 1); }
 
-static void reads_only(void)
+static void read_only_mode_permits_only_reads(void)
 {
     static const char *const harmless[] = {
         "SELECT 1",
@@ -119,7 +119,7 @@ static void reads_only(void)
 
 /* Permission for one danger does not permit another danger or a write. Read-only mode permits no writes, whatever
  * dangers are permitted. */
-static void each_danger_counts(void)
+static void each_danger_needs_its_own_permission(void)
 {
     int64_t kill = 1 << QT_DANGER_KILL, shutdown = 1 << QT_DANGER_SHUTDOWN, unsafe = 1 << QT_DANGER_SET_SESSION_UNSAFE;
     CHECK(permitted("KILL 5", QT_COMMAND_QUERY, kill, READING, 1));
@@ -140,7 +140,7 @@ static void each_danger_counts(void)
 static int writes(const char *sql) { return permitted(sql, QT_COMMAND_QUERY, 0, ALL, 0); }
 
 /* If writes are allowed, PREPARE and EXECUTE are sent unless their text is itself forbidden. */
-static void what_is_prepared_as_text(void)
+static void prepared_text_is_checked_for_danger(void)
 {
     CHECK(writes("PREPARE s FROM 'INSERT INTO t VALUES (?)'"));
     CHECK(writes("PREPARE s FROM 'SELECT ''SHUTDOWN'' '"));
@@ -157,7 +157,7 @@ static void what_is_prepared_as_text(void)
 }
 
 /* A called function is recognized in any letter case, in quotes, before comments, and inside prepared text. */
-static void functions_of_libraries(void)
+static void loadable_functions_are_recognized(void)
 {
     static const char *const calls[] = {
         "SELECT myfun(1)",
@@ -213,9 +213,9 @@ static void functions_of_libraries(void)
 
 int main(void)
 {
-    RUN(reads_only);
-    RUN(functions_of_libraries);
-    RUN(each_danger_counts);
-    RUN(what_is_prepared_as_text);
+    RUN(read_only_mode_permits_only_reads);
+    RUN(loadable_functions_are_recognized);
+    RUN(each_danger_needs_its_own_permission);
+    RUN(prepared_text_is_checked_for_danger);
     return 0;
 }

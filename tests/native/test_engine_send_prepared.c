@@ -21,7 +21,7 @@ static struct fake_entry *seen(struct replay *r, size_t n)
     } while (0)
 
 /* The statement number of the tape is mapped to the server's id. Values arrive unchanged. */
-static void requests_are_the_tapes(void)
+static void statement_ids_are_mapped_and_values_unchanged(void)
 {
     struct replay r;
     replay_init(&r);
@@ -49,7 +49,7 @@ static void requests_are_the_tapes(void)
 }
 
 /* Query attributes cannot be sent. The statement's own parameters are sent, and the dropped attributes are counted. */
-static void attributes_are_cut_off(void)
+static void query_attributes_are_dropped_and_counted(void)
 {
     struct replay r;
     replay_init(&r);
@@ -69,7 +69,7 @@ static void attributes_are_cut_off(void)
 
 /* A server other than MariaDB gets each row of a bulk execution separately. Rows with DEFAULT cannot be sent this
  * way. */
-static void bulk_becomes_executions(void)
+static void bulk_execution_becomes_single_executions(void)
 {
     struct replay r;
     replay_init(&r);
@@ -90,7 +90,7 @@ static void bulk_becomes_executions(void)
 }
 
 /* Only the first execution of an expanded bulk execution uses the insert id. */
-static void bulk_rows_without_their_ids(void)
+static void first_execution_of_a_bulk_uses_the_insert_id(void)
 {
     struct replay r;
     struct planned e = {.session = 1, .due_ns = 1, .command = BULK, .stmt = 1, .insert_id = 7, .params_len = 0};
@@ -110,7 +110,7 @@ static void bulk_rows_without_their_ids(void)
 }
 
 /* Executions with mismatched parameters or unprepared statements are not sent but reported. The session continues. */
-static void what_cannot_be_sent_is_told(void)
+static void executions_that_cannot_be_sent_are_reported(void)
 {
     struct replay r;
     replay_init(&r);
@@ -144,7 +144,7 @@ static void what_cannot_be_sent_is_told(void)
 }
 
 /* RESET_CONNECTION discards the prepared statements. Their numbers may be used again. */
-static void a_reset_forgets_statements(void)
+static void reset_connection_discards_prepared_statements(void)
 {
     struct replay r;
     replay_init(&r);
@@ -163,7 +163,7 @@ static void a_reset_forgets_statements(void)
 
 /* Each file is sent once and in order, for queries and for executions. An empty file is valid. A missing file is
  * reported. */
-static void files_are_the_tapes(void)
+static void local_files_are_sent_in_order(void)
 {
     struct replay r;
     replay_init(&r);
@@ -202,7 +202,7 @@ static void files_are_the_tapes(void)
 
 /* MySQL cannot prepare BEGIN, but MariaDB can. If the target cannot prepare a statement without parameters, the
  * statement is sent as a query. It is not sent as a query if it also failed on the tape. */
-static void what_the_target_cannot_prepare_is_sent_as_a_query(void)
+static void unpreparable_statement_is_sent_as_a_query(void)
 {
     const int64_t FAILED = QT_PLAN_FAILED;
     struct replay r;
@@ -238,13 +238,13 @@ static void what_the_target_cannot_prepare_is_sent_as_a_query(void)
 
 int main(void)
 {
-    RUN(requests_are_the_tapes);
-    RUN(attributes_are_cut_off);
-    RUN(bulk_becomes_executions);
-    RUN(bulk_rows_without_their_ids);
-    RUN(what_cannot_be_sent_is_told);
-    RUN(a_reset_forgets_statements);
-    RUN(files_are_the_tapes);
-    RUN(what_the_target_cannot_prepare_is_sent_as_a_query);
+    RUN(statement_ids_are_mapped_and_values_unchanged);
+    RUN(query_attributes_are_dropped_and_counted);
+    RUN(bulk_execution_becomes_single_executions);
+    RUN(first_execution_of_a_bulk_uses_the_insert_id);
+    RUN(executions_that_cannot_be_sent_are_reported);
+    RUN(reset_connection_discards_prepared_statements);
+    RUN(local_files_are_sent_in_order);
+    RUN(unpreparable_statement_is_sent_as_a_query);
     return 0;
 }

@@ -11,7 +11,7 @@ static void event(struct replay *r, int64_t session, int64_t seq, const char *sq
 }
 
 /* A lost session reopens at its next transaction. The rest of the lost transaction is not sent. */
-static void sessions_are_reopened(void)
+static void lost_session_reopens_at_its_next_transaction(void)
 {
     static const char *const SQL[] = {"a", "DROP", "b", "BEGIN", "c", "DROP", "ROLLBACK TO x", " COMMIT", "e"};
     struct replay r;
@@ -41,7 +41,7 @@ static void greet_again(struct replay *r)
 
 /* Due events are not sent while the target is unreachable. Later events are kept, and are sent after the target
  * returns. */
-static void a_target_may_come_back(void)
+static void later_events_are_sent_after_the_target_returns(void)
 {
     struct replay r;
 
@@ -63,7 +63,7 @@ static void a_target_may_come_back(void)
 }
 
 /* One lost connection ends the run, and the run reports this reason. */
-static void a_loss_can_be_fatal(void)
+static void lost_connection_can_end_the_run(void)
 {
     struct replay r;
 
@@ -103,7 +103,7 @@ static void slow_statements_are_killed(void)
 }
 
 /* The run ends at the first error beyond max_errors. */
-static void too_many_errors_end_it(void)
+static void too_many_errors_end_the_run(void)
 {
     struct replay r;
 
@@ -137,7 +137,7 @@ static void overload(struct replay *r, int32_t policy)
 }
 
 /* Policies for a full queue while events are overdue: wait (late, but everything is sent), drop, or stop. */
-static void overload_has_a_policy(void)
+static void overload_policy_waits_drops_or_stops(void)
 {
     struct replay r;
 
@@ -159,7 +159,7 @@ static void overload_has_a_policy(void)
 static void let_go_at_the_end(struct replay *r) { r->server.let_go = r->stats.counts.not_sent > 0; }
 
 /* KILL is mapped to the connection id of the session in this run. A session without a connection is not killed. */
-static void kill_is_mapped(void)
+static void kill_is_mapped_to_the_connection_id_of_the_run(void)
 {
     struct replay r;
 
@@ -180,7 +180,7 @@ static void kill_is_mapped(void)
 }
 
 /* CHANGE_USER and SET_OPTION are sent. CHANGE_USER sets the character set and sends the init statement again. */
-static void logins_change_inside(void)
+static void change_user_and_set_option_are_sent(void)
 {
     struct replay r;
 
@@ -201,7 +201,7 @@ static void logins_change_inside(void)
 }
 
 /* If an injected command loses the connection, the next event is not sent and not counted as sent. */
-static void what_is_injected_may_lose_it(void)
+static void event_after_a_failed_injected_command_is_not_sent(void)
 {
     static const struct {
         int drops;
@@ -234,14 +234,14 @@ static void what_is_injected_may_lose_it(void)
 
 int main(void)
 {
-    RUN(sessions_are_reopened);
-    RUN(a_target_may_come_back);
-    RUN(a_loss_can_be_fatal);
+    RUN(lost_session_reopens_at_its_next_transaction);
+    RUN(later_events_are_sent_after_the_target_returns);
+    RUN(lost_connection_can_end_the_run);
     RUN(slow_statements_are_killed);
-    RUN(too_many_errors_end_it);
-    RUN(overload_has_a_policy);
-    RUN(kill_is_mapped);
-    RUN(logins_change_inside);
-    RUN(what_is_injected_may_lose_it);
+    RUN(too_many_errors_end_the_run);
+    RUN(overload_policy_waits_drops_or_stops);
+    RUN(kill_is_mapped_to_the_connection_id_of_the_run);
+    RUN(change_user_and_set_option_are_sent);
+    RUN(event_after_a_failed_injected_command_is_not_sent);
     return 0;
 }

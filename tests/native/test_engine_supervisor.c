@@ -56,7 +56,7 @@ static void stop_before_zero(struct replay *r)
 }
 
 /* A gentle stop sends nothing more and waits for replies. It cuts off replies that exceed the drain time. */
-static void a_stop_lets_answers_come(void)
+static void gentle_stop_waits_for_replies(void)
 {
     struct replay r;
 
@@ -76,7 +76,7 @@ static void a_stop_lets_answers_come(void)
     replay_free(&r);
 }
 
-static void a_hard_stop_cuts_at_once(void)
+static void hard_stop_does_not_wait_for_replies(void)
 {
     struct replay r;
 
@@ -93,7 +93,7 @@ static void a_hard_stop_cuts_at_once(void)
 }
 
 /* A stop during the opening of sessions ends the run. Every fed event is accounted for. */
-static void a_stop_before_the_start_ends(void)
+static void stop_while_sessions_open_ends_the_run(void)
 {
     struct replay r;
 
@@ -111,7 +111,7 @@ static void a_stop_before_the_start_ends(void)
 }
 
 /* A stop releases a feeder that waits for room in the queue. */
-static void a_stop_frees_the_feeder(void)
+static void stop_releases_a_waiting_feeder(void)
 {
     struct replay r;
 
@@ -129,7 +129,7 @@ static void a_stop_frees_the_feeder(void)
 }
 
 /* Events that were fed late because the queue was full still get the full drain time. */
-static void the_drain_begins_when_all_is_fed(void)
+static void drain_time_starts_after_the_last_fed_event(void)
 {
     struct replay r;
 
@@ -147,7 +147,7 @@ static void the_drain_begins_when_all_is_fed(void)
 }
 
 /* After the last due time plus the drain time, waiting events are cut off and counted. Queued events are not sent. */
-static void the_drain_cuts_what_hangs(void)
+static void hanging_events_are_cut_off_after_the_drain_time(void)
 {
     struct replay r;
 
@@ -168,7 +168,7 @@ static void the_drain_cuts_what_hangs(void)
 }
 
 /* Events have no due time at max pace, so the drain time starts at the last reply. */
-static void the_drain_works_in_max_pace(void)
+static void drain_time_starts_at_the_last_reply_at_max_pace(void)
 {
     struct replay r;
 
@@ -187,7 +187,7 @@ static void the_drain_works_in_max_pace(void)
 
 /* After a lost connection, the event in flight counts as executed without an end. The later events of its session are
  * not sent. */
-static void a_lost_connection_ends_its_session_alone(void)
+static void lost_connection_ends_only_its_session(void)
 {
     struct replay r;
 
@@ -230,7 +230,7 @@ static void check_none_connected(struct replay *r, int errno_wanted)
 }
 
 /* If no server listens or the login is refused, each session fails with the errno and its events are not sent. */
-static void refused_connections_are_accounted(void)
+static void refused_connections_are_counted(void)
 {
     struct replay r;
 
@@ -245,7 +245,7 @@ static void refused_connections_are_accounted(void)
 }
 
 /* A server that accepts connections but stays silent costs only the connect time-out. */
-static void a_silent_server_times_out(void)
+static void silent_server_costs_only_the_connect_timeout(void)
 {
     struct replay r;
 
@@ -258,7 +258,7 @@ static void a_silent_server_times_out(void)
 }
 
 /* A hard stop does not wait for hanging connects. */
-static void a_hard_stop_cuts_connects(void)
+static void hard_stop_does_not_wait_for_connects(void)
 {
     struct replay r;
 
@@ -275,7 +275,7 @@ static void a_hard_stop_cuts_connects(void)
 }
 
 /* An engine may be freed at any time, even during a run with unread outcomes. */
-static void freeing_ends_a_run(void)
+static void engine_may_be_freed_during_a_run(void)
 {
     struct qt_engine_options options;
     struct replay r;
@@ -293,7 +293,7 @@ static void freeing_ends_a_run(void)
 }
 
 /* A session that ends inside a transaction is marked. Its times are in chronological order. */
-static void sessions_tell_how_they_ended(void)
+static void session_that_ends_inside_a_transaction_is_marked(void)
 {
     struct ArrowArrayStream stream;
     struct ArrowArray batch;
@@ -323,7 +323,7 @@ static void sessions_tell_how_they_ended(void)
 }
 
 /* If the system refuses more threads, the affected sessions fail to connect. The run continues to its end. */
-static void sessions_without_a_thread_are_accounted(void)
+static void sessions_without_a_thread_fail_to_connect(void)
 {
     struct replay r;
 
@@ -340,7 +340,7 @@ static void sessions_without_a_thread_are_accounted(void)
 }
 
 /* Outcomes are kept until a late reader takes them. */
-static void outcomes_wait_for_their_reader(void)
+static void outcomes_are_kept_for_a_late_reader(void)
 {
     struct replay r;
 
@@ -357,20 +357,20 @@ static void outcomes_wait_for_their_reader(void)
 
 int main(void)
 {
-    RUN(a_stop_lets_answers_come);
-    RUN(a_hard_stop_cuts_at_once);
-    RUN(a_stop_before_the_start_ends);
-    RUN(a_stop_frees_the_feeder);
-    RUN(the_drain_begins_when_all_is_fed);
-    RUN(the_drain_cuts_what_hangs);
-    RUN(the_drain_works_in_max_pace);
-    RUN(a_lost_connection_ends_its_session_alone);
-    RUN(refused_connections_are_accounted);
-    RUN(a_silent_server_times_out);
-    RUN(a_hard_stop_cuts_connects);
-    RUN(freeing_ends_a_run);
-    RUN(sessions_tell_how_they_ended);
-    RUN(sessions_without_a_thread_are_accounted);
-    RUN(outcomes_wait_for_their_reader);
+    RUN(gentle_stop_waits_for_replies);
+    RUN(hard_stop_does_not_wait_for_replies);
+    RUN(stop_while_sessions_open_ends_the_run);
+    RUN(stop_releases_a_waiting_feeder);
+    RUN(drain_time_starts_after_the_last_fed_event);
+    RUN(hanging_events_are_cut_off_after_the_drain_time);
+    RUN(drain_time_starts_at_the_last_reply_at_max_pace);
+    RUN(lost_connection_ends_only_its_session);
+    RUN(refused_connections_are_counted);
+    RUN(silent_server_costs_only_the_connect_timeout);
+    RUN(hard_stop_does_not_wait_for_connects);
+    RUN(engine_may_be_freed_during_a_run);
+    RUN(session_that_ends_inside_a_transaction_is_marked);
+    RUN(sessions_without_a_thread_fail_to_connect);
+    RUN(outcomes_are_kept_for_a_late_reader);
     return 0;
 }

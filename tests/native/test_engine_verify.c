@@ -6,7 +6,7 @@
 #include "replay_run.h"
 
 /* Equal rows have the same checksum, as defined in base/checksum.h. Statements without rows have no checksum. */
-static void results_are_summed(void)
+static void equal_rows_have_equal_checksums(void)
 {
     struct qt_checksum want = {0};
     char text[QT_CHECKSUM_ROOM];
@@ -39,7 +39,7 @@ static const struct {
 };
 
 /* Computes the length of binary rows with any columns, NULLs and texts of any length. Truncated rows are rejected. */
-static void a_binary_row_is_as_long_as_its_values(void)
+static void length_of_binary_rows_is_computed(void)
 {
     enum { MOST = 20 };
     static const size_t lengths[] = {0, 1, 250, 251, 255, 256, 65535, 65536, 70000};
@@ -76,7 +76,7 @@ static void a_binary_row_is_as_long_as_its_values(void)
 
 int main(void)
 {
-    RUN(results_are_summed);
-    RUN(a_binary_row_is_as_long_as_its_values);
+    RUN(equal_rows_have_equal_checksums);
+    RUN(length_of_binary_rows_is_computed);
     return 0;
 }

@@ -65,7 +65,7 @@ static size_t rewritten(char separator, char quote, char *out, int *code)
     return (size_t)n;
 }
 
-static void values_come_back(void)
+static void escaped_values_are_rewritten_as_csv(void)
 {
     static char out[ROOM];
     for (int seed = 1; seed <= 20; seed++) {
@@ -83,7 +83,7 @@ static void values_come_back(void)
     }
 }
 
-static void any_bytes_end(void)
+static void random_bytes_give_a_result_or_a_format_error(void)
 {
     static const char bytes[] = "\"\\\n,a\rN";
     static char out[ROOM];
@@ -99,7 +99,7 @@ static void any_bytes_end(void)
 
 int main(void)
 {
-    RUN(values_come_back);
-    RUN(any_bytes_end);
+    RUN(escaped_values_are_rewritten_as_csv);
+    RUN(random_bytes_give_a_result_or_a_format_error);
     return 0;
 }

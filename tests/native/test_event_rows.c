@@ -25,7 +25,7 @@ static int column(const char *name)
 }
 
 /* Covers a column whose first value comes late, columns that stay unknown, and the following batch. */
-static void unknown_values_are_null_and_rows_sorted(void)
+static void unknown_values_are_null_and_rows_are_sorted(void)
 {
     struct qt_event_batch b;
     struct qt_error error = {0};
@@ -54,7 +54,7 @@ static void unknown_values_are_null_and_rows_sorted(void)
 }
 
 /* Times are assigned when a batch is complete. The row counts are the batch capacity, one row more and one row less. */
-static void times_come_late(void)
+static void times_are_assigned_when_a_batch_is_complete(void)
 {
     static const int64_t ROWS[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 8192};
     struct qt_event_batch b;
@@ -95,7 +95,7 @@ static void times_come_late(void)
 
 int main(void)
 {
-    RUN(unknown_values_are_null_and_rows_sorted);
-    RUN(times_come_late);
+    RUN(unknown_values_are_null_and_rows_are_sorted);
+    RUN(times_are_assigned_when_a_batch_is_complete);
     return 0;
 }

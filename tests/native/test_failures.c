@@ -57,7 +57,7 @@ static void each_call_fails(enum failing_kind kind, int code_wanted, const char 
 }
 
 /* A large statement with secrets, between ordinary statements of a log. The statement needs new buffers. */
-static void memory_is_out_in_a_large_statement(void)
+static void failed_allocation_in_a_large_statement_is_reported(void)
 {
     static const char *const BEFORE[] = {
         [0] = "# Time: 2024-06-10T08:13:20.125123Z\n# User@Host: a[a] @ h []  Id: 7\n# Query_time: 1.5  Lock_time: 0.1 "
@@ -86,15 +86,15 @@ static void memory_is_out_in_a_large_statement(void)
     unlink(path);
 }
 
-static void memory_is_out_once(void) { each_call_fails(FAILING_MEMORY, QT_ENOMEM, "memory", 1); }
+static void single_failed_allocation_is_reported(void) { each_call_fails(FAILING_MEMORY, QT_ENOMEM, "memory", 1); }
 
-static void memory_is_out_for_good(void) { each_call_fails(FAILING_ALL_MEMORY, QT_ENOMEM, "memory", 3); }
+static void permanent_lack_of_memory_is_reported(void) { each_call_fails(FAILING_ALL_MEMORY, QT_ENOMEM, "memory", 3); }
 
-static void a_read_is_interrupted(void) { each_call_fails(FAILING_INTERRUPTED, QT_OK, "never said", 1); }
+static void interrupted_read_is_repeated(void) { each_call_fails(FAILING_INTERRUPTED, QT_OK, "never said", 1); }
 
-static void a_read_fails(void) { each_call_fails(FAILING_READ, QT_EIO, "Input/output error", 1); }
+static void failed_read_is_reported(void) { each_call_fails(FAILING_READ, QT_EIO, "Input/output error", 1); }
 
-static void all_is_told_with(enum failing_kind kind)
+static void check_same_events_with(enum failing_kind kind)
 {
     static struct told whole, found;
     for (size_t i = 0; i < N_SOURCES; i++) {
@@ -107,18 +107,18 @@ static void all_is_told_with(enum failing_kind kind)
     }
 }
 
-static void reads_of_one_byte(void) { all_is_told_with(FAILING_SHORT); }
+static void reads_of_one_byte_give_the_same_events(void) { check_same_events_with(FAILING_SHORT); }
 
-static void nothing_behind_an_allocation_is_touched(void) { all_is_told_with(FAILING_GUARD); }
+static void bytes_after_an_allocation_are_not_accessed(void) { check_same_events_with(FAILING_GUARD); }
 
 int main(void)
 {
-    RUN(memory_is_out_once);
-    RUN(memory_is_out_in_a_large_statement);
-    RUN(memory_is_out_for_good);
-    RUN(a_read_is_interrupted);
-    RUN(a_read_fails);
-    RUN(reads_of_one_byte);
-    RUN(nothing_behind_an_allocation_is_touched);
+    RUN(single_failed_allocation_is_reported);
+    RUN(failed_allocation_in_a_large_statement_is_reported);
+    RUN(permanent_lack_of_memory_is_reported);
+    RUN(interrupted_read_is_repeated);
+    RUN(failed_read_is_reported);
+    RUN(reads_of_one_byte_give_the_same_events);
+    RUN(bytes_after_an_allocation_are_not_accessed);
     return 0;
 }

@@ -111,7 +111,7 @@ static int part(struct qt_reader *reader, struct ArrowArrayStream *out, struct q
     return qt_reader_part(reader, 500, 1 << 20, out, error);
 }
 
-static void a_log_is_followed_by_threads(void)
+static void log_can_be_followed_while_it_is_written(void)
 {
     struct followed f = {.folder = "/tmp/qt-follow-XXXXXX"};
     struct qt_error error = {0};
@@ -230,7 +230,7 @@ static void read_often(struct turned *t)
     }
 }
 
-static void a_log_is_truncated_at_any_moment(void)
+static void log_can_be_truncated_while_it_is_followed(void)
 {
     struct turned t = {.folder = "/tmp/qt-turned-XXXXXX"};
     struct qt_error error = {0};
@@ -251,7 +251,7 @@ static void a_log_is_truncated_at_any_moment(void)
 
 int main(void)
 {
-    RUN(a_log_is_truncated_at_any_moment);
-    RUN(a_log_is_followed_by_threads);
+    RUN(log_can_be_truncated_while_it_is_followed);
+    RUN(log_can_be_followed_while_it_is_written);
     return 0;
 }

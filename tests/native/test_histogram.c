@@ -3,7 +3,7 @@
 #include "check.h"
 
 /* Every value falls into a bucket whose middle is at most 1 % away. Larger values fall into later buckets. */
-static void buckets_are_narrow(void)
+static void bucket_middle_is_within_one_percent(void)
 {
     int last = 0;
     for (double x = 0; x < 9e18; x = x * 1.01 + 1) {
@@ -17,7 +17,7 @@ static void buckets_are_narrow(void)
 }
 
 /* Quantiles of all values, and of the values since the last call. */
-static void quantiles_of_intervals(void)
+static void quantiles_cover_only_values_since_the_last_call(void)
 {
     static struct qt_histogram h;
     static uint64_t before[QT_BUCKETS];
@@ -36,7 +36,7 @@ static void quantiles_of_intervals(void)
 }
 
 /* Counts below a power of two are exact, because each power is a bucket limit. */
-static void below_powers_of_two(void)
+static void counts_below_powers_of_two_are_exact(void)
 {
     static struct qt_histogram h;
     uint64_t below[4];
@@ -56,7 +56,7 @@ static void below_powers_of_two(void)
 }
 
 /* Several histograms can be evaluated as one. */
-static void quantiles_of_several(void)
+static void quantiles_combine_several_histograms(void)
 {
     static struct qt_histogram h[3];
     static uint64_t before[QT_BUCKETS];
@@ -72,9 +72,9 @@ static void quantiles_of_several(void)
 
 int main(void)
 {
-    RUN(buckets_are_narrow);
-    RUN(quantiles_of_intervals);
-    RUN(below_powers_of_two);
-    RUN(quantiles_of_several);
+    RUN(bucket_middle_is_within_one_percent);
+    RUN(quantiles_cover_only_values_since_the_last_call);
+    RUN(counts_below_powers_of_two_are_exact);
+    RUN(quantiles_combine_several_histograms);
     return 0;
 }

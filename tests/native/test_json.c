@@ -6,7 +6,7 @@
 #include "check.h"
 
 /* Quotes, backslashes, control characters and bytes above 127 are escaped. */
-static void texts_are_escaped(void)
+static void special_characters_are_escaped(void)
 {
     char out[128];
     struct qt_json j;
@@ -19,7 +19,7 @@ static void texts_are_escaped(void)
 }
 
 /* Members that do not fit are left out. The object stays well-formed. */
-static void members_that_do_not_fit_are_left_out(void)
+static void oversized_members_are_left_out(void)
 {
     char out[16];
     struct qt_json j;
@@ -85,14 +85,14 @@ static void deep(int depth, int expected)
     CHECK(found == expected);
 }
 
-static void objects_in_two_pieces(void)
+static void objects_can_be_scanned_in_two_pieces(void)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         for (size_t cut = 0; cut <= strlen(CASES[i].text); cut++)
             scan_in_two(&CASES[i], cut);
 }
 
-static void depth_is_bounded(void)
+static void nesting_depth_is_limited(void)
 {
     deep(QT_JSON_DEPTH, 1);
     deep(QT_JSON_DEPTH + 1, -1);
@@ -100,9 +100,9 @@ static void depth_is_bounded(void)
 
 int main(void)
 {
-    RUN(texts_are_escaped);
-    RUN(members_that_do_not_fit_are_left_out);
-    RUN(objects_in_two_pieces);
-    RUN(depth_is_bounded);
+    RUN(special_characters_are_escaped);
+    RUN(oversized_members_are_left_out);
+    RUN(objects_can_be_scanned_in_two_pieces);
+    RUN(nesting_depth_is_limited);
     return 0;
 }

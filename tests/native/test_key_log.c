@@ -46,7 +46,7 @@ static void expect(const char *line, enum kind kind)
     }
 }
 
-static void lengths(void)
+static void secrets_of_wrong_length_are_bad_lines(void)
 {
     static const char *const LABELS[] = {"CLIENT_RANDOM", "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"};
     char line[ROOM];
@@ -58,7 +58,7 @@ static void lengths(void)
             }
 }
 
-static void labels(void)
+static void unknown_labels_are_skipped(void)
 {
     static const struct {
         const char *label;
@@ -92,7 +92,7 @@ static void labels(void)
     expect("no key log at all", BAD);
 }
 
-static void what_stands_behind(void)
+static void only_blanks_may_follow_a_secret(void)
 {
     static const struct {
         const char *behind;
@@ -109,7 +109,7 @@ static void what_stands_behind(void)
     }
 }
 
-static void each_digit_is_hexadecimal(void)
+static void non_hexadecimal_digit_makes_a_line_bad(void)
 {
     char line[ROOM];
     for (int byte = 1; byte < 256; byte++)
@@ -125,7 +125,7 @@ static void each_digit_is_hexadecimal(void)
 }
 
 /* An overlong line is bad, whatever it contains. The next line is read. */
-static void long_lines(void)
+static void overlong_line_is_bad(void)
 {
     char line[ROOM];
     for (size_t n = QT_TLS_LINE_MAX - 2; n <= QT_TLS_LINE_MAX + 2; n++) {
@@ -152,7 +152,7 @@ static void long_lines(void)
 }
 
 /* A last line without a newline counts as a secret as soon as the secret is complete. */
-static void a_last_line_without_its_end(void)
+static void last_line_needs_no_newline(void)
 {
     char line[ROOM];
     line_of(line, "SERVER_TRAFFIC_SECRET_0", RANDOM, 48, "");
@@ -171,11 +171,11 @@ static void a_last_line_without_its_end(void)
 
 int main(void)
 {
-    RUN(lengths);
-    RUN(labels);
-    RUN(what_stands_behind);
-    RUN(each_digit_is_hexadecimal);
-    RUN(long_lines);
-    RUN(a_last_line_without_its_end);
+    RUN(secrets_of_wrong_length_are_bad_lines);
+    RUN(unknown_labels_are_skipped);
+    RUN(only_blanks_may_follow_a_secret);
+    RUN(non_hexadecimal_digit_makes_a_line_bad);
+    RUN(overlong_line_is_bad);
+    RUN(last_line_needs_no_newline);
     return 0;
 }

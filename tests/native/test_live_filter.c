@@ -16,7 +16,7 @@ static int make(int32_t link, char *out, size_t size, int32_t *ports_only)
     return qt_packets_filter(link, PORTS, 2, out, size, ports_only, &error);
 }
 
-static void a_whole_filter(void)
+static void complete_filter_is_used_if_libpcap_accepts_it(void)
 {
     char text[8192];
     int32_t ports_only;
@@ -28,7 +28,7 @@ static void a_whole_filter(void)
 }
 
 /* libpcap accepts each term alone but refuses the complete filter. */
-static void a_filter_of_the_ports_alone(void)
+static void filter_of_ports_is_used_if_the_complete_filter_fails(void)
 {
     char text[8192];
     int32_t ports_only;
@@ -41,7 +41,7 @@ static void a_filter_of_the_ports_alone(void)
     failing_filters(0);
 }
 
-static void no_filter_at_all(void)
+static void filter_that_does_not_compile_is_an_error(void)
 {
     char text[8192];
     int32_t ports_only;
@@ -53,8 +53,8 @@ static void no_filter_at_all(void)
 
 int main(void)
 {
-    RUN(a_whole_filter);
-    RUN(a_filter_of_the_ports_alone);
-    RUN(no_filter_at_all);
+    RUN(complete_filter_is_used_if_libpcap_accepts_it);
+    RUN(filter_of_ports_is_used_if_the_complete_filter_fails);
+    RUN(filter_that_does_not_compile_is_an_error);
     return 0;
 }

@@ -30,7 +30,7 @@ static int64_t seconds(int year, int month, int day, int hour, int minute, int s
 }
 
 /* Tests the fields of both formats one by one, at values on each side of their limits. */
-static void every_field_has_its_bounds(void)
+static void every_time_field_has_limits(void)
 {
     static const int FIRST[] = {70, 1, 1, 0, 0, 0}, LAST[] = {69, 12, 31, 23, 59, 60}, USUAL[] = {24, 6, 10, 8, 13, 20};
     for (int field = 0; field < 6; field++)
@@ -53,7 +53,7 @@ static void every_field_has_its_bounds(void)
         }
 }
 
-static void zones_and_fractions(void)
+static void time_zones_and_fractions_are_read(void)
 {
     static const struct {
         const char *behind;
@@ -102,7 +102,7 @@ static void zones_and_fractions(void)
     }
 }
 
-static void other_forms(void)
+static void other_time_formats_are_read_or_refused(void)
 {
     static const struct {
         const char *text;
@@ -145,7 +145,7 @@ static void other_forms(void)
     }
 }
 
-static void days_are_those_of_the_calendar(void)
+static void day_numbers_match_the_calendar(void)
 {
     static const int YEARS[] = {1, 4, 100, 400, 1600, 1900, 1969, 1970, 1999, 2000, 2001, 2004, 2023, 2024, 2100, 9999};
     for (size_t i = 0; i < sizeof YEARS / sizeof *YEARS; i++)
@@ -156,9 +156,9 @@ static void days_are_those_of_the_calendar(void)
 
 int main(void)
 {
-    RUN(every_field_has_its_bounds);
-    RUN(zones_and_fractions);
-    RUN(other_forms);
-    RUN(days_are_those_of_the_calendar);
+    RUN(every_time_field_has_limits);
+    RUN(time_zones_and_fractions_are_read);
+    RUN(other_time_formats_are_read_or_refused);
+    RUN(day_numbers_match_the_calendar);
     return 0;
 }

@@ -36,7 +36,7 @@ static int contains(const char *text, size_t len, const char *needle)
     return 0;
 }
 
-static void texts(void)
+static void statements_are_normalized(void)
 {
 #define T(name, sql, text) {name, sql, sizeof sql - 1, text},
     static const struct {
@@ -52,7 +52,7 @@ static void texts(void)
     }
 }
 
-static void classes(void)
+static void statements_are_classified(void)
 {
 #define C(name, sql, class, danger, flags) {name, sql, class, danger, flags},
     static const struct {
@@ -77,7 +77,7 @@ static const struct secret_case {
 #undef Z
 #define N_SECRETS (sizeof secret_cases / sizeof *secret_cases)
 
-static void secrets(void)
+static void secrets_are_redacted(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
         struct qt_statement s = normalize(secret_cases[i].sql, strlen(secret_cases[i].sql));
@@ -97,7 +97,7 @@ static void secrets(void)
 
 /* A statement is truncated at each byte of its secret. If the text is redacted, at most the first letters of the secret
  * remain. */
-static void cut_secrets(void)
+static void truncated_secrets_are_redacted(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
         const char *sql = secret_cases[i].sql, *secret = strstr(sql, "hunter2");
@@ -109,7 +109,7 @@ static void cut_secrets(void)
     }
 }
 
-static void open_quotes(void)
+static void open_quotes_are_detected(void)
 {
     static const struct {
         const char *sql;
@@ -180,7 +180,7 @@ static struct text fill(uint64_t *seed, const char *shape, int vary)
     return t;
 }
 
-static void literals_never_leak(void)
+static void literals_do_not_appear_in_normalized_text(void)
 {
     uint64_t seed = 20260101;
     for (size_t i = 0; i < 20000 / case_step(); i++) {
@@ -196,7 +196,7 @@ static void literals_never_leak(void)
 }
 
 /* Random bytes, and random pieces of the cases. Nothing is read past the end, and all results are in range. */
-static void any_bytes(void)
+static void random_bytes_give_valid_results(void)
 {
 #define T(name, sql, text) {sql, sizeof sql - 1},
 #define C(name, sql, class, danger, flags) {sql, sizeof sql - 1},
@@ -231,7 +231,7 @@ static int are_same(const struct qt_statement *a, const struct qt_statement *b)
 
 /* Bytes after a text are not read. Each case is truncated at every place and read in several modes. The result must not
  * depend on the following byte. */
-static void nothing_behind_it_counts(void)
+static void bytes_after_the_text_are_not_read(void)
 {
 #define T(name, sql, text) {sql, sizeof sql - 1},
 #define C(name, sql, class, danger, flags) {sql, sizeof sql - 1},
@@ -263,7 +263,7 @@ static void nothing_behind_it_counts(void)
 
 /* Normalizing a normalized or redacted text gives the same digest. A tape stores the digest and shows the redacted
  * text. */
-static void redacted_has_the_same_digest(void)
+static void redacted_text_has_the_same_digest(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
         const char *sql = secret_cases[i].sql;
@@ -294,7 +294,7 @@ static char *repeated(const char *unit, size_t times, const char *head, size_t *
 }
 
 /* Large inputs that would overflow a recursion, take superlinear time or exhaust memory. */
-static void large(void)
+static void large_statements_are_normalized(void)
 {
     static const struct {
         const char *head, *unit;
@@ -332,16 +332,16 @@ static void large(void)
 int main(void)
 {
     normalizer = qt_normalizer_new();
-    texts();
-    classes();
-    secrets();
-    cut_secrets();
-    open_quotes();
-    literals_never_leak();
-    any_bytes();
-    nothing_behind_it_counts();
-    redacted_has_the_same_digest();
-    large();
+    statements_are_normalized();
+    statements_are_classified();
+    secrets_are_redacted();
+    truncated_secrets_are_redacted();
+    open_quotes_are_detected();
+    literals_do_not_appear_in_normalized_text();
+    random_bytes_give_valid_results();
+    bytes_after_the_text_are_not_read();
+    redacted_text_has_the_same_digest();
+    large_statements_are_normalized();
     qt_normalizer_free(normalizer);
     printf("normalize: %d checks, %d failed\n", checks.done, checks.failed);
     return checks.failed != 0;

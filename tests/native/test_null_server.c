@@ -38,14 +38,14 @@ static int talk(size_t piece)
     return answers;
 }
 
-static void pieces_make_no_difference(void)
+static void piece_size_does_not_change_the_commands(void)
 {
     for (size_t piece = 1; piece <= sizeof TALK; piece++)
         CHECK_INT(talk(piece), 3);
 }
 
 /* A packet of 16 MiB - 1 continues in the next packet. Together they are one command. */
-static void long_packets_go_on(void)
+static void packets_of_16_mib_continue_in_the_next_packet(void)
 {
     struct qt_null_peer p = {.state = 1};
     uint8_t out[QT_NULL_ROOM], *big = calloc(1, 0xFFFFFF + 4), tail[] = {1, 0, 0, 1, '?'};
@@ -97,7 +97,7 @@ static void run_against_it(int64_t delay_ns, const char *socket_path)
     replay_free(&r);
 }
 
-static void the_engine_runs_against_it(void)
+static void engine_can_replay_against_the_null_server(void)
 {
     char path[64];
     run_against_it(0, NULL);
@@ -107,7 +107,7 @@ static void the_engine_runs_against_it(void)
     unlink(path);
 }
 
-static void what_makes_no_sense_is_refused(void)
+static void invalid_addresses_are_refused(void)
 {
     char path[200];
     memset(path, 'x', sizeof path - 1);
@@ -120,9 +120,9 @@ static void what_makes_no_sense_is_refused(void)
 
 int main(void)
 {
-    RUN(pieces_make_no_difference);
-    RUN(long_packets_go_on);
-    RUN(the_engine_runs_against_it);
-    RUN(what_makes_no_sense_is_refused);
+    RUN(piece_size_does_not_change_the_commands);
+    RUN(packets_of_16_mib_continue_in_the_next_packet);
+    RUN(engine_can_replay_against_the_null_server);
+    RUN(invalid_addresses_are_refused);
     return 0;
 }

@@ -16,7 +16,7 @@ static int gives_back(const char *sql)
     return qt_gives_clock_back((struct qt_span){text, n});
 }
 
-static void texts_give_the_clock_back(void)
+static void set_timestamp_default_restores_the_server_clock(void)
 {
     static const char *const YES[] = {"SET timestamp=DEFAULT",
                                       "set TimeStamp = default;",
@@ -51,6 +51,6 @@ static void texts_give_the_clock_back(void)
 
 int main(void)
 {
-    RUN(texts_give_the_clock_back);
+    RUN(set_timestamp_default_restores_the_server_clock);
     return 0;
 }

@@ -70,7 +70,7 @@ static size_t drop(struct one **list, size_t n, size_t at)
 
 /* Connections are added, checked and removed. They are removed after a minute, or at once if they do not wait for
  * secrets. */
-static void as_a_plain_list(void)
+static void parked_connections_match_a_simple_list(void)
 {
     static struct one all[MANY];
     static struct one *list[MANY];
@@ -113,7 +113,7 @@ static void as_a_plain_list(void)
 }
 
 /* When the secrets arrive, all waiting data is decoded as if the secrets had been known from the beginning. */
-static void secrets_come(void)
+static void waiting_data_is_decoded_when_secrets_arrive(void)
 {
     struct qt_tls_log *log = log_without_secrets(), *whole = log_without_secrets();
     struct qt_tls_lines lines = {.n = 0};
@@ -140,7 +140,7 @@ static void secrets_come(void)
 }
 
 /* If one connection more than the limit is added, the oldest connection ends. */
-static void there_are_only_so_many(void)
+static void number_of_parked_connections_is_limited(void)
 {
     static struct one all[MOST + 2];
     struct qt_tls_log *log = log_without_secrets();
@@ -159,7 +159,7 @@ static void there_are_only_so_many(void)
 }
 
 /* An error of the sink is returned at once. The other connections stay, and all memory is freed. */
-static void what_a_sink_answers(void)
+static void error_of_the_sink_is_returned(void)
 {
     for (int end = 0; end <= 1; end++) {
         struct qt_tls_log *log = log_without_secrets();
@@ -192,9 +192,9 @@ int main(void)
     FILE *in = fopen("inputs/tls.keys", "r");
     CHECK(in != NULL && fread(key_lines, 1, sizeof key_lines - 1, in) > 100 && fclose(in) == 0);
     CHECK(read_talks("inputs/tls.pcap", talks) > 0);
-    RUN(as_a_plain_list);
-    RUN(secrets_come);
-    RUN(there_are_only_so_many);
-    RUN(what_a_sink_answers);
+    RUN(parked_connections_match_a_simple_list);
+    RUN(waiting_data_is_decoded_when_secrets_arrive);
+    RUN(number_of_parked_connections_is_limited);
+    RUN(error_of_the_sink_is_returned);
     return 0;
 }

@@ -32,7 +32,7 @@ static uint64_t take(struct qt_problems *p, const char *kind)
     return of_kind;
 }
 
-static void so_many_of_each_kind_are_kept(void)
+static void number_of_kept_problems_is_limited_per_kind(void)
 {
     struct qt_problems p;
     CHECK_INT(qt_problems_init(&p), 0);
@@ -52,7 +52,7 @@ static void so_many_of_each_kind_are_kept(void)
     qt_problems_free(&p);
 }
 
-static void all_kinds_are_counted(void)
+static void problems_of_all_kinds_are_counted(void)
 {
     static char names[QT_PROBLEM_KINDS + 4][16]; /* a letter and any int */
     struct qt_problems p;
@@ -72,7 +72,7 @@ static void all_kinds_are_counted(void)
 }
 
 /* Bytes that are unsafe for a terminal become question marks. Long texts are shortened to their beginning. */
-static void what_is_shown_is_harmless(void)
+static void unsafe_bytes_become_question_marks(void)
 {
     char text[100], wanted[160];
     struct qt_problems p;
@@ -101,8 +101,8 @@ static void what_is_shown_is_harmless(void)
 
 int main(void)
 {
-    RUN(so_many_of_each_kind_are_kept);
-    RUN(all_kinds_are_counted);
-    RUN(what_is_shown_is_harmless);
+    RUN(number_of_kept_problems_is_limited_per_kind);
+    RUN(problems_of_all_kinds_are_counted);
+    RUN(unsafe_bytes_become_question_marks);
     return 0;
 }

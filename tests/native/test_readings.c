@@ -28,7 +28,7 @@ static int has(const struct qt_session_mode *way, size_t n, unsigned reading, un
 }
 
 /* Returns each reading that fits the known settings once, except the session's own reading. */
-static void ways(void)
+static void all_matching_readings_are_returned_once(void)
 {
     for (unsigned known = 0; known <= QT_KNOWS_ALL; known++)
         for (unsigned own = 0; own < READINGS * QT_CHARSETS; own++) {
@@ -49,7 +49,7 @@ static void ways(void)
 
 /* ---- bytes that make readings differ ---- */
 
-static void bytes_that_matter(void)
+static void significant_bytes_are_detected(void)
 {
     for (int byte = 0; byte < 256; byte++)
         for (size_t len = 0; len <= 4; len++)
@@ -128,7 +128,7 @@ static size_t any_text(char *to, size_t room)
 }
 
 /* For each text and each combination of known settings, the result is the worst of all readings that fit. */
-static void the_worst_counts(void)
+static void worst_possible_reading_is_reported(void)
 {
     struct qt_normalizer *n = qt_normalizer_new();
     struct qt_keywords keywords;
@@ -167,7 +167,7 @@ static void the_worst_counts(void)
 }
 
 /* A text is redacted if any possible reading contains a secret. A literal truncated by the log may also be a secret. */
-static void secrets(void)
+static void secret_in_any_possible_reading_is_redacted(void)
 {
     static const struct {
         const char *sql;
@@ -197,9 +197,9 @@ static void secrets(void)
 
 int main(void)
 {
-    RUN(ways);
-    RUN(bytes_that_matter);
-    RUN(the_worst_counts);
-    RUN(secrets);
+    RUN(all_matching_readings_are_returned_once);
+    RUN(significant_bytes_are_detected);
+    RUN(worst_possible_reading_is_reported);
+    RUN(secret_in_any_possible_reading_is_redacted);
     return 0;
 }

@@ -16,7 +16,7 @@ static uint64_t key_of(int kind, uint64_t i)
     return kind == 0 ? i + 1 : kind == 1 ? i * 4096 + 7 : random_next(&state);
 }
 
-static void each_key_has_its_entry(void)
+static void each_key_has_one_entry(void)
 {
     for (int kind = 0; kind < 3; kind++) {
         struct qt_sessions s;
@@ -47,7 +47,7 @@ static void each_key_has_its_entry(void)
     }
 }
 
-static void a_new_session_begins_with_nothing(void)
+static void new_session_starts_with_cleared_fields(void)
 {
     struct qt_sessions s;
     CHECK_INT(qt_sessions_init(&s, 10), 0);
@@ -66,7 +66,7 @@ static void a_new_session_begins_with_nothing(void)
 }
 
 /* At the limit, the half that was unused for the longest time is forgotten and counted. */
-static void the_longest_unused_half_is_forgotten(void)
+static void least_recently_used_half_is_forgotten(void)
 {
     for (uint64_t n = LIMIT - 1; n <= LIMIT + 1; n++) {
         struct qt_sessions s;
@@ -86,7 +86,7 @@ static void the_longest_unused_half_is_forgotten(void)
     }
 }
 
-static void without_memory_nothing_is_lost(void)
+static void failed_allocation_loses_no_session(void)
 {
     struct qt_sessions s;
     for (long number = 1; number <= 2; number++) {
@@ -110,9 +110,9 @@ static void without_memory_nothing_is_lost(void)
 
 int main(void)
 {
-    RUN(each_key_has_its_entry);
-    RUN(a_new_session_begins_with_nothing);
-    RUN(the_longest_unused_half_is_forgotten);
-    RUN(without_memory_nothing_is_lost);
+    RUN(each_key_has_one_entry);
+    RUN(new_session_starts_with_cleared_fields);
+    RUN(least_recently_used_half_is_forgotten);
+    RUN(failed_allocation_loses_no_session);
     return 0;
 }

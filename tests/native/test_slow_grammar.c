@@ -29,7 +29,7 @@ static int is_body(const struct qt_slow_event *e, const char *body)
 
 /* Tests the assignments of a server's SET line in any order. Anything else makes the line a client statement, which is
  * the body. */
-static void the_servers_set(void)
+static void set_line_of_the_server_is_recognized(void)
 {
     static const struct {
         const char *line;
@@ -86,7 +86,7 @@ static void the_servers_set(void)
 
 /* ---- USE ---- */
 
-static void use_lines(void)
+static void use_lines_name_the_schema(void)
 {
     static const struct {
         const char *line, *name; /* NULL: the line is the body */
@@ -128,7 +128,7 @@ static void use_lines(void)
 
 /* Literals that contain text like the next event. The parser detects such a literal with quote checks, and does not
  * detect it without quote checks. */
-static void ends_inside_of_literals(void)
+static void event_headers_inside_literals_do_not_end_the_body(void)
 {
     static const struct {
         const char *open, *close;
@@ -164,7 +164,7 @@ static void ends_inside_of_literals(void)
     }
 }
 
-static void ends_of_files(void)
+static void last_event_of_a_file_is_read(void)
 {
     static const struct {
         const char *text, *body;
@@ -227,7 +227,7 @@ static int are_same(const struct qt_slow_event *a, const struct qt_slow_event *b
 }
 
 /* Each prefix of an event is incomplete or gives the complete event, never a different event. */
-static void any_beginning(void)
+static void prefix_of_an_event_is_incomplete_or_the_same_event(void)
 {
     for (size_t i = 0; i < sizeof WHOLE / sizeof *WHOLE; i++)
         for (int quotes = 0; quotes <= 1; quotes++) {
@@ -251,7 +251,7 @@ static void any_beginning(void)
 }
 
 /* At the end of a file, each prefix of an event is an event or unparsed lines. */
-static void any_end(void)
+static void prefix_of_an_event_is_read_at_the_end_of_a_file(void)
 {
     for (size_t i = 0; i < sizeof WHOLE / sizeof *WHOLE; i++)
         for (size_t len = 1; len <= strlen(WHOLE[i]); len++) {
@@ -263,7 +263,7 @@ static void any_end(void)
         }
 }
 
-static void what_is_no_event(void)
+static void other_lines_are_skipped_or_unparsed(void)
 {
     static const struct {
         const char *text;
@@ -286,12 +286,12 @@ static void what_is_no_event(void)
 
 int main(void)
 {
-    RUN(the_servers_set);
-    RUN(use_lines);
-    RUN(ends_inside_of_literals);
-    RUN(ends_of_files);
-    RUN(any_beginning);
-    RUN(any_end);
-    RUN(what_is_no_event);
+    RUN(set_line_of_the_server_is_recognized);
+    RUN(use_lines_name_the_schema);
+    RUN(event_headers_inside_literals_do_not_end_the_body);
+    RUN(last_event_of_a_file_is_read);
+    RUN(prefix_of_an_event_is_incomplete_or_the_same_event);
+    RUN(prefix_of_an_event_is_read_at_the_end_of_a_file);
+    RUN(other_lines_are_skipped_or_unparsed);
     return 0;
 }

@@ -35,7 +35,7 @@ static void check_sort(int64_t displaced)
     }
 }
 
-static void rows_are_sorted_however_they_come(void)
+static void rows_in_any_order_are_sorted(void)
 {
     check_sort(50);
     check_sort(100000);
@@ -48,6 +48,6 @@ static void rows_are_sorted_however_they_come(void)
 
 int main(void)
 {
-    RUN(rows_are_sorted_however_they_come);
+    RUN(rows_in_any_order_are_sorted);
     return 0;
 }

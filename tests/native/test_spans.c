@@ -160,7 +160,7 @@ static void tell_proxy_header(struct writer *w, const char *p, size_t n)
 
 #define CUT(text, tell) cut_everywhere(text, sizeof(text) - 1, tell)
 
-static void lines_of_slow_logs(void)
+static void slow_log_lines_are_read_without_their_neighbours(void)
 {
     CUT("Query_time: 12.000345  Lock_time: 0.5 Rows_sent: 18446744073709551615  Rows_examined: 9", tell_attributes);
     CUT("Thread_id: 5  Schema: my shop  QC_hit: No Errno: 1064 Killed: 0 Bytes_sent: 77", tell_attributes);
@@ -172,7 +172,7 @@ static void lines_of_slow_logs(void)
     CUT("[real] @  [] Id: 5", tell_account);
 }
 
-static void times(void)
+static void times_are_read_without_their_neighbours(void)
 {
     CUT("2026-01-31T23:59:59.999999Z", tell_time);
     CUT("2026-02-28T01:02:03.5+02:30", tell_time);
@@ -181,7 +181,7 @@ static void times(void)
     CUT("261122 17:05:09", tell_time);
 }
 
-static void rows_of_general_logs(void)
+static void general_log_rows_are_read_without_their_neighbours(void)
 {
     CUT("2026-11-22T07:00:00.000001Z\t    7 Query\tSELECT 1", tell_row);
     CUT("2026-11-22T07:00:00.000001+02:00    71 Init DB shop", tell_row);
@@ -194,7 +194,7 @@ static void rows_of_general_logs(void)
     CUT("[root] @ localhost [] on ", tell_argument);
 }
 
-static void logins(void)
+static void login_packets_are_read_without_their_neighbours(void)
 {
     static const char greeting[] = "\x0a"
                                    "5.5.5-10.11.6-MariaDB\0\x4d\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15"
@@ -215,7 +215,7 @@ static void logins(void)
 }
 
 /* The shortest valid header, and shorter invalid headers. */
-static void shortest_headers(void)
+static void shortest_proxy_headers_are_read(void)
 {
     static const char local[16] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
     struct qt_proxy_header h;
@@ -230,10 +230,10 @@ static void shortest_headers(void)
 
 int main(void)
 {
-    RUN(lines_of_slow_logs);
-    RUN(times);
-    RUN(rows_of_general_logs);
-    RUN(logins);
-    RUN(shortest_headers);
+    RUN(slow_log_lines_are_read_without_their_neighbours);
+    RUN(times_are_read_without_their_neighbours);
+    RUN(general_log_rows_are_read_without_their_neighbours);
+    RUN(login_packets_are_read_without_their_neighbours);
+    RUN(shortest_proxy_headers_are_read);
     return 0;
 }

@@ -26,7 +26,7 @@ static const char *split(const char *sql, char *out, size_t room)
     return split_so((struct qt_session_mode){0}, sql, out, room);
 }
 
-static void texts_are_split(void)
+static void texts_are_split_into_statements(void)
 {
     static const char *const CASES[][2] = {
         {"INSERT INTO a VALUES (1); INSERT INTO b VALUES (2)", "2: 0@0 1@26"},
@@ -57,7 +57,7 @@ static void texts_are_split(void)
 }
 
 /* If the known session settings leave only one way to split, the text is split like on the server. */
-static void texts_are_split_as_their_session_reads_them(void)
+static void session_settings_decide_the_split(void)
 {
     static const struct {
         struct qt_session_mode mode;
@@ -80,7 +80,7 @@ static void texts_are_split_as_their_session_reads_them(void)
         CHECK_TEXT(split_so(CASES[i].mode, CASES[i].sql, out, sizeof out), CASES[i].split);
 }
 
-static void texts_hold_several(void)
+static void texts_with_several_statements_are_detected(void)
 {
     static const struct {
         const char *sql;
@@ -108,8 +108,8 @@ static void texts_hold_several(void)
 
 int main(void)
 {
-    RUN(texts_are_split);
-    RUN(texts_are_split_as_their_session_reads_them);
-    RUN(texts_hold_several);
+    RUN(texts_are_split_into_statements);
+    RUN(session_settings_decide_the_split);
+    RUN(texts_with_several_statements_are_detected);
     return 0;
 }

@@ -158,7 +158,7 @@ static int sweep(uint64_t seed, int times, int unknown, int64_t batches, struct 
     return code;
 }
 
-static void numbers_have_no_holes(void)
+static void numbers_of_a_place_are_consecutive(void)
 {
     for (uint64_t seed = 1; seed <= 40 / case_step(); seed++) {
         static struct places p;
@@ -173,7 +173,7 @@ static void numbers_have_no_holes(void)
     }
 }
 
-static void a_stream_may_be_closed_early(void)
+static void stream_may_be_closed_early(void)
 {
     static struct places p;
     for (int64_t batches = 0; batches < 3; batches++) {
@@ -182,7 +182,7 @@ static void a_stream_may_be_closed_early(void)
     }
 }
 
-static void memory_that_is_out_is_said(void)
+static void failed_allocation_is_reported(void)
 {
     static struct places p;
     long calls;
@@ -200,7 +200,7 @@ static void memory_that_is_out_is_said(void)
     }
 }
 
-static void wrong_uses_are_refused(void)
+static void invalid_uses_are_refused(void)
 {
     static const struct qt_sweep_use WRONG[][2] = {
         {{1, 2, 1}, {0, 2, 1}}, {{0, 9, 1}, {1, 2, 1}}, {{-1, 2, 1}, {1, 2, 1}}};
@@ -215,9 +215,9 @@ static void wrong_uses_are_refused(void)
 
 int main(void)
 {
-    RUN(numbers_have_no_holes);
-    RUN(a_stream_may_be_closed_early);
-    RUN(memory_that_is_out_is_said);
-    RUN(wrong_uses_are_refused);
+    RUN(numbers_of_a_place_are_consecutive);
+    RUN(stream_may_be_closed_early);
+    RUN(failed_allocation_is_reported);
+    RUN(invalid_uses_are_refused);
     return 0;
 }

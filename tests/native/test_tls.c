@@ -5,7 +5,7 @@
 
 /* ---- keys ---- */
 
-static void key_schedule_of_rfc_8448(void)
+static void key_schedule_matches_rfc_8448(void)
 {
     static const struct {
         const char *secret, *key, *iv;
@@ -29,7 +29,7 @@ static void key_schedule_of_rfc_8448(void)
 }
 
 /* Decrypts the client's application data record of RFC 8448: 50 bytes with the values 0 to 49. */
-static void record_of_rfc_8448(void)
+static void record_of_rfc_8448_is_decrypted(void)
 {
     uint8_t record[128], out[QT_TLS_RECORD_MAX];
     size_t n = from_hex(
@@ -59,7 +59,7 @@ static void record_of_rfc_8448(void)
 
 /* Checks keys of ECDHE-RSA-AES128-GCM-SHA256. The expected values come from Python's hmac with the formulas of RFC
  * 5246. */
-static void master_keys(void)
+static void keys_from_a_master_secret_match_rfc_5246(void)
 {
     struct qt_tls_secret master = {.n = 48};
     struct qt_tls_material m[2];
@@ -75,7 +75,7 @@ static void master_keys(void)
 
 /* ---- records ---- */
 
-static void records_in_pieces_and_together(void)
+static void records_are_decrypted_in_pieces_of_any_size(void)
 {
     for (size_t step = 1; step < 400; step = step * 3 + 1) {
         struct side sides[2];
@@ -98,7 +98,7 @@ static void records_in_pieces_and_together(void)
 }
 
 /* The time range of a record is from its first to its last byte. */
-static void times_of_a_record(void)
+static void record_has_the_times_of_its_first_and_last_byte(void)
 {
     struct side sides[2];
     struct qt_tls_log *log = log_of(KEY_LOG);
@@ -115,7 +115,7 @@ static void times_of_a_record(void)
 }
 
 /* Handshake records without known keys come first, followed by a ticket, a key update in each direction, and data. */
-static void handshake_tickets_and_key_updates(void)
+static void tickets_and_key_updates_are_followed(void)
 {
     static const uint8_t ticket[] = {4, 0, 0, 3, 1, 2, 3}, update[] = {24, 0, 0, 1, 0};
     struct side sides[2];
@@ -146,7 +146,7 @@ static void handshake_tickets_and_key_updates(void)
 }
 
 /* After lost records, reading continues at the next complete record. The loss may begin and end inside a record. */
-static void a_gap_is_crossed(void)
+static void decryption_continues_after_lost_records(void)
 {
     for (size_t lost_to = 30; lost_to < 300; lost_to += 17) {
         struct side sides[2];
@@ -172,7 +172,7 @@ static void a_gap_is_crossed(void)
 }
 
 /* The server requests a second ClientHello. change_cipher_spec in both directions comes before the second hellos. */
-static void another_client_hello(void)
+static void second_client_hello_is_followed(void)
 {
     static const uint8_t retry[] = {0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C,
                                     0x02, 0x1E, 0x65, 0xB8, 0x91, 0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB,
@@ -201,7 +201,7 @@ static void another_client_hello(void)
 
 /* Supported cipher suites by version. TLS 1.3 suites are supported only in TLS 1.3. AEAD suites and longer MACs are
  * supported only in TLS 1.2. */
-static void suites_of_versions(void)
+static void cipher_suites_depend_on_the_tls_version(void)
 {
     static const struct {
         int minor, suite, supported;
@@ -237,7 +237,7 @@ static void suites_of_versions(void)
 }
 
 /* Up to TLS 1.2, a second change_cipher_spec is encrypted. Without keys, the connection then ends as unreadable. */
-static void a_second_change_of_ciphers(void)
+static void second_change_cipher_spec_needs_keys(void)
 {
     struct qt_tls_sink sink = {NULL, on_plain, on_gap};
     for (int way = 0; way < 2; way++) {
@@ -262,7 +262,7 @@ static void a_second_change_of_ciphers(void)
 
 /* close_notify and a fatal alert end their direction of the connection. Later data of this direction is not read. Other
  * warnings do not end a direction. */
-static void alerts(void)
+static void close_and_fatal_alerts_end_a_direction(void)
 {
     static const struct {
         uint8_t bytes[2];
@@ -290,7 +290,7 @@ static void alerts(void)
 }
 
 /* Unreadable connections and the reported reasons. */
-static void ends(void)
+static void unreadable_connections_report_their_reason(void)
 {
     struct side sides[2];
     uint8_t bytes[4096];
@@ -340,17 +340,17 @@ static void ends(void)
 
 int main(void)
 {
-    RUN(key_schedule_of_rfc_8448);
-    RUN(record_of_rfc_8448);
-    RUN(master_keys);
-    RUN(records_in_pieces_and_together);
-    RUN(times_of_a_record);
-    RUN(handshake_tickets_and_key_updates);
-    RUN(a_gap_is_crossed);
-    RUN(another_client_hello);
-    RUN(suites_of_versions);
-    RUN(a_second_change_of_ciphers);
-    RUN(alerts);
-    RUN(ends);
+    RUN(key_schedule_matches_rfc_8448);
+    RUN(record_of_rfc_8448_is_decrypted);
+    RUN(keys_from_a_master_secret_match_rfc_5246);
+    RUN(records_are_decrypted_in_pieces_of_any_size);
+    RUN(record_has_the_times_of_its_first_and_last_byte);
+    RUN(tickets_and_key_updates_are_followed);
+    RUN(decryption_continues_after_lost_records);
+    RUN(second_client_hello_is_followed);
+    RUN(cipher_suites_depend_on_the_tls_version);
+    RUN(second_change_cipher_spec_needs_keys);
+    RUN(close_and_fatal_alerts_end_a_direction);
+    RUN(unreadable_connections_report_their_reason);
     return 0;
 }

@@ -15,7 +15,7 @@ static void put(const char *path, const char *text, int flags)
 
 /* Records wait for secrets that arrive later, line by line. The secrets arrive in the same file or in a new file of the
  * same name. */
-static void secrets_that_come_late(void)
+static void records_wait_for_late_secrets(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", aside[64];
     struct side sides[2];
@@ -60,7 +60,7 @@ static void secrets_that_come_late(void)
 
 /* The amount of waiting data is limited. A connection that exceeds the limit ends and counts as a connection without
  * keys. */
-static void waiting_is_bounded(void)
+static void amount_of_waiting_data_is_limited(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
     struct side sides[2];
@@ -83,7 +83,7 @@ static void waiting_is_bounded(void)
 
 /* A record may exceed the limit of waiting data. If the secrets are in the key log when this record arrives, this
  * record and all waiting records are decoded. */
-static void secrets_that_come_at_the_bound(void)
+static void secrets_that_arrive_at_the_limit_are_used(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX";
     struct side sides[2];
@@ -108,7 +108,7 @@ static void secrets_that_come_at_the_bound(void)
 
 /* A connection waits from its first record until its secrets arrive or the wait is given up. qt_tls_look then decodes
  * the waiting records. */
-static void who_waits(void)
+static void connection_waits_until_its_secrets_arrive(void)
 {
     char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
     struct side sides[2];
@@ -152,7 +152,7 @@ static void who_waits(void)
     unlink(path);
 }
 
-static void hostile_key_logs(void)
+static void invalid_key_logs_are_reported(void)
 {
     static char huge[100000];
     struct qt_error error = {0};
@@ -181,7 +181,7 @@ static void hostile_key_logs(void)
     }
 }
 
-static void the_oldest_are_forgotten(void)
+static void oldest_secrets_are_forgotten(void)
 {
     struct qt_tls_store *s = qt_tls_store_new(3000);
     struct qt_tls_secret secret = {.n = 48};
@@ -201,16 +201,16 @@ static void the_oldest_are_forgotten(void)
     qt_tls_store_free(s);
 }
 
-static void nothing_can_be_freed(void) { qt_tls_log_free(NULL); }
+static void null_log_can_be_freed(void) { qt_tls_log_free(NULL); }
 
 int main(void)
 {
-    RUN(secrets_that_come_late);
-    RUN(waiting_is_bounded);
-    RUN(secrets_that_come_at_the_bound);
-    RUN(who_waits);
-    RUN(hostile_key_logs);
-    RUN(the_oldest_are_forgotten);
-    RUN(nothing_can_be_freed);
+    RUN(records_wait_for_late_secrets);
+    RUN(amount_of_waiting_data_is_limited);
+    RUN(secrets_that_arrive_at_the_limit_are_used);
+    RUN(connection_waits_until_its_secrets_arrive);
+    RUN(invalid_key_logs_are_reported);
+    RUN(oldest_secrets_are_forgotten);
+    RUN(null_log_can_be_freed);
     return 0;
 }

@@ -13,7 +13,7 @@ from querytape.schemas import columns, open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, flag_bits, make_tape
-from tests.helpers.whole import accounting, noted, options, outcomes, query
+from tests.helpers.whole import accounting, logging_insert, options, outcomes, query
 
 pytestmark = pytest.mark.server
 
@@ -26,7 +26,7 @@ NASTY = b'it\'s "q" \\ \n\r\t \xe9\xff \x00 */ -- \xf0\x9f\x8e\x9e'
 def test_each_session_keeps_its_order_on_one_connection(any_shop: Server, tmp_path: Path) -> None:
     """Seven sessions with 23 events each send 161 statements."""
     events = [
-        {"session": s, "statement": noted(s, n), "class": "write", "db": "shop", "start_ns": T0 + n * 3 * MS}
+        {"session": s, "statement": logging_insert(s, n), "class": "write", "db": "shop", "start_ns": T0 + n * 3 * MS}
         for n in range(1, 24)
         for s in range(1, 8)
     ]
@@ -87,7 +87,7 @@ def test_reads_only_replay_writes_nothing(any_shop: Server, tmp_path: Path) -> N
     any_shop.execute("CREATE FUNCTION shop.sneaky() RETURNS INT BEGIN INSERT INTO log (seq) VALUES (1); RETURN 1; END")
     events: list[dict[str, Any]] = [
         {"statement": "SELECT 1"},
-        {"statement": noted(1, 2), "class": "write", "db": "shop"},
+        {"statement": logging_insert(1, 2), "class": "write", "db": "shop"},
         {"statement": "SELECT sneaky()", "db": "shop"},
         {"command": "reset_connection"},
         {"statement": "SELECT shop.sneaky()"},

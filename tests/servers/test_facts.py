@@ -87,6 +87,10 @@ def test_real_server_answers_every_query(server: Server) -> None:
     with server.connect() as con:
         wait_until(lambda: gather(con).others == {}, "connections that other tests have closed end")
         facts = gather(con)
+    with server.connect() as con:
+        again = gather(con)
+    assert facts.identity is not None
+    assert again.identity == facts.identity
     assert facts.version.startswith(server.version)
     assert facts.number("max_connections") == 151
     assert facts.replicas == 0

@@ -14,7 +14,7 @@ TABLE = (
 )
 
 
-def asked(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object]]]:
+def used_indexes(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object]]]:
     """Create a table, use one of its indexes, and return the index use that the server reports."""
     server.execute(f"CREATE DATABASE {db}")
     server.execute(TABLE.format(db=db))
@@ -35,7 +35,7 @@ def check(indexes: dict[str, dict[str, object]]) -> None:
 @pytest.mark.server
 def test_mysql_counts_index_use_in_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
     """The performance schema is on by default, but the usual servers of these tests disable it."""
-    use, indexes = asked(mysql80_factory({"performance_schema": "ON"}), "index_use")
+    use, indexes = used_indexes(mysql80_factory({"performance_schema": "ON"}), "index_use")
     check(indexes)
     assert indexes["k_used"]["uses"]
     assert indexes["k_unused"]["uses"] == 0
@@ -47,7 +47,7 @@ def test_mysql_counts_index_use_in_the_performance_schema(mysql80_factory: Calla
 def test_mariadb_counts_index_use_with_userstat(mariadb_factory: Callable[..., Server]) -> None:
     """The start time of userstat is unknown. Without userstat the index use is unknown."""
     server = mariadb_factory({"userstat": "1"})
-    use, indexes = asked(server, "index_use")
+    use, indexes = used_indexes(server, "index_use")
     check(indexes)
     assert indexes["k_used"]["uses"]
     assert indexes["k_unused"]["uses"] == 0

@@ -38,7 +38,7 @@ class FakeServer:
         return self.rows
 
 
-def asked(answers: Answers) -> LibraryFunctions:
+def functions_with_answers(answers: Answers) -> LibraryFunctions:
     """Return the loadable functions of a server with these answers."""
     return library_functions(cast("Connection[Any]", FakeServer(answers)))
 
@@ -47,7 +47,7 @@ def test_indirect_callers_are_found() -> None:
     """Views and routines may call a function through other views or routines. A routine whose text is hidden counts as
     a caller. System schemas do not count.
     """
-    found = asked(
+    found = functions_with_answers(
         {
             "mysql.func": [(b"bell",), ("Gong",)],
             "ROUTINES": [
@@ -72,9 +72,9 @@ def test_hidden_functions_are_unknown() -> None:
     """If the first source is refused, the second source is queried. If both are refused, the functions are unknown. If
     the server has no functions, no further query is sent.
     """
-    assert asked({"user_defined_functions": [("f",)]}) == LibraryFunctions(("f",))
-    assert asked({}) == LibraryFunctions(None)
-    assert asked({}).refused() is None
+    assert functions_with_answers({"user_defined_functions": [("f",)]}) == LibraryFunctions(("f",))
+    assert functions_with_answers({}) == LibraryFunctions(None)
+    assert functions_with_answers({}).refused() is None
     none = FakeServer({"mysql.func": [], "VIEWS": [("shop", "v", None)]})
     assert library_functions(cast("Connection[Any]", none)) == LibraryFunctions()
     assert none.asked == 1
@@ -82,7 +82,7 @@ def test_hidden_functions_are_unknown() -> None:
 
 def test_name_with_a_line_break_is_left_out() -> None:
     """The engine would read a name with a line break as several names."""
-    assert asked({"mysql.func": [("a\nb",), ("",), ("c",)]}).names == ("c",)
+    assert functions_with_answers({"mysql.func": [("a\nb",), ("",), ("c",)]}).names == ("c",)
 
 
 def test_statement_that_uses_a_function_is_found() -> None:

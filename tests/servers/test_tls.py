@@ -15,7 +15,7 @@ from querytape.servers.target import Login, Target, parse_target
 from querytape.servers.tls import MODES, Tls, is_encrypted, is_this_machine, keys_of, read_public_key
 
 from tests.helpers.hostile import Client, greeting, hostile, packet
-from tests.helpers.logins import SALT, Key, asks_for_rsa, one_session
+from tests.helpers.logins import SALT, Key, one_session, rsa_login_script
 from tests.helpers.tiers import mostly_long
 
 from ..conftest import ServerFactory
@@ -181,7 +181,7 @@ def test_false_server_gets_no_readable_password(plugin: bytes, switches: bool, u
     """The clients do not request the key of a remote server and do not accept an unrequested key. The errors of both
     clients name the options that help.
     """
-    with hostile(asks_for_rsa(plugin, key, switches, unasked)) as server:
+    with hostile(rsa_login_script(plugin, key, switches, unasked)) as server:
         said = both(server.port, Tls())
     assert read(key, server.heard) == set()
     assert "2061" in said[0]
@@ -198,7 +198,7 @@ def test_password_is_readable_if_the_key_is_requested(plugin: bytes, switches: b
     password to the false server.
     """
     for tls, address in ((Tls(), "127.0.0.1"), (Tls(get_server_public_key=True), ELSEWHERE)):
-        with hostile(asks_for_rsa(plugin, key, switches, unasked=False)) as server:
+        with hostile(rsa_login_script(plugin, key, switches, unasked=False)) as server:
             both(server.port, tls, address)
         connections = [data for data in server.heard if key.reads([data])]
         assert len(connections) == 2
@@ -218,7 +218,7 @@ def test_key_from_the_file_is_the_only_valid_key(
     file = tmp_path / "public_key.pem"
     file.write_bytes(real.pem)
     for address in (ELSEWHERE, "127.0.0.1"):
-        with hostile(asks_for_rsa(plugin, key, switches, unasked)) as server:
+        with hostile(rsa_login_script(plugin, key, switches, unasked)) as server:
             both(server.port, Tls(server_public_key=str(file)), address)
         assert read(key, server.heard) == set()
         assert real.reads(server.heard) == {SECRET.encode()}
@@ -227,7 +227,7 @@ def test_key_from_the_file_is_the_only_valid_key(
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_unreadable_key_file_refuses_the_login(plugin: bytes, key: Key, tmp_path: Path) -> None:
     """The client library would request the key from the server, so the engine itself must refuse the login."""
-    with hostile(asks_for_rsa(plugin, key, True, False)) as server:
+    with hostile(rsa_login_script(plugin, key, True, False)) as server:
         failed = one_session(
             EngineOptions(
                 host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2,
@@ -244,7 +244,7 @@ def test_required_tls_cannot_be_removed(plugin: bytes, key: Key) -> None:
     """A server or interceptor without TLS gets no password. Connector/C itself would continue without TLS and treat the
     connection as encrypted.
     """
-    with hostile(asks_for_rsa(plugin, key, True, False)) as server:
+    with hostile(rsa_login_script(plugin, key, True, False)) as server:
         failed = one_session(
             EngineOptions(
                 host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2, tls="required",

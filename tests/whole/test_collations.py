@@ -52,7 +52,7 @@ def fresh(server: Server) -> None:
     server.execute("CREATE TABLE shop.noted (id INT AUTO_INCREMENT PRIMARY KEY, place VARCHAR(40), names VARCHAR(200))")
 
 
-def noted(server: Server) -> Any:
+def recorded_settings(server: Server) -> Any:
     """Return the recorded settings in their order."""
     return server.execute("SELECT place, names FROM noted ORDER BY id", db="shop")
 
@@ -68,11 +68,11 @@ def test_change_user_collation_is_replayed(server: Server, tmp_path: Path) -> No
     with Relay(server.port) as relay:
         work(relay.port, FAMILIES[server.program.family])
     path = relay.write(tmp_path / "a.pcap")
-    original = noted(server)
+    original = recorded_settings(server)
     capture_source(SOURCES["packets"], [str(path)], tmp_path / "a.tape", Settings(extra={"port": (3306,)}))
     fresh(server)
     summary = replay(tmp_path / "a.tape", options(server, tmp_path / "a.run"))
     assert accounting(summary)[3] == 0
-    assert noted(server) == original
+    assert recorded_settings(server) == original
     assert len({names for _, names in original}) > len(OF_BOTH)
     server.execute("DROP USER plain@localhost")

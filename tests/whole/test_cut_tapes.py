@@ -146,19 +146,21 @@ def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[t
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-@pytest.mark.parametrize("what", ["behind 0", "1 to 3", "behind 3", "a schema", "reads", "a digest of a session"])
+@pytest.mark.parametrize(
+    "what", ["after step 0", "from step 1 to step 3", "after step 3", "one schema", "reads", "one digest of a session"]
+)
 def test_cut_tape_sends_the_same_commands_as_a_selection(what: str, target: Server, tmp_path: Path) -> None:
     """The selection is a time range between two steps, or a filter. No command fails."""
     tape, marks = recorded(target, tmp_path, "script")
     session = found(tape, "SELECT min(session) FROM events WHERE \"user\" = 'one'")[0][0]
     updates = "SELECT digest FROM events WHERE command = 'execute' AND statement::VARCHAR LIKE 'UPDATE%'"
     choices: dict[str, dict[str, Any]] = {
-        "behind 0": {"from_ns": marks[0]},
-        "1 to 3": {"from_ns": marks[1], "to_ns": marks[3]},
-        "behind 3": {"from_ns": marks[3]},
-        "a schema": {"dbs": ("shop",)},
+        "after step 0": {"from_ns": marks[0]},
+        "from step 1 to step 3": {"from_ns": marks[1], "to_ns": marks[3]},
+        "after step 3": {"from_ns": marks[3]},
+        "one schema": {"dbs": ("shop",)},
         "reads": {"classes": ("read",), "users": ("two",)},
-        "a digest of a session": {"digests": (found(tape, updates)[0][0],), "sessions": (session,)},
+        "one digest of a session": {"digests": (found(tape, updates)[0][0],), "sessions": (session,)},
     }
     choice = choices[what]
     part = tmp_path / "part.tape"

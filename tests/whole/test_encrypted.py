@@ -17,6 +17,7 @@ from querytape.servers.sandbox import Server
 from ..helpers.dialogue import CLIENT, SERVER, SSL
 from ..helpers.encrypted import (
     certificates,
+    comparable_events,
     connect,
     context,
     encrypting,
@@ -25,7 +26,6 @@ from ..helpers.encrypted import (
     preloaded,
     read,
     recorded,
-    told,
     work,
     write_frames,
 )
@@ -66,7 +66,7 @@ def plain(tls_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
 
 def assert_same(found: Read, plain: Read) -> None:
     """Check that all event fields are equal and that no data is reported as missing."""
-    assert told(found) == told(plain)
+    assert comparable_events(found) == comparable_events(plain)
     assert found.problems == []
     assert (found.description["decrypted"], found.description["encrypted"]) == (1, 0)
 

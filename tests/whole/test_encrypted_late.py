@@ -19,6 +19,7 @@ from tests.helpers.tiers import mostly_long
 
 from ..helpers.dialogue import CLIENT
 from ..helpers.encrypted import (
+    comparable_events,
     connect,
     context,
     encrypting,
@@ -27,7 +28,6 @@ from ..helpers.encrypted import (
     preloaded,
     read,
     recorded,
-    told,
     work,
     write_frames,
 )
@@ -64,7 +64,7 @@ def test_keys_after_the_packets_are_used(mysql: Server, plain: Read, tmp_path: P
         assert command.stdout is not None
         files = [f"/dev/fd/{command.stdout.fileno()}"]
     found = read_all(open_packets(files))
-    assert told(found) == told(plain)
+    assert comparable_events(found) == comparable_events(plain)
     assert (found.problems, found.description["decrypted"]) == ([], 1)
     assert found.description["keylog_bad_lines"] == 0
 

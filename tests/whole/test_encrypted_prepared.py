@@ -17,7 +17,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tiers import mostly_long
 
 from ..helpers.dialogue import Dialogue, Segment, write_pcap
-from ..helpers.encrypted import encrypting, preloaded, read, told
+from ..helpers.encrypted import comparable_events, encrypting, preloaded, read
 from ..helpers.reading import Read
 from ..helpers.relay import Relay
 from .test_prepared import FILE, compiled, fresh_schema
@@ -81,7 +81,9 @@ def plain(recorder: Recorder) -> Read:
     return found
 
 
-def cut_anew(path: Path, segments: list[tuple[Dialogue, Segment]], chance: random.Random, sizes: list[int]) -> Path:
+def write_in_other_packets(
+    path: Path, segments: list[tuple[Dialogue, Segment]], chance: random.Random, sizes: list[int]
+) -> Path:
     """Write the recorded bytes in packets of other sizes, regardless of record borders."""
     made: dict[int, Dialogue] = {}
     pairs: list[tuple[Dialogue, Segment]] = []
@@ -107,10 +109,10 @@ def cut_anew(path: Path, segments: list[tuple[Dialogue, Segment]], chance: rando
     return write_pcap(path, pairs)
 
 
-def as_told(found: Read) -> list[dict[str, Any]]:
+def checked_events(found: Read) -> list[dict[str, Any]]:
     """Return the events without the fields that differ between runs."""
     assert found.problems == []
-    return told(found)
+    return comparable_events(found)
 
 
 @pytest.mark.long
@@ -129,8 +131,8 @@ def test_prepared_statements_give_the_same_tape_in_every_transport(
         assert SUITE_NUMBERS[way] in hello[:120]
     found = read(recorder.path, keys)
     assert (found.description.get("decrypted", 0), found.description["encrypted"]) == (int(encrypted), 0)
-    assert as_told(found) == as_told(plain)
+    assert checked_events(found) == checked_events(plain)
     for number, sizes in enumerate(([1, 4, 5, 6, 40, 700, 16_389], [60_000])):
-        path = cut_anew(tmp_path / f"{number}.pcap", segments, random.Random(way), sizes)
+        path = write_in_other_packets(tmp_path / f"{number}.pcap", segments, random.Random(way), sizes)
         again = read(path, keys)
-        assert as_told(again) == as_told(plain), sizes
+        assert checked_events(again) == checked_events(plain), sizes

@@ -31,6 +31,11 @@ STATEMENTS = {
     "key": "SELECT name FROM t WHERE id = 7",
 }
 DIGESTS = {name: f"{number:016x}" for number, name in enumerate(STATEMENTS, 1)}
+MODES = (
+    "sql_mode: only B has ERROR_FOR_DIVISION_BY_ZERO, NO_ENGINE_SUBSTITUTION, NO_ZERO_DATE, NO_ZERO_IN_DATE,"
+    " ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES"
+)
+TOO_LONG = f"strict mode rejects a string that is too long for its column ({MODES})"
 
 
 def prepare(server: Server) -> None:
@@ -98,18 +103,20 @@ def test_upgrade_comparison_finds_every_planted_difference(
     assert done.return_value == 3
     tasks = {task["cause"]: task for task in report["to_do"]}
     for cause, name in {
-        "ONLY_FULL_GROUP_BY": "mixed",
+        f"ONLY_FULL_GROUP_BY ({MODES})": "mixed",
         "RANK is a reserved word": "reserved",
-        "strict mode rejects a string that is too long for its column": "write",
+        TOO_LONG: "write",
         "a table is missing (also in A, but not in production)": "missing",
         "GROUP BY no longer sorts": "sorted",
-        "an earlier write to the same tables failed on one side": "after",
     }.items():
         assert list(tasks[cause]["digests"]) == [DIGESTS[name]], cause
         assert tasks[cause]["events"] == REPEATS, cause
+    following = [(task["cause"], task["results"]) for task in report["to_do"] if task["results"]]
+    assert following == [(TOO_LONG, {DIGESTS["after"]: REPEATS})]  # results that differ because the write failed
     assert [part["digests"] for part in report["parts"][:2]] == [4, 2]
     assert report["headline"]["answer"] == "no"
-    assert "both sides differ from production: 40 events of 1 digest" in report["headline"]["sentence"]
+    notes = " ".join(report["headline"]["notes"])
+    assert "Both sides differ from production: 40 events of 1 digest failed on both sides" in notes
     assert {row["what"] for row in report["errors"] if row["digest"] == DIGESTS["missing"]} == {"both"}
     use = report["query_cache"]
     assert set(use) == {"a"}

@@ -129,7 +129,7 @@ def test_white_space_of_each_charset_cannot_hide_dangerous_statements(any_shop: 
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("told", [True, False], ids=["told", "forged"])
+@pytest.mark.parametrize("told", [True, False], ids=["true flags", "forged flags"])
 def test_dangerous_prepared_statement_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
     """Writes are allowed, but statements that act on the server are not. The check covers the text inside a PREPARE,
     whatever the tape's flags are.

@@ -88,7 +88,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def beside(action: Callable[[], None] | None) -> Iterator[None]:
+def in_thread(action: Callable[[], None] | None) -> Iterator[None]:
     """Run the action in a separate thread during the block."""
     thread = threading.Thread(target=action or (lambda: None))
     thread.start()
@@ -111,7 +111,7 @@ def judged(
         runs = {}
         for name in ("ab", "ba")[number % 2]:
             given = options(pair["ab".index(name)], folder / f"{name}{number}.run", lead_ns=200 * MS)
-            with beside(beside_b if name == "b" else None):
+            with in_thread(beside_b if name == "b" else None):
                 summary = replay(tape, given)
             assert summary.complete
             runs[name] = [summary.path]

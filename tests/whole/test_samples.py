@@ -31,7 +31,7 @@ def slow(events: int, *problems: str) -> Expected:
     return Expected("slowlog", events, frozenset(problems))
 
 
-def of(kind: str, events: int, *problems: str) -> Expected:
+def other_kind(kind: str, events: int, *problems: str) -> Expected:
     """Return the expectation of a file of another kind."""
     return Expected(kind, events, frozenset(problems))
 
@@ -79,37 +79,39 @@ SAMPLES = {
     # go-mysql counts a header inside a string literal.
     "paired/md_paired.slow.log": slow(280),
     # pt counts one more event per file: the statement that mysqlbinlog adds at the end.
-    "binlogs/binlog001.txt": of("binlog", 9),
-    "binlogs/binlog002.txt": of("binlog", 3),
-    "binlogs/binlog003.txt": of("binlog", 11),
-    "paired/md_paired.binlog.txt": of("binlog", 99),
-    "paired/md_paired.binlog-vv.txt": of("binlog", 99),
-    "genlogs/genlog001.txt": of("general", 7),
-    "genlogs/genlog002.txt": of("general", 2),
-    "genlogs/genlog005.txt": of("general", 13),
-    "genlogs/mariadb10.11-general.log": of("general", 101),
+    "binlogs/binlog001.txt": other_kind("binlog", 9),
+    "binlogs/binlog002.txt": other_kind("binlog", 3),
+    "binlogs/binlog003.txt": other_kind("binlog", 11),
+    "paired/md_paired.binlog.txt": other_kind("binlog", 99),
+    "paired/md_paired.binlog-vv.txt": other_kind("binlog", 99),
+    "genlogs/genlog001.txt": other_kind("general", 7),
+    "genlogs/genlog002.txt": other_kind("general", 2),
+    "genlogs/genlog005.txt": other_kind("general", 13),
+    "genlogs/mariadb10.11-general.log": other_kind("general", 101),
     # pt returns the same number of events, but without the SQL of the 196 Prepare and Execute rows.
-    "paired/md_paired.general.log": of("general", 442),
-    "audit/mariadb10.11-server_audit.log": of("audit", 80),
-    "synthetic/percona-audit.json": of("audit-json", 3),
-    "synthetic/proxysql-eventslog-v2.json": of("proxysql", 3),
-    "synthetic/aurora-audit.log": of("audit", 4),
-    "paired/md_paired.server_audit.log": of("audit", 310),
-    "pcap/caching_sha2_password.pcap": of("packets", 13),
-    "pcap/change-user-success.pcap": of("packets", 7),
-    "pcap/encrypted.pcap": of("packets", 0),
-    "pcap/query-attr.pcap": of("packets", 4),
-    "pcap/mariadb10.11/md_admin_multi.pcap": of("packets", 24),
-    "pcap/mariadb10.11/md_bulk_pipeline.pcap": of("packets", 13),
-    "pcap/mariadb10.11/md_ipv6.pcap": of("packets", 13),
+    "paired/md_paired.general.log": other_kind("general", 442),
+    "audit/mariadb10.11-server_audit.log": other_kind("audit", 80),
+    "synthetic/percona-audit.json": other_kind("audit-json", 3),
+    "synthetic/proxysql-eventslog-v2.json": other_kind("proxysql", 3),
+    "synthetic/aurora-audit.log": other_kind("audit", 4),
+    "paired/md_paired.server_audit.log": other_kind("audit", 310),
+    "pcap/caching_sha2_password.pcap": other_kind("packets", 13),
+    "pcap/change-user-success.pcap": other_kind("packets", 7),
+    "pcap/encrypted.pcap": other_kind("packets", 0),
+    "pcap/query-attr.pcap": other_kind("packets", 4),
+    "pcap/mariadb10.11/md_admin_multi.pcap": other_kind("packets", 24),
+    "pcap/mariadb10.11/md_bulk_pipeline.pcap": other_kind("packets", 13),
+    "pcap/mariadb10.11/md_ipv6.pcap": other_kind("packets", 13),
     # The PREPARE of 274 executions is missing. Their parameters stay raw, and pt drops the executions.
-    "pcap/mariadb10.11/md_midstream_sysbench_ps.pcap": of("packets", 274, "joined_midway", "params_not_understood"),
-    "pcap/mariadb10.11/md_prepared_types.pcap": of("packets", 26),
-    "pcap/mariadb10.11/md_snaplen96.pcap": of("packets", 31, "lost_packets", "params_not_understood"),
-    "pcap/mariadb10.11/md_sysbench_text_4thr.pcap": of("packets", 808),
-    "pcap/mariadb10.11/md_types.pcapng": of("packets", 38),
+    "pcap/mariadb10.11/md_midstream_sysbench_ps.pcap": other_kind(
+        "packets", 274, "joined_midway", "params_not_understood"
+    ),
+    "pcap/mariadb10.11/md_prepared_types.pcap": other_kind("packets", 26),
+    "pcap/mariadb10.11/md_snaplen96.pcap": other_kind("packets", 31, "lost_packets", "params_not_understood"),
+    "pcap/mariadb10.11/md_sysbench_text_4thr.pcap": other_kind("packets", 808),
+    "pcap/mariadb10.11/md_types.pcapng": other_kind("packets", 38),
     # tshark counts one more command: the file of a LOCAL INFILE.
-    "paired/md_paired.pcap": of("packets", 453),
+    "paired/md_paired.pcap": other_kind("packets", 453),
 }
 
 

@@ -232,7 +232,7 @@ def test_commit_order_gives_the_original_rows(taped: Taped, tmp_path: Path) -> N
     assert contents(taped.server) == taped.final
 
 
-def a_write_inside(taped: Taped) -> str:
+def digest_inside_transaction(taped: Taped) -> str:
     """Return the digest of a statement that is one half of a transaction."""
     text = GIVE[0]
     rows = query(
@@ -261,7 +261,7 @@ def test_filters_keep_transactions_complete(name: str, taped: Taped, tmp_path: P
     chosen: dict[str, Any] = {
         "users": ("app",),
         "dbs": ("shop",),
-        "digests": (a_write_inside(taped),),
+        "digests": (digest_inside_transaction(taped),),
         "classes": ("write",),
         "from_ns": moment_inside(taped),
         "to_ns": moment_inside(taped),

@@ -112,7 +112,7 @@ def compare(pair: tuple[Server, Server], folder: Path, *more: str) -> tuple[dict
 
 
 @contextmanager
-def neighbour_of_b(said: Path) -> Iterator[None]:
+def load_during_b(said: Path) -> Iterator[None]:
     """Keep processors busy during the replays of B. File `said` contains the side of the current replay."""
     over = threading.Event()
 
@@ -135,7 +135,7 @@ def neighbour_of_b(said: Path) -> Iterator[None]:
         thread.join()
 
 
-def check_causes_stand_first(report: dict[str, Any], shown: list[str]) -> dict[str, Any]:
+def check_causes_precede_answer(report: dict[str, Any], shown: list[str]) -> dict[str, Any]:
     """Check that exactly the three causes precede the answer. Return the differences by kind."""
     rows = [row for row in report["servers"]["differences"] if not row["folded"]]
     assert len(rows) == len(CAUSES), [row["text"] for row in rows]
@@ -165,7 +165,7 @@ def test_one_comparison_names_all_three_causes(pair: tuple[Server, Server], tmp_
     of slower digests.
     """
     report, shown = compare(pair, tmp_path / "1")
-    rows = check_causes_stand_first(report, shown)
+    rows = check_causes_precede_answer(report, shown)
     verdicts = {row["digest"]: row["verdict"] for row in report["digests"]}
     assert set(rows["column"]["changed"]) == {NAMED}, "its results differ"
     if verdicts[KEYED] == "slower":
@@ -185,9 +185,9 @@ def test_other_load_is_not_reported_as_a_cause(pair: tuple[Server, Server], tmp_
     said = tmp_path / "side"
 
     def once(number: int) -> tuple[Any, Any]:
-        with neighbour_of_b(said):
+        with load_during_b(said):
             report, shown = compare(pair, tmp_path / str(number), "--reset", f"echo $QUERYTAPE_SIDE >{said}")
-        check_causes_stand_first(report, shown)
+        check_causes_precede_answer(report, shown)
         return report, shown
 
     report, shown = repeated(REPEATS, TOLERATED, once, lambda found: bool(named(found[0])))

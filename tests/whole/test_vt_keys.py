@@ -34,7 +34,7 @@ def inspected(log: Path, folder: Path) -> Workload:
     return summarise_tape(tape).workload
 
 
-def ours(usage: WorkloadUsageRow) -> dict[str, list[str]]:
+def usage_in_vt_format(usage: WorkloadUsageRow) -> dict[str, list[str]]:
     """Return a digest's tables, joins, groups and filters, converted to vt's format according to the list above."""
     filters = []
     for column in usage["columns"]:
@@ -50,7 +50,7 @@ def ours(usage: WorkloadUsageRow) -> dict[str, list[str]]:
 KEYS = ("tableNames", "joinPredicates", "groupingColumns", "filterColumns")
 
 
-def theirs(query: dict[str, Any]) -> dict[str, list[str]]:
+def usage_of_vt(query: dict[str, Any]) -> dict[str, list[str]]:
     """Return the tables, joins, groups and filters of a query in vt's result."""
     found = {name: sorted(query.get(name, [])) for name in KEYS}
     filters = (text.rsplit(" ", 1) for text in found["filterColumns"])
@@ -83,7 +83,7 @@ def test_keys_equal_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Pa
     assert with_tables
     for query in with_tables:
         for number in query["lineNumbers"]:
-            assert ours(usage[digest_at(lines, number)]) == theirs(query), query["queryStructure"]
+            assert usage_in_vt_format(usage[digest_at(lines, number)]) == usage_of_vt(query), query["queryStructure"]
     assert workload["not_parsed"] == []
     known = {digest_at(lines, n) for query in with_tables for n in query["lineNumbers"]}
     assert len(usage) == len(known) + file.read_text().count(";\ncommit;")

@@ -20,7 +20,7 @@ def facts_of(*rows: tuple[str, str, str, str, str], **variables: str) -> Side:
 
 
 @contextmanager
-def knowing(tape: Path) -> Iterator[AnalysisDatabase]:
+def database_of_tape(tape: Path) -> Iterator[AnalysisDatabase]:
     """Open a database that contains the digests of a tape."""
     database = open_analysis()
     try:
@@ -32,5 +32,5 @@ def knowing(tape: Path) -> Iterator[AnalysisDatabase]:
 
 def compared(tape: Path, a: Side, b: Side) -> Servers:
     """Compare two sides with respect to the objects that a tape uses."""
-    with knowing(tape) as database:
+    with database_of_tape(tape) as database:
         return compare_servers(database, a, b)

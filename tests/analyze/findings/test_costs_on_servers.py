@@ -174,7 +174,7 @@ def measure(server: Server, case: Case) -> tuple[int, dict[str, str]]:
     return counted(server, case.counter) - first, variables(server)
 
 
-def with_tables(factory: ServerFactory, kind: str, config: dict[str, str]) -> Server:
+def server_with_tables(factory: ServerFactory, kind: str, config: dict[str, str]) -> Server:
     server = started(factory, kind, config)
     for statement in MORE_TABLES:
         server.execute(statement)
@@ -184,13 +184,13 @@ def with_tables(factory: ServerFactory, kind: str, config: dict[str, str]) -> Se
 @pytest.mark.long
 @pytest.mark.parametrize("kind", SLOWER)
 def test_setting_increases_counter_and_is_named_as_cause(kind: str, server_factory: ServerFactory) -> None:
-    shared = with_tables(server_factory, kind, CONFIG[kind])
+    shared = server_with_tables(server_factory, kind, CONFIG[kind])
     for case in SLOWER[kind]:
         sides = []
         for value in (case.a, case.b):
             if case.at_start:
                 option = {case.name.replace("_", "-"): value, "innodb-flush-log-at-trx-commit": "1"}
-                server = with_tables(server_factory, kind, CONFIG[kind] | option)
+                server = server_with_tables(server_factory, kind, CONFIG[kind] | option)
                 sides.append(measure(server, case))
                 server.kill()
                 continue
@@ -257,7 +257,7 @@ PLANS = {
 @pytest.mark.long
 @pytest.mark.parametrize("kind", PLANS)
 def test_setting_that_changes_plans_is_named_as_cause(kind: str, server_factory: ServerFactory) -> None:
-    server = with_tables(server_factory, kind, {})
+    server = server_with_tables(server_factory, kind, {})
     for statement in PLANNED:
         server.execute(statement)
     for name, a, b, statement, before in PLANS[kind]:
@@ -268,7 +268,7 @@ def test_setting_that_changes_plans_is_named_as_cause(kind: str, server_factory:
             plans.append(rows_of(server, f"EXPLAIN FORMAT=JSON {statement}", before)[0][0])
             seen.append(variables(server))
         server.execute(f"SET GLOBAL {name} = {settable(old)}")
-        assert planned_differently(plans, statement, setting_differences(*seen)) == [name], statement
+        assert explaining_differences(plans, statement, setting_differences(*seen)) == [name], statement
 
 
 @pytest.mark.long
@@ -287,10 +287,10 @@ def test_persistent_statistics_explain_changed_plans(kind: str, server_factory: 
         plans.append(rows_of(server, "EXPLAIN FORMAT=JSON SELECT v FROM shop.renamed")[0][0])
         seen.append(variables(server))
     differences = setting_differences(*seen)
-    assert planned_differently(plans, "SELECT v FROM shop.renamed", differences) == ["innodb_stats_persistent"]
+    assert explaining_differences(plans, "SELECT v FROM shop.renamed", differences) == ["innodb_stats_persistent"]
 
 
-def planned_differently(plans: list[str], statement: str, differences: list[ServerDifference]) -> list[str]:
+def explaining_differences(plans: list[str], statement: str, differences: list[ServerDifference]) -> list[str]:
     """Return the names of the differences that explain a slower read with the given plans of A and B."""
     changes = plan_changes(*plans)
     assert changes, statement

@@ -188,7 +188,7 @@ def test_headline_texts_use_singular_and_plural() -> None:
     assert [share(part) for part in (0.0, 0.0009, 0.001, 1.0)] == ["0 %", "less than 0.1 %", "0.1 %", "100.0 %"]
 
 
-def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], against: bool = False) -> Report:
+def report_on_ddl(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], against: bool = False) -> Report:
     """Return a report on tried DDL. Each digest has the given verdict and lost time, and all other fields are the same."""
     report = planted(folder)
     for entry in report.digests:
@@ -244,7 +244,7 @@ def test_ddl_is_worth_it_if_it_saves_more_time_than_it_costs(
     verdicts: dict[str, str], lost_ms: dict[str, int], answer: str, said: str, tmp_path: Path
 ) -> None:
     """If no difference is certain, the answer for tried DDL asks for more rounds."""
-    report = tried(tmp_path, verdicts, lost_ms)
+    report = report_on_ddl(tmp_path, verdicts, lost_ms)
     found = answer_of(report)
     assert found is not None
     text = " ".join([found.sentence, *found.notes])
@@ -261,7 +261,7 @@ def test_ddl_is_worth_it_if_it_saves_more_time_than_it_costs(
 
 @pytest.mark.slow
 def test_ddl_that_causes_errors_is_never_worth_it(tmp_path: Path) -> None:
-    found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
+    found = answer_of(report_on_ddl(tmp_path, {}, {"slow": -(10**6)}, against=True))
     assert found is not None
     assert found.answer == NO
     assert found.sentence == "No: 209 events of 3 digests fail and 1 digest returns different results."

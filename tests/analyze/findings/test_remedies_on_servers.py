@@ -321,7 +321,7 @@ def test_isolation_settings_explain_write_conflicts(kind: str, server_factory: S
     for value in (b, a):
         server.execute(f"SET GLOBAL {name} = {value}")
         seen[value] = variables(server)
-        failed[value] = crossed(server)
+        failed[value] = deadlock_error(server)
     assert (failed[a], failed[b]) == (None, errno)
     cause = cause_of(errno, "update t set v=v+? where id=?", (), setting_differences(seen[a], seen[b]))
     new_name = "transaction_isolation" if name == "tx_isolation" else name
@@ -350,7 +350,7 @@ def test_startup_settings_explain_errors(kind: str, server_factory: ServerFactor
     assert f"{name} is {seen[0][name] or 'empty'} in A, {seen[1][name]} in B" in cause.text
 
 
-def crossed(server: Server) -> int | None:
+def deadlock_error(server: Server) -> int | None:
     """Return the error number of two transactions that first both read a row and then write that row in turn."""
     sessions = [pymysql.connect(host="127.0.0.1", port=server.port, user="root", db="shop") for _ in range(2)]
     numbers: list[int] = []

@@ -133,7 +133,7 @@ WRITES: list[Write] = [  # the write, whether the case compares two runs, number
 ]
 
 
-def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
+def case_of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
     """Return the events of a write case and the outcomes on both sides. Each case has its own tables and session."""
     own = {"session": number + 1}
     table = write.get("table", "`shop`.T")
@@ -162,7 +162,7 @@ def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsR
     found: dict[int, ResultsRow] = {}
     for compared in (True, False):
         folder = tmp_path_factory.mktemp("writes")
-        cases = {n: of_write(n, write) for n, (write, two, _, _) in enumerate(WRITES) if two == compared}
+        cases = {n: case_of_write(n, write) for n, (write, two, _, _) in enumerate(WRITES) if two == compared}
         events = [event for case, _ in cases.values() for event in case]
         tape = make_tape(folder / "t.tape", events, known_columns=["errno"])
         runs = [

@@ -35,7 +35,7 @@ from querytape.replay.observe.schema_facts import keep_schema_facts
 from querytape.servers.sandbox import Server
 from querytape.servers.target import Target
 
-from tests.analyze.findings.made_sides import compared, facts_of, knowing
+from tests.analyze.findings.made_sides import compared, database_of_tape, facts_of
 from tests.conftest import ServerFactory
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
@@ -160,7 +160,7 @@ def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
         {"statement": "SELECT * FROM orders o JOIN users u ON u.id = o.user_id", "db": "shop", "duration_ns": 900},
         {"statement": "SELECT * FROM shop.events", "db": "shop", "duration_ns": 100},
     ]
-    with knowing(make_tape(tmp_path / "t.tape", events)) as made:
+    with database_of_tape(make_tape(tmp_path / "t.tape", events)) as made:
         yield made
 
 
@@ -466,7 +466,7 @@ def test_scheduled_event_precedes_race_as_reason(table: str, named: bool, tmp_pa
     assert ("event shop.sweep runs in B only" in task.cause) == named
 
 
-def with_facts() -> AnalysisDatabase:
+def database_with_facts() -> AnalysisDatabase:
     """Return a database that contains the properties FACTS for both sides."""
     database = open_analysis()
     rows = ", ".join(f"('a', '{kind}', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in FACTS)
@@ -495,7 +495,7 @@ def test_statement_reaches_tables_behind_its_objects(
     """A statement reaches its own tables and the tables of its views, routines and triggers at any depth. A column name
     calls no routine.
     """
-    database = with_facts()
+    database = database_with_facts()
     write = text is not None and text.startswith("update")
     database.con.execute(
         "CREATE TEMP TABLE tape_digest AS SELECT 'd' AS digest, $1::VARCHAR[] AS calls, $2 AS class",
@@ -526,8 +526,8 @@ def test_tables_written_by_a_definition(definition: str | None, names: set[str])
     assert written_by(definition) == names
 
 
-def test_routine_writes_tables_of_its_body_and_of_called_routines() -> None:
-    database = with_facts()
+def test_routine_writes_tables_of_its_body_and_its_calls() -> None:
+    database = database_with_facts()
     objects = Objects.of(database)
     database.close()
     assert objects.writes("BEGIN CALL close_all(); UPDATE stock SET n = 1; INSERT INTO orders VALUES (1); END") == {

@@ -229,7 +229,7 @@ def test_query_cache_text_names_side_hit_share_and_remedy() -> None:
     assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
 
 
-def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: Any = None) -> Report:
+def report_with_opposite_tail(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: Any = None) -> Report:
     """Return a report in which one side is four times faster, but one in ten of its events takes very long."""
     events = [{"statement": "SELECT 1", "digest": "1" * 16, "start_ns": T0 + n * 50 * MS} for n in range(EVENTS)]
     tape = make_tape(folder / "t.tape", events)
@@ -260,7 +260,7 @@ def test_slower_ratio_with_lower_total_time_has_a_note(tmp_path: Path) -> None:
     """The note counts the events that took longer in B and the events that took less time. Each output shows the note
     next to the ratio.
     """
-    report = opposed(tmp_path)
+    report = report_with_opposite_tail(tmp_path)
     (entry,) = report.digests
     assert (ratio_of(entry) or 0) > 1.5
     assert lost_ns(entry) < -HEAVY * 50 * MS
@@ -275,8 +275,8 @@ def test_slower_ratio_with_lower_total_time_has_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_faster_ratio_with_higher_total_time_has_a_note(tmp_path: Path) -> None:
-    (entry,) = opposed(tmp_path, swap=True).digests
+def test_faster_ratio_with_higher_sum_has_a_note(tmp_path: Path) -> None:
+    (entry,) = report_with_opposite_tail(tmp_path, swap=True).digests
     assert (
         entry["note"]
         == "but 1.14s more in total: 20 events took longer in B (by 1.19s in total), 180 events took less time (by 54.0ms)"
@@ -285,15 +285,15 @@ def test_faster_ratio_with_higher_total_time_has_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_note_names_query_cache_hits(tmp_path: Path) -> None:
-    (entry,) = opposed(tmp_path, cache=CACHE).digests
+    (entry,) = report_with_opposite_tail(tmp_path, cache=CACHE).digests
     assert (entry["note"] or "").endswith("; the query cache of A answered some events")
 
 
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
-def test_ratio_and_total_time_with_equal_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
-    (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
+def test_ratio_and_sum_with_equal_direction_need_no_note(tmp_path: Path, heavy_ns: int) -> None:
+    (entry,) = report_with_opposite_tail(tmp_path, heavy_ns=heavy_ns).digests
     assert lost_ns(entry) > 0
     assert entry["note"] is None
 

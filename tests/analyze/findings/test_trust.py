@@ -190,20 +190,20 @@ def test_limit_of_several_runs_is_shown_once_with_their_names(tmp_path: Path) ->
     assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (numbers of the first run)."
 
 
-def said(report: Report, disturbance: Disturbance) -> str:
+def finding_texts(report: Report, disturbance: Disturbance) -> str:
     """Return the texts of the findings for a disturbance."""
     return " ".join(finding.text for finding in interference(replace(report, disturbance=disturbance)))
 
 
 def test_finding_on_other_programs_names_excluded_blocks_and_next_command(report: Report) -> None:
-    text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
+    text = finding_texts(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
     assert "other programs used 3.6 of 4 cores during B (A: 0.1)" in text
     assert "Of 9 time blocks, the test for slower excludes 4 and the test for faster excludes 0" in text
     assert "querytape compare" in text
     assert "--rounds 5" in text
-    assert said(report, NONE) == ""
-    assert "--host-metrics" in said(report, UNKNOWN)
-    assert "left no CPU core idle" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
+    assert finding_texts(report, NONE) == ""
+    assert "--host-metrics" in finding_texts(report, UNKNOWN)
+    assert "left no CPU core idle" in finding_texts(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
 def test_run_conditions_apply_to_all_verdicts(report: Report) -> None:

@@ -14,7 +14,7 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def shown(tape: Path, target: str, source: str | None = None) -> str:
+def terminal_output(tape: Path, target: str, source: str | None = None) -> str:
     """Return the output for an 80-column terminal."""
     result = lint_tape(tape, parse_version(target), parse_version(source) if source else None)
     assert json.loads(lint_json(result))["counts"]["fails"] == result.count("fails")
@@ -28,7 +28,7 @@ def test_answer_comes_first(tmp_path: Path) -> None:
     rows = [
         {"statement": f"SELECT [b]rank FROM t{n}", "digest": f"{n:016x}", "duration_ns": 1000 * n} for n in range(1, 5)
     ]
-    text = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7")
+    text = terminal_output(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7")
     question = "May this traffic move from mysql-5.7 to mysql-8.0?\n"
     assert text.startswith(question + "No: 4 digests will fail on mysql-8.0.\n")
     assert "reserved-word-rank  4 digests, 4 statements, 100.0% of the time" in text
@@ -37,8 +37,8 @@ def test_answer_comes_first(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_lint_report_without_findings_states_the_limits_of_rules(tmp_path: Path) -> None:
-    text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
+def test_report_without_findings_states_the_limits_of_rules(tmp_path: Path) -> None:
+    text = terminal_output(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
     assert "No rule matches this traffic. Replay the tape to be sure." in text
     assert "no durations" in text
 
@@ -48,7 +48,9 @@ def test_unknown_failures_are_not_called_successful(tmp_path: Path) -> None:
     statements or for some.
     """
     rows: list[dict[str, object]] = [{"statement": "SELECT 1", "errno": 0} for _ in range(3)]
-    assert "3 statements that succeeded;" in shown(make_tape(tmp_path / "known.tape", rows), "mysql-8.0", "mysql-5.7")
+    assert "3 statements that succeeded;" in terminal_output(
+        make_tape(tmp_path / "known.tape", rows), "mysql-8.0", "mysql-5.7"
+    )
     for unknown, said in (
         (3, "does not record whether the statements failed"),
         (2, "does not record whether 2 statements failed"),
@@ -57,7 +59,7 @@ def test_unknown_failures_are_not_called_successful(tmp_path: Path) -> None:
             row["errno"] = None
         for row in rows[unknown:]:
             row["errno"] = 0
-        text = shown(make_tape(tmp_path / f"{unknown}.tape", rows), "mysql-8.0", "mysql-5.7")
+        text = terminal_output(make_tape(tmp_path / f"{unknown}.tape", rows), "mysql-8.0", "mysql-5.7")
         assert "1 digest, 3 statements;" in text
         assert "succeeded" not in text
         assert said in " ".join(text.split())
@@ -65,7 +67,7 @@ def test_unknown_failures_are_not_called_successful(tmp_path: Path) -> None:
 
 def test_lines_of_a_long_advice_are_aligned(tmp_path: Path) -> None:
     rows = [{"statement": "SET NAMES utf8mb4", "digest": "00000000000000aa"}]
-    lines = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7").splitlines()
+    lines = terminal_output(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7").splitlines()
     first = next(number for number, line in enumerate(lines) if "MySQL 8.0 uses utf8mb4" in line)
     assert lines[first + 1].startswith("    ")
     assert lines[first + 2].startswith("    ")
@@ -75,10 +77,10 @@ def test_lines_of_a_long_advice_are_aligned(tmp_path: Path) -> None:
 def test_unknown_version_gives_a_cautious_answer(tmp_path: Path) -> None:
     """The rules may not cover the source or the target version. The lint report still lists its findings."""
     tape = make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}])
-    text = " ".join(shown(tape, "mysql-26.7", "mysql-8.0").split())
+    text = " ".join(terminal_output(tape, "mysql-26.7", "mysql-8.0").split())
     assert "Inconclusive: the rules end at mysql-9.7. Replay the tape to find out." in text
     assert "The rules end at mysql-9.7. Changes between mysql-9.7 and mysql-26.7 are not checked." in text
-    assert "1 digest will fail on " in shown(tape, "mysql-26.7", "mysql-5.7")
-    text = " ".join(shown(tape, "mariadb-11.8", "mysql-26.10").split())
+    assert "1 digest will fail on " in terminal_output(tape, "mysql-26.7", "mysql-5.7")
+    text = " ".join(terminal_output(tape, "mariadb-11.8", "mysql-26.10").split())
     assert "Changes between mysql-9.7 and mysql-26.10 are not checked" in text
     assert "Inconclusive" not in text

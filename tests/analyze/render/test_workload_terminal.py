@@ -16,7 +16,7 @@ from tests.helpers.tapes import MS, SECOND, make_tape
 pytestmark = pytest.mark.slow
 
 
-def shown(path: Path) -> str:
+def terminal_output(path: Path) -> str:
     return printed(show_tape_summary, summarise_tape(path), 3)
 
 
@@ -30,7 +30,7 @@ def test_every_section_shows_its_first_rows_in_80_columns(tmp_path: Path) -> Non
     events += [event(6, f"SELECT a FROM t WHERE column_{n} = 1 AND [bold]") for n in range(2)]
     events += [event(n, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=n, start_ns=20 * SECOND) for n in (7, 8)]
     events += [event(9, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=5 * MS, start_ns=20 * SECOND)]
-    text = shown(make_tape(tmp_path / "t.tape", events))
+    text = terminal_output(make_tape(tmp_path / "t.tape", events))
     for title in (
         "Columns by",
         "Transactions by",
@@ -51,7 +51,7 @@ def test_every_section_shows_its_first_rows_in_80_columns(tmp_path: Path) -> Non
 
 def test_tape_without_columns_and_transactions_has_no_sections_for_them(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
-    assert "Columns by" not in shown(path)
+    assert "Columns by" not in terminal_output(path)
     assert not_parsed(summarise_tape(path).workload) is None
 
 

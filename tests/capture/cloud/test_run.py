@@ -67,7 +67,7 @@ def stop(aws: Aws, process: Process, action: str, number: signal.Signals) -> Non
     process.send_signal(number)
 
 
-def ended(process: Process) -> str:
+def wait_for_end(process: Process) -> str:
     """Wait until a capture ends, and return its messages."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
@@ -97,7 +97,7 @@ def test_rds_tape_equals_the_tape_of_the_whole_log(aws: Aws, tmp_path: Path) -> 
             turn(aws, f"2026-11-22.{n:02d}")
         time.sleep(0.15)
     stop(aws, process, PORTION, signal.SIGTERM)
-    assert "restored the parameter group shop" in ended(process)
+    assert "restored the parameter group shop" in wait_for_end(process)
     assert aws.values() == before
     assert state(tmp_path) == []
     (tmp_path / "whole.log").write_text(whole)
@@ -118,7 +118,7 @@ def test_signal_completes_the_tape_and_restores_the_group(aws: Aws, tmp_path: Pa
     process = start(aws, tmp_path, "--duration", "600s")
     write(aws, entries(0, 40))
     stop(aws, process, PORTION, number)
-    ended(process)
+    wait_for_end(process)
     assert len(rows(tmp_path / "r.tape")) == 40
     assert aws.values() == before
     assert state(tmp_path) == []
@@ -190,7 +190,7 @@ def test_cloudwatch_slow_log_is_captured(aws: Aws, tmp_path: Path) -> None:
     for n in range(20):
         events = [{"timestamp": int(time.time() * 1000), "message": entries(n, 1).rstrip()}]
         logs.put_log_events(logGroupName=place, logStreamName="shop-1", logEvents=events)
-    ended(process)
+    wait_for_end(process)
     assert len(rows(tmp_path / "r.tape")) == 20
     assert f"rds:shop-1/{place}" in (tmp_path / "r.tape" / "tape.json").read_text()
     assert aws.values() == before
@@ -221,7 +221,7 @@ def test_aurora_audit_files_become_one_tape(aws: Aws, tmp_path: Path, stopped: b
             time.sleep(0.2)
     if stopped:
         stop(aws, process, FILES, signal.SIGINT)
-    ended(process)
+    wait_for_end(process)
     assert aws.values_of_cluster() == before
     copies = []
     for name, text in files.items():
@@ -243,7 +243,7 @@ def test_rds_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
     for n in range(5, 15):
         write(aws, f"20261122 10:00:{n:02d},ip-10,app,10.0.0.5,7,{n},QUERY,shop,'SELECT {n}',0\n", log)
     stop(aws, process, FILES, signal.SIGINT)
-    ended(process)
+    wait_for_end(process)
     assert aws.values() == before
     assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(5, 15)]
     assert "truncated 5 statements" in (tmp_path / "r.tape" / "tape.json").read_text()
@@ -262,6 +262,6 @@ def test_cloudwatch_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
     for n in range(40):
         events = [{"timestamp": int(time.time() * 1000), "message": audit_row(BEGIN_US + n * 1000, n).rstrip()}]
         logs.put_log_events(logGroupName=place, logStreamName=f"au-1.audit.log.{n * 7 % 4}.x", logEvents=events)
-    ended(process)
+    wait_for_end(process)
     assert [row[2] for row in rows(tmp_path / "r.tape", AUDIT)] == [f"SELECT {n}".encode() for n in range(40)]
     assert aws.values_of_cluster() == before

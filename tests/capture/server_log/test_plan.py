@@ -112,7 +112,9 @@ def test_plan_warns_if_the_general_log_is_on() -> None:
     assert "general log is on" not in notes("file", general_log="ON")
 
 
-def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "table", ends: bool = True) -> Rights:
+def missing_rights(
+    server: Server, tmp_path: Path, user: str = "weak", method: str = "table", ends: bool = True
+) -> Rights:
     """Return the privileges that the account lacks."""
     target = parse_target(server.url().replace(f"{server.user}@", f"{user}@"))
     with closing(target.connect()) as con:
@@ -129,23 +131,26 @@ def test_suggested_grants_are_sufficient(server_factory: Callable[..., Server], 
     user = f"weak_{tmp_path.name[-8:]}"
     server.execute(f"CREATE USER '{user}'@'%'")
     server.execute(f"CREATE USER '{user}'@'localhost'")
-    assert lacking(server, tmp_path, "root") == Rights((), ())
+    assert missing_rights(server, tmp_path, "root") == Rights((), ())
     before = server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'")
-    lacks = lacking(server, tmp_path, user)
+    lacks = missing_rights(server, tmp_path, user)
     assert len(lacks.needed) == 3
     assert any("GRANT PROCESS" in text for text in lacks.useful)  # although no other session is connected
     for method in ("general", "table"):
-        for text in (*lacking(server, tmp_path, user, method).needed, *lacking(server, tmp_path, user, method).useful):
+        for text in (
+            *missing_rights(server, tmp_path, user, method).needed,
+            *missing_rights(server, tmp_path, user, method).useful,
+        ):
             assert f"'{user}'@" in text
             grant = text[text.index("GRANT") :].partition(". ")[0]
             server.execute(grant)
-    assert lacking(server, tmp_path, user) == lacking(server, tmp_path, user, "general") == Rights((), ())
+    assert missing_rights(server, tmp_path, user) == missing_rights(server, tmp_path, user, "general") == Rights((), ())
     assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before
 
 
 def test_pending_restore_and_unwritable_file_are_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     server = server_factory("mariadb")
     write_restore_file(tmp_path / "r", RestoreFile("mysql://app@h/", "id", "t", (), None))
-    assert "--restore" in lacking(server, tmp_path, "root").needed[0]
+    assert "--restore" in missing_rights(server, tmp_path, "root").needed[0]
     (tmp_path / "file").write_text("")
-    assert "--restore-file" in lacking(server, tmp_path / "file", "root").needed[0]
+    assert "--restore-file" in missing_rights(server, tmp_path / "file", "root").needed[0]

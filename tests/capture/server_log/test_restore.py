@@ -167,7 +167,7 @@ def recording(server: FakeServer, path: Path) -> RestoreFile:
     return saved
 
 
-def floods(now: dict[str, str], carrying: bool) -> bool:
+def is_server_log_flooded(now: dict[str, str], carrying: bool) -> bool:
     """Return whether sessions with the capture's threshold write into the server's own log."""
     everything = carrying or float(now["long_query_time"]) == 0
     return everything and now["slow_query_log"] == "ON" and now["slow_query_log_file"] == "/var/log/slow.log"
@@ -191,7 +191,7 @@ def test_own_log_stays_off_until_sessions_with_the_threshold_end(tmp_path: Path)
     assert back.done
     assert server.variables == BEFORE
     assert not path.exists()
-    assert not any(floods(now, carrying=True) for now in server.history[1:-1])
+    assert not any(is_server_log_flooded(now, carrying=True) for now in server.history[1:-1])
     assert "2 sessions still have long_query_time = 0: 12 (app@web1), 13 (app@web1)" in back.lines[0]
 
 
@@ -268,7 +268,7 @@ def test_restore_works_after_a_kill_at_any_step(tmp_path: Path, killed_after: in
     if path.exists():
         saved, _ = take_back(server.connection(), path, read_restore_file(path))
         assert not settle(FakeTarget(server), path, saved, SPAN, AT_ONCE).done or server.variables == BEFORE
-        assert not floods(server.variables, carrying=True)
+        assert not is_server_log_flooded(server.variables, carrying=True)
         server.sessions.clear()
         saved, _ = take_back(server.connection(), path, read_restore_file(path))
         assert settle(FakeTarget(server), path, saved, SPAN, AT_ONCE).done

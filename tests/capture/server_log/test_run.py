@@ -56,7 +56,7 @@ def begin(url: str, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
-def ended(process: subprocess.Popen[str], code: int = 0) -> str:
+def wait_for_end(process: subprocess.Popen[str], code: int = 0) -> str:
     """Wait until a capture ends, and return its messages."""
     said = process.communicate(timeout=60)
     assert process.returncode == code, said
@@ -105,7 +105,7 @@ def test_all_statements_of_a_new_connection_are_captured(
     before = variables(server)
     process = start(server, tmp_path, "--read", method, "--duration", "15s")
     drive(server)
-    said = ended(process)
+    said = wait_for_end(process)
     assert f"SET GLOBAL {'general_log' if method == 'general' else 'long_query_time'}" in said
     assert "the capture reached its --duration" in said
     found = driven(tmp_path / "s.tape")
@@ -128,10 +128,10 @@ def test_sigkilled_capture_is_restored_once(server_factory: Callable[..., Server
     process.wait(10)
     assert variables(server) != before
     for words in (["-o", str(tmp_path / "x.tape")], ["--dry-run"]):
-        assert "--restore" in ended(begin(server.url(), tmp_path, *words), 1)
-    ended(begin(server.url(), tmp_path, "--restore"))
+        assert "--restore" in wait_for_end(begin(server.url(), tmp_path, *words), 1)
+    wait_for_end(begin(server.url(), tmp_path, "--restore"))
     assert variables(server) == before
-    assert "nothing to restore" in ended(begin(server.url(), tmp_path, "--restore"), 1)
+    assert "nothing to restore" in wait_for_end(begin(server.url(), tmp_path, "--restore"), 1)
 
 
 @pytest.mark.long
@@ -145,7 +145,7 @@ def test_interrupted_capture_keeps_its_tape(
     process = start(server, tmp_path, "--duration", "60s")
     drive(server)
     process.send_signal(number)
-    assert "stopped by hand" in ended(process)
+    assert "stopped by hand" in wait_for_end(process)
     assert len(driven(tmp_path / "s.tape")) == STATEMENTS
     assert variables(server) == before
 
@@ -155,11 +155,11 @@ def test_dry_run_and_max_disk_are_respected(server_factory: Callable[..., Server
     """`--dry-run` changes nothing. A log that grows past `--max-disk` ends the capture."""
     server = server_factory("mariadb")
     before = variables(server)
-    assert "SET GLOBAL slow_query_log = 'ON'" in ended(begin(server.url(), tmp_path, "--dry-run"))
+    assert "SET GLOBAL slow_query_log = 'ON'" in wait_for_end(begin(server.url(), tmp_path, "--dry-run"))
     assert variables(server) == before
     process = start(server, tmp_path, "--duration", "60s", "--max-disk", "1k")
     drive(server)
-    assert "--max-disk" in ended(process)
+    assert "--max-disk" in wait_for_end(process)
     assert variables(server) == before
 
 
@@ -169,7 +169,7 @@ def test_account_without_the_privilege_is_refused(server_factory: Callable[..., 
     server.execute("CREATE USER weak@localhost")
     before = variables(server)
     url = server.url().replace(f"{server.user}@", "weak@")
-    said = ended(begin(url, tmp_path, "-o", str(tmp_path / "w.tape")), 1)
+    said = wait_for_end(begin(url, tmp_path, "-o", str(tmp_path / "w.tape")), 1)
     assert "GRANT SUPER ON *.* TO 'weak'@'localhost'" in said
     assert "Traceback" not in said
     assert variables(server) == before

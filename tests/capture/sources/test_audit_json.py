@@ -111,18 +111,18 @@ LAYOUTS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     "array": lambda rows: "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n",
     "commas first": lambda rows: "[" + "\n,".join(map(json.dumps, rows)),
     "one line": lambda rows: json.dumps(rows),
-    "one after the other": lambda rows: "".join(map(json.dumps, rows)),
+    "consecutive objects": lambda rows: "".join(map(json.dumps, rows)),
     "percona": lambda rows: "[\n" + ",\n".join(map(pretty, rows)),
     "windows": lambda rows: ("[\n" + ",\n".join(map(pretty, rows)) + "\n]").replace("\n", "\r\n"),
     "indented": lambda rows: json.dumps(rows, indent=2),
     "sorted": lambda rows: json.dumps(rows, indent="\t", sort_keys=True),
-    "a value a line": lambda rows: json.dumps(rows, indent=1).replace("{", "\n{\n").replace(": ", "\n:\n"),
-    "arrays one after the other": lambda rows: "\n".join(json.dumps([row], indent=1) for row in rows),
+    "one value per line": lambda rows: json.dumps(rows, indent=1).replace("{", "\n{\n").replace(": ", "\n:\n"),
+    "consecutive arrays": lambda rows: "\n".join(json.dumps([row], indent=1) for row in rows),
 }
 
 
 @pytest.fixture(scope="module")
-def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+def events_of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """Return the events of the log with one object per line."""
     folder = tmp_path_factory.mktemp("lines")
     path = folder / "audit.json"
@@ -134,18 +134,18 @@ def of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_json_layout_does_not_change_the_tape(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
+def test_json_layout_does_not_change_the_tape(layout: str, events_of_lines: list[Any], tmp_path: Path) -> None:
     """The kind of the log is detected in each JSON layout."""
     path = tmp_path / "audit.json"
     path.write_text(LAYOUTS[layout](numbered()), newline="")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
     found, info = tape_of("audit-json", path, tmp_path)
-    assert found == of_lines
+    assert found == events_of_lines
     assert info["problems"] == {}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("layout", ["lines", "one line", "percona", "a value a line"])
+@pytest.mark.parametrize("layout", ["lines", "one line", "percona", "one value per line"])
 def test_cut_json_log_keeps_whole_objects(layout: str, tmp_path: Path) -> None:
     """The log is cut at any place, at its start or its end. A partial JSON object is a problem."""
     whole = LAYOUTS[layout](numbered())

@@ -131,7 +131,7 @@ SHAPE = "#261120 15:21:09 server id "
 BAD_DATES = ("260020", "261320", "261100", "261132", "269920")
 
 
-def when(path: Path, line: str) -> datetime | None:
+def time_of_header(path: Path, line: str) -> datetime | None:
     """Return the time of a statement after this line, or None if the line is not an event header."""
     path.write_bytes(f"{START}{line}\nCOMMIT{END}".encode())
     found, problems, _ = read(path, Settings(timezone_ns=0))
@@ -149,12 +149,12 @@ def test_event_header_format_is_checked(tmp_path: Path) -> None:
         others = "/:O " if char.isdigit() else "0xT" if char == " " else "0 ~"
         for other in others:
             expected = datetime(2026, 11, 20, 5, 21, 9, tzinfo=UTC) if (at, other) == (8, " ") else None
-            assert when(path, SHAPE[:at] + other + SHAPE[at + 1 :]) == expected, (at, other)
-    assert when(path, SHAPE[:-1]) is None
+            assert time_of_header(path, SHAPE[:at] + other + SHAPE[at + 1 :]) == expected, (at, other)
+    assert time_of_header(path, SHAPE[:-1]) is None
     for year, month, day in [(2026, 1, 1), (2026, 12, 31), (2069, 9, 30), (1970, 10, 1), (1999, 12, 31), (2000, 2, 29)]:
         expected = datetime(year, month, day, 23, 59, 58, tzinfo=UTC)
-        assert when(path, f"#{expected:%y%m%d %H:%M:%S} server id 1  end_log_pos 200") == expected
-    assert [when(path, f"#{date}{SHAPE[7:]}1") for date in BAD_DATES] == [None] * len(BAD_DATES)
+        assert time_of_header(path, f"#{expected:%y%m%d %H:%M:%S} server id 1  end_log_pos 200") == expected
+    assert [time_of_header(path, f"#{date}{SHAPE[7:]}1") for date in BAD_DATES] == [None] * len(BAD_DATES)
 
 
 def test_raw_binary_log_is_refused_with_a_remedy(tmp_path: Path) -> None:

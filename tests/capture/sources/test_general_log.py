@@ -40,12 +40,12 @@ def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
 def test_log_copy_with_blanks_for_tabs_is_read(tmp_path: Path, text: str, blanks: int) -> None:
     """A copy of a log has blanks in place of tabs. Any number of blanks gives the same events."""
 
-    def told(log: Read) -> list[tuple[object, ...]]:
+    def event_fields(log: Read) -> list[tuple[object, ...]]:
         return [(e["thread_id"], e["command"], e["db"], e["statement"], e["start_ns"]) for e in log.events]
 
     copied = read(tmp_path, text.replace("\t", " " * blanks))
     assert copied.kinds == []
-    assert told(copied) == told(read(tmp_path, text))
+    assert event_fields(copied) == event_fields(read(tmp_path, text))
 
 
 def test_statement_line_that_looks_like_a_copied_row(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _may_capture(request: pytest.FixtureRequest) -> None:
     may_capture(request)
 
 
-def apart(work: Callable[..., Any], *args: Any) -> Any:
+def run_in_process(work: Callable[..., Any], *args: Any) -> Any:
     """Run a function in its own process and return its result."""
     mine, others = os.pipe()
     pid = os.fork()
@@ -125,7 +125,7 @@ def two_ports() -> Any:
 
 def test_only_packets_of_the_given_ports_are_captured() -> None:
     """A stopped capture keeps everything that came before, and reports the number of packets."""
-    events, kinds, description, lost, ports = apart(two_ports)
+    events, kinds, description, lost, ports = run_in_process(two_ports)
     assert texts(events) == [b"SELECT %d, %d" % (place, turn) for place in (0, 1) for turn in range(5)]
     assert {event["command"] for event in events} == {"connect", "query", "quit"}
     assert all(0 <= event["duration_ns"] < 60_000_000_000 for event in events if event["command"] == "query")
@@ -150,7 +150,7 @@ def in_parts() -> Any:
 
 
 def test_live_events_are_returned_during_the_capture() -> None:
-    found, (events, kinds, _, _) = apart(in_parts)
+    found, (events, kinds, _, _) = run_in_process(in_parts)
     assert found == [([b"SELECT %d" % turn], False) for turn in range(4)]
     assert (texts(events), [event["command"] for event in events], kinds) == ([], ["quit"], [])
 
@@ -160,7 +160,7 @@ def large(turn: int) -> bytes:
     return b"SELECT '%s'" % (b"%07d," % turn * (9000 + 517 * turn % 5000))
 
 
-def around_the_ring(count: int) -> Any:
+def fill_ring_repeatedly(count: int) -> Any:
     """Read each large statement before the next statement is sent."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
@@ -177,11 +177,11 @@ def around_the_ring(count: int) -> Any:
 
 def test_live_ring_buffer_is_reused() -> None:
     """Several megabytes pass through a ring of one megabyte without loss."""
-    whole, (kinds, description, lost) = apart(around_the_ring, 60)
+    whole, (kinds, description, lost) = run_in_process(fill_ring_repeatedly, 60)
     assert (whole, kinds, lost, description["dropped_by_ring"]) == (True, [], 0, 0)
 
 
-def nobody_reads(looked: bool) -> Any:
+def overflow_ring(looked: bool) -> Any:
     """Send more data than the ring holds while nobody reads, either from the start or after one part was read."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
@@ -196,12 +196,12 @@ def nobody_reads(looked: bool) -> Any:
         return before + events, *others
 
 
-@pytest.mark.parametrize("looked", [False, True], ids=["first", "behind-a-part"])
+@pytest.mark.parametrize("looked", [False, True], ids=["first", "after-a-part"])
 def test_full_ring_buffer_is_reported(looked: bool) -> None:
     """Packets without room are lost. The summary reports their number and the gap, also in the last second of a
     capture.
     """
-    events, kinds, description, lost = apart(nobody_reads, looked)
+    events, kinds, description, lost = run_in_process(overflow_ring, looked)
     assert texts(events)[0] == b"SELECT 'first'"
     assert 2 < len(texts(events)) < 31
     assert description["dropped_by_ring"] > 0

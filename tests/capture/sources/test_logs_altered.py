@@ -47,7 +47,7 @@ BYTES = (0, 1, 2, 16, 0x7F, 0x80, 250, 251, 252, 253, 254, 255)
 Lines = list[bytes]
 
 
-def a_number(chance: random.Random, line: bytes) -> bytes:
+def replace_number(chance: random.Random, line: bytes) -> bytes:
     """Return a line in which one number is replaced."""
     found = list(re.finditer(rb"\d+", line))
     if not found:
@@ -57,7 +57,7 @@ def a_number(chance: random.Random, line: bytes) -> bytes:
     return line[: one.start()] + chance.choice([*NUMBERS, *near]) + line[one.end() :]
 
 
-def a_word(chance: random.Random, line: bytes) -> bytes:
+def change_word(chance: random.Random, line: bytes) -> bytes:
     """Return a line with one word removed, two words swapped, or one word in another case."""
     words = re.split(rb"(\s+|[:=,])", line)
     at, other = chance.randrange(len(words)), chance.randrange(len(words))
@@ -71,14 +71,14 @@ def a_word(chance: random.Random, line: bytes) -> bytes:
     return b"".join(words)
 
 
-def a_letter(chance: random.Random, line: bytes) -> bytes:
+def change_letter(chance: random.Random, line: bytes) -> bytes:
     """Return a line with one character added, removed or replaced."""
     at, new = chance.randrange(len(line) + 1), bytes([chance.choice(LETTERS)])
     return chance.choice([line[:at] + new + line[at:], line[:at] + line[at + 1 :], line[:at] + new + line[at + 1 :]])
 
 
 IN_A_LINE: list[Callable[[random.Random, bytes], bytes]] = [
-    a_number, a_number, a_word, a_letter, a_letter, lambda _, line: line[1:], lambda _, line: line[:-1], lambda _, line: line + b"\r",
+    replace_number, replace_number, change_word, change_letter, change_letter, lambda _, line: line[1:], lambda _, line: line[:-1], lambda _, line: line + b"\r",
     lambda chance, line: line[: chance.randrange(len(line) + 1)], lambda chance, line: line[chance.randrange(len(line) + 1) :],
 ]  # fmt: skip
 OF_LINES: list[Callable[[Lines, int], Lines]] = [
@@ -98,7 +98,7 @@ def altered(chance: random.Random, whole: bytes, at: int) -> bytes:
     return b"\n".join([*lines[:at], chance.choice(IN_A_LINE)(chance, lines[at]), *lines[at + 1 :]])
 
 
-def told(opener: Callable[..., Any], path: Path) -> dict[str, Any]:
+def read_checked(opener: Callable[..., Any], path: Path) -> dict[str, Any]:
     """Return everything that is read from a file. Check the places of all events and problems first."""
     found = plain(read_quickly(opener([path])))
     check_places(found, path)
@@ -110,7 +110,7 @@ def statements(found: dict[str, Any]) -> Counter[tuple[str, str | None]]:
     return Counter((event["command"], event.get("statement")) for event in found["events"])
 
 
-def is_said(found: dict[str, Any], whole: dict[str, Any]) -> bool:
+def loss_is_reported(found: dict[str, Any], whole: dict[str, Any]) -> bool:
     """Return whether the altered file reports more problems than the original one."""
     more = found["not_understood"] > whole["not_understood"] or len(found["problems"]) > len(whole["problems"])
     return more or found["description"] != whole["description"]
@@ -125,14 +125,14 @@ def kind_of(path: Path) -> str:
 @pytest.mark.parametrize("path", LOGS, ids=[path.name for path in LOGS])
 def test_altered_lines_lose_few_statements_silently(path: Path, tmp_path: Path) -> None:
     text, opener, file = path.read_bytes(), OPENERS[kind_of(path)], tmp_path / "log"
-    whole = told(opener, path)
+    whole = read_checked(opener, path)
     count = text.count(b"\n") + 1
     for turn in range(10 if count > 60 else 20 if count > 20 else 40):
         for at in range(count):
             file.write_bytes(altered(random.Random(f"{path.name} {turn} {at}"), text, at))
-            found = told(opener, file)
+            found = read_checked(opener, file)
             lost = statements(whole) - statements(found)
-            assert lost.total() <= IN_SILENCE or is_said(found, whole), (turn, at, lost)
+            assert lost.total() <= IN_SILENCE or loss_is_reported(found, whole), (turn, at, lost)
 
 
 @pytest.mark.long
@@ -147,7 +147,7 @@ def test_altered_bytes_of_a_proxysql_binary_log(tmp_path: Path) -> None:
         new = chance.choice([bytes([chance.choice(BYTES)]), b"", whole[here : here + 1] * 2, struct.pack("<H", place)])
         file.write_bytes(whole[:here] + new + whole[here + 1 :])
         try:
-            found = told(open_proxysql, file)
+            found = read_checked(open_proxysql, file)
         except InputError:
             assert here < 16, place  # the altered file is no longer recognized as a log
             continue

@@ -30,7 +30,7 @@ from ...helpers.dialogue import (
     rows,
     write_pcap,
 )
-from ...helpers.reading import events, read_all, said
+from ...helpers.reading import events, read_all, statements_and_results
 
 TRUNCATED = FLAGS["truncated"]
 
@@ -59,7 +59,7 @@ SHOP = [
 @pytest.mark.parametrize("link", ["ethernet", "vlan", "qinq", "sll", "sll2", "null", "null_big", "raw"])
 def test_link_layer_and_ip_version_do_not_change_events(tmp_path: Path, link: str, version: int) -> None:
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], link=link, version=version))
-    assert said(found) == SHOP
+    assert statements_and_results(found) == SHOP
     assert problems == []
     assert {e["host"] for e in found} == {"10.0.0.5" if version == 4 else "::5"}
     assert {e["thread_id"] for e in found} == {77}
@@ -115,7 +115,7 @@ def test_reassembly_loses_no_events(tmp_path: Path, name: str) -> None:
     dialogue = shop()
     pairs = [(dialogue, segment) for segment in orders(dialogue)[name]]
     found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
-    assert said(found) == SHOP
+    assert statements_and_results(found) == SHOP
     assert problems == []
     assert described["gaps"] == 0
 
@@ -260,7 +260,7 @@ def test_connection_is_joined_in_mid_stream(tmp_path: Path) -> None:
     start = next(i for i, s in enumerate(dialogue.segments) if b"SELECT before" in s.payload) + 2
     pairs = [(dialogue, s) for s in dialogue.segments[start:]]
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", pairs))
-    assert said(found) == [
+    assert statements_and_results(found) == [
         ("query", b"SELECT after", 2, 0),
         ("query", b"SELECT attributes", None, 0),
         ("quit", None, None, 0),
@@ -276,7 +276,7 @@ def test_encrypted_connections_are_counted(tmp_path: Path) -> None:
     secret.say(CLIENT, packet(1, struct.pack("<IIB", caps, 1 << 24, 255) + bytes(23))).say(CLIENT, query(b"SELECT no"))
     path = write_pcap(tmp_path / "a.pcap", [secret, shop()])
     found, problems, described = events(path)
-    assert said(found) == SHOP
+    assert statements_and_results(found) == SHOP
     assert (described["encrypted"], described["connections"], problems) == (1, 2, [])
     info = capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
     assert info["warnings"][0]["text"].startswith("encrypted connections that are not on the tape: 1 of 2")
@@ -303,7 +303,7 @@ def test_cut_capture_file_keeps_earlier_events(tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "a.pcap", [shop()])
     path.write_bytes(path.read_bytes()[:-30])
     found, problems, _ = events(path)
-    assert said(found)[:5] == SHOP[:5]
+    assert statements_and_results(found)[:5] == SHOP[:5]
     assert "damaged_capture" in problems
 
 

@@ -38,7 +38,7 @@ LINKS = [
 ]
 
 
-def told(path: Path) -> dict[str, Any] | None:
+def read_checked(path: Path) -> dict[str, Any] | None:
     """Return everything that is read from a file, or None if it is refused. Check the places of all events and problems
     first.
     """
@@ -69,7 +69,7 @@ def test_altered_payload_bytes_are_read_to_the_end(name: str, tmp_path: Path) ->
             byte = bytes([chance.choice([*BYTES, segment.payload[place] ^ 1, segment.payload[place] ^ 0x10])])
             payload = segment.payload[:place] + byte + segment.payload[place + 1 :]
             pairs = [(dialogue, replace(one, payload=payload) if one is segment else one) for one in dialogue.segments]
-            assert told(write_pcap(tmp_path / "a.pcap", pairs)) is not None, (at, place)
+            assert read_checked(write_pcap(tmp_path / "a.pcap", pairs)) is not None, (at, place)
 
 
 @pytest.mark.long
@@ -84,14 +84,14 @@ def test_altered_frame_headers_are_read_to_the_end(link: str, version: int, tmp_
     headers = starts[4] - starts[3] - len(short_talk().segments[3].payload)
     for place in range(24 if link == "ethernet" else 0):
         (tmp_path / "b.pcap").write_bytes(whole[:place] + b"\7" + whole[place + 1 :])
-        told(tmp_path / "b.pcap")
+        read_checked(tmp_path / "b.pcap")
     for place in range(headers):
         chance = random.Random(f"{link} {version} {place}")
         for start in chance.sample(starts, 3):
             here = start + place
             byte = bytes([chance.choice([*BYTES, whole[here] ^ 1, (whole[here] + 1) & 255, (whole[here] - 1) & 255])])
             (tmp_path / "b.pcap").write_bytes(whole[:here] + byte + whole[here + 1 :])
-            assert told(tmp_path / "b.pcap") is not None, (place, start)
+            assert read_checked(tmp_path / "b.pcap") is not None, (place, start)
 
 
 def test_capture_file_may_end_anywhere(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_capture_file_may_end_anywhere(tmp_path: Path) -> None:
         content, events = file.read_bytes(), 0
         for size in [*range(60), *range(60, len(content), 7)]:
             (tmp_path / "cut").write_bytes(content[:size])
-            found = told(tmp_path / "cut")
+            found = read_checked(tmp_path / "cut")
             assert found is not None or size < 60, size
             assert len(found["events"] if found else []) >= events, size
             events = len(found["events"] if found else [])
@@ -167,7 +167,7 @@ def test_disturbed_streams_are_read_to_the_end(tmp_path: Path) -> None:
         for _ in pairs:
             now += chance.choice([0, 1, 100, 100, 100, -50, 40_000_000 if chance.random() < 0.1 else 5])
             stamps.append(now)
-        found = told(write_pcap(tmp_path / "a.pcap", pairs, stamps_us=stamps))
+        found = read_checked(write_pcap(tmp_path / "a.pcap", pairs, stamps_us=stamps))
         assert found is not None, seed
         for event in found["events"]:
             assert set(event.get("statement", "")) <= SENT, (seed, event)

@@ -20,7 +20,7 @@ from querytape.native.bindings.parsers import open_packets
 
 from tests.capture.sources.test_packets_golden import CAPS, everything
 from tests.helpers.dialogue import CLIENT, SERVER, SSL, Dialogue, greeting, login, ok, packet, write_pcap
-from tests.helpers.encrypted import certificates, context, pcapng, told
+from tests.helpers.encrypted import certificates, comparable_events, context, pcapng
 from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_quickly
 
@@ -105,7 +105,7 @@ def read(path: Path, keys: Path | None) -> Read:
 def same(found: Read, clear: Read) -> None:
     """Check that two recordings have the same content, except for byte counts and places."""
     assert [event["command"] for event in found.events] == [event["command"] for event in clear.events]
-    for a, b in zip(told(found), told(clear), strict=True):
+    for a, b in zip(comparable_events(found), comparable_events(clear), strict=True):
         assert {k: v for k, v in a.items() if k not in ONCE} == {k: v for k, v in b.items() if k not in ONCE}
     assert found.kinds == clear.kinds
 
@@ -140,7 +140,7 @@ def test_damaged_tls_records_do_not_invent_events(version: str, certificate: dic
     """
     keys = tmp_path / "keys"
     talk = encrypted(CAPS["new"], certificate, keys, version)
-    whole = told(read(write_pcap(tmp_path / "a.pcap", [talk]), keys))
+    whole = comparable_events(read(write_pcap(tmp_path / "a.pcap", [talk]), keys))
     texts = [event["statement"] for event in whole]
     for at in range(14, len(talk.segments) - 3, 5):
         one = talk.segments[at]
@@ -151,7 +151,9 @@ def test_damaged_tls_records_do_not_invent_events(version: str, certificate: dic
             talk.segments[:at],
         ]
         for segments in ways:
-            found = told(read(write_pcap(tmp_path / "b.pcap", [(talk, segment) for segment in segments]), keys))
+            found = comparable_events(
+                read(write_pcap(tmp_path / "b.pcap", [(talk, segment) for segment in segments]), keys)
+            )
             rest = iter(texts)
             assert all(text in rest for text in (event["statement"] for event in found) if text is not None)  # in order
             behind = len(found) - len(whole)
@@ -194,7 +196,7 @@ def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp
         wanted = read(tmp_path / "a.pcap", file)
         with fifo_with(tmp_path / "fifo", data, 7000) as path:
             found = read(path, file)
-        assert told(found) == told(wanted)
+        assert comparable_events(found) == comparable_events(wanted)
         said = [
             {k: v for k, v in one.description.items() if k.startswith(("tls_", "decrypted", "enc"))}
             for one in (found, wanted)
@@ -203,7 +205,7 @@ def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp
         assert said[0]["tls_without_keys"] == (3 if file.name == "none" else 2)
 
 
-@pytest.mark.parametrize("late", ["never", "behind the end", "other"])
+@pytest.mark.parametrize("late", ["never", "after the end", "other"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_late_keys_decrypt_finished_connections(
     version: str, late: str, certificate: dict[str, str], tmp_path: Path
@@ -221,7 +223,7 @@ def test_late_keys_decrypt_finished_connections(
         keys.write_bytes(b"")
     elif late == "other":
         keys.write_bytes(keys.read_bytes().replace(b"\n", b"0\n"))
-    with a_pipe(tmp_path / "fifo", data) as (path, go_on):
+    with open_fifo(tmp_path / "fifo", data) as (path, go_on):
         reader = open_packets([path], (3306,), keylog=str(grows), keylog_grows=True)
 
         def let_keys_come() -> None:
@@ -237,13 +239,13 @@ def test_late_keys_decrypt_finished_connections(
     texts = [event["statement"] for event in found.events if event["command"] == "query"]
     wanted = [event["statement"] for event in read(tmp_path / "a.pcap", keys).events if event["command"] == "query"]
     assert sorted(texts, key=repr) == sorted(wanted, key=repr)
-    assert (len(texts) > 3) is (late == "behind the end")
+    assert (len(texts) > 3) is (late == "after the end")
     told_of = (found.description["decrypted"], found.description["tls_without_keys"])
-    assert told_of == ((2, 0) if late == "behind the end" else (0, 2))
+    assert told_of == ((2, 0) if late == "after the end" else (0, 2))
 
 
 @contextmanager
-def a_pipe(path: Path, data: bytes) -> Iterator[tuple[Path, threading.Event]]:
+def open_fifo(path: Path, data: bytes) -> Iterator[tuple[Path, threading.Event]]:
     """Yield a FIFO with some bytes, and the event that lets it end."""
     os.mkfifo(path)
     go_on = threading.Event()

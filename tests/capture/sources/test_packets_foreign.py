@@ -25,7 +25,7 @@ from tests.helpers.dialogue import (
     tcp,
     write_pcap,
 )
-from tests.helpers.reading import events, read_all, said
+from tests.helpers.reading import events, read_all, statements_and_results
 
 UNBOUND = FLAGS["unbound"]
 V1 = b"PROXY TCP4 203.0.113.9 10.0.0.1 51234 3306\r\n"
@@ -235,11 +235,11 @@ def test_packet_with_an_impossible_time_uses_the_previous_time(tmp_path: Path) -
     path = tmp_path / "a.pcapng"
     path.write_bytes(pcapng(shop(), "<", [1], [262144]))
     sound, problems, _ = events(path)
-    assert (said(sound), problems) == (said(plain), [])
+    assert (statements_and_results(sound), problems) == (statements_and_results(plain), [])
     assert [e["start_ns"] for e in sound] == [e["start_ns"] for e in plain]
     path.write_bytes(pcapng(shop(), "<", [1], [262144], ticks={0: 2**64 - 1, 6: 2**63}))
     found, problems, _ = events(path)
-    assert (said(found), problems) == (said(plain), ["impossible_time"] * 2)
+    assert (statements_and_results(found), problems) == (statements_and_results(plain), ["impossible_time"] * 2)
     assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)
 
 

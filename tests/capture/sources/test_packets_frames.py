@@ -13,7 +13,7 @@ TCP = struct.pack(">HHIIBBHHH", 40000, 3306, 1, 1, 0x50, 0x10, 65535, 0, 0) + b"
 COUNTS = ("tcp", "not_tcp", "ip_fragment", "not_ip", "bad_lengths", "cut_in_headers")
 
 
-def told(tmp_path: Path, frame: bytes) -> list[str]:
+def nonzero_counters(tmp_path: Path, frame: bytes) -> list[str]:
     """Return the counters that are not 0 after one Ethernet frame."""
     record = struct.pack("<IIII", 1_718_000_000, 0, len(frame), len(frame)) + frame
     (tmp_path / "a.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + record)
@@ -40,11 +40,11 @@ def test_only_tcp_counts_as_tcp(tmp_path: Path) -> None:
     """
     tunnels, extensions = (4, 41, 47, 97, 137), (0, 43, 44, 51, 60)
     for number in range(256):
-        found = told(tmp_path, frame4(number, body=TCP if number not in extensions else b"\x3b" + TCP))
+        found = nonzero_counters(tmp_path, frame4(number, body=TCP if number not in extensions else b"\x3b" + TCP))
         assert found == ["tcp"] if number == 6 else "tcp" not in found, number
         assert found in (["tcp"], ["not_tcp"]) or number in tunnels, number
         body = bytes([6, 0 if number != 51 else 1]) + bytes(6 if number != 51 else 10) + TCP
-        found = told(tmp_path, frame6(number, body))
+        found = nonzero_counters(tmp_path, frame6(number, body))
         assert number == 6 or found == ["tcp" if number in extensions else "not_tcp"] or number in tunnels, number
         assert number in (6, *extensions) or "tcp" not in found, number
 
@@ -62,11 +62,11 @@ def test_only_tcp_counts_as_tcp(tmp_path: Path) -> None:
 )
 def test_ipv4_fragments_are_detected(bits: int, kind: str, tmp_path: Path) -> None:
     """A fragment has the more-fragments bit or an offset. The don't-fragment bit does not count."""
-    assert told(tmp_path, frame4(6, bits, TCP.ljust(32, b"\0"))) == [kind]
+    assert nonzero_counters(tmp_path, frame4(6, bits, TCP.ljust(32, b"\0"))) == [kind]
 
 
 @pytest.mark.parametrize(("headers", "kind"), [(1, "tcp"), (15, "tcp"), (16, "bad_lengths")])
 def test_at_most_15_ipv6_headers_are_skipped(headers: int, kind: str, tmp_path: Path) -> None:
     """Real packets never have a longer chain of IPv6 headers before TCP."""
     chain = b"".join(bytes([60 if n < headers - 1 else 6, 0]) + bytes(6) for n in range(headers))
-    assert told(tmp_path, frame6(0, chain + TCP)) == [kind]
+    assert nonzero_counters(tmp_path, frame6(0, chain + TCP)) == [kind]

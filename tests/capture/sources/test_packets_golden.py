@@ -238,7 +238,7 @@ def test_damaged_segments_invent_no_statement(
     """Repeated and late segments change nothing. Lost and cut bytes are reported."""
     dialogue, file = everything(CAPS[name]), tmp_path / "a.pcap"
 
-    def told(segments: list[Segment]) -> tuple[Counter[tuple[Any, ...]], int, dict[str, Any]]:
+    def read_back(segments: list[Segment]) -> tuple[Counter[tuple[Any, ...]], int, dict[str, Any]]:
         found = read(write_pcap(file, [(dialogue, segment) for segment in segments]))
         size = file.stat().st_size
         assert all(0 <= row["offset"] <= size for row in [*found.events, *found.problems])
@@ -248,10 +248,10 @@ def test_damaged_segments_invent_no_statement(
             found.description,
         )
 
-    whole, problems, description = told(dialogue.segments)
+    whole, problems, description = read_back(dialogue.segments)
     statements = [statement or b"" for _, statement, *_ in whole]
     for at in range(1, len(dialogue.segments)):
-        events, more, said = told(hurt(dialogue.segments, at))
+        events, more, said = read_back(hurt(dialogue.segments, at))
         if hurt in (twice, late):
             assert events == whole, at
         elif hurt is not garbled:

@@ -48,7 +48,7 @@ def begin(port: int, tape: Path, *options: str) -> "subprocess.Popen[str]":
     return process
 
 
-def ended(process: "subprocess.Popen[str]", code: int = 0) -> str:
+def wait_for_end(process: "subprocess.Popen[str]", code: int = 0) -> str:
     """Wait until a capture ends, and return its messages."""
     said = process.communicate(timeout=60)[1]
     assert process.returncode == code, said
@@ -67,7 +67,7 @@ def test_live_capture_has_each_statement_once(server: Server, tmp_path: Path) ->
     """The loopback interface shows packets twice. `--duration` ends the capture."""
     process = begin(server.port, tmp_path / "live.tape", "--duration", "8s")
     drive(server)
-    ended(process)
+    wait_for_end(process)
     found = live(tmp_path / "live.tape", "statement::VARCHAR, errno, session")
     assert [row[:2] for row in found] == [
         (f"SELECT /* live */ {n}", 0) if n % 10 else (f"SELECT /* live */ nothing_{n}", 1054) for n in range(STATEMENTS)
@@ -85,7 +85,7 @@ def test_signal_after_the_last_response_loses_nothing(mariadb: Server, tmp_path:
     for _ in range(5):
         drive(mariadb)
     process.send_signal(number)
-    ended(process)
+    wait_for_end(process)
     assert live(tape, "count(*)") == [(5 * STATEMENTS,)]
     assert json.loads((tape / "tape.json").read_text())["finished"]
 
@@ -96,7 +96,7 @@ def test_encrypted_live_connections_are_reported(mysql80: Server, tmp_path: Path
     """TLS connections cannot be read. The capture writes no tape, and the message gives the reason."""
     process = begin(mysql80.port, tmp_path / "x.tape", "--duration", "6s")
     mysql80.connect(ssl_disabled=False).close()
-    assert "connections that are not on the tape: 1 of 1" in ended(process, 1)
+    assert "connections that are not on the tape: 1 of 1" in wait_for_end(process, 1)
 
 
 def test_missing_interface_is_reported() -> None:

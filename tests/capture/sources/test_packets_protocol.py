@@ -31,7 +31,7 @@ from ...helpers.dialogue import (
     rows,
     write_pcap,
 )
-from ...helpers.reading import events, said
+from ...helpers.reading import events, statements_and_results
 from ...helpers.tape_tools import found as found_on
 
 pytestmark = pytest.mark.slow
@@ -292,7 +292,11 @@ def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> 
     dialogue.say(SERVER, frames(rows([b"v" * 50] * 40), 1, size))
     dialogue.say(CLIENT, frames(packet(0, b"\1"), 0, size))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
-    assert said(found) == [("connect", None, None, 0), ("query", b"SELECT x FROM t", 40, 0), ("quit", None, None, 0)]
+    assert statements_and_results(found) == [
+        ("connect", None, None, 0),
+        ("query", b"SELECT x FROM t", 40, 0),
+        ("quit", None, None, 0),
+    ]
     assert problems == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.command_line import run_here
 from tests.helpers.dialogue import CLIENT, Dialogue, ip4, tcp
-from tests.helpers.reading import said
+from tests.helpers.reading import statements_and_results
 from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, packets, pieces, read_frames, udp
 
 
@@ -124,4 +124,4 @@ def test_many_incomplete_packets_are_counted(tmp_path: Path) -> None:
     found = read_frames(tmp_path / "a.pcap", [*first, *(ETHERNET + p for p in packets())])
     assert [event["command"] for event in found.events] == COMMANDS
     assert found.description["ip_incomplete"] == 1000
-    assert said(found.events)[1][1] == b"SELECT 0"
+    assert statements_and_results(found.events)[1][1] == b"SELECT 0"

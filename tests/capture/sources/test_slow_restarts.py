@@ -114,7 +114,7 @@ def test_new_server_version_is_a_restart(family: str, seed: int, tmp_path: Path)
 
 
 CASES: dict[str, list[tuple[Any, ...] | None]] = {
-    "an id of somebody else": [(1, 7, "app"), (2, 9, "web"), None, (3, 9, "app"), (4, 7, "app")],
+    "an id of another session": [(1, 7, "app"), (2, 9, "web"), None, (3, 9, "app"), (4, 7, "app")],
     "an id that has ended": [(1, 7, "app"), (2, 9, "app"), (2, 9, "app", QUIT), None, (3, 9, "app"), (4, 7, "app")],
     "proven later": [
         (1, 50, "app"),
@@ -127,9 +127,16 @@ CASES: dict[str, list[tuple[Any, ...] | None]] = {
     ],
 }
 NO_PROOF: dict[str, list[tuple[Any, ...] | None]] = {
-    "an id below all": [(1, 70, "app"), (2, 90, "app"), None, (3, 5, "app"), (1, 70, "app"), (2, 90, "app")],
-    "a FLUSH before it": [(1, 7, "app"), (1, 7, "app", "FLUSH LOGS"), None, (2, 9, "app"), (1, 7, "app")],
-    "the account is changed": [(1, 7, "app"), (2, 9, "app"), None, (1, 7, "web", CHANGE_USER), (2, 9, "app")],
+    "an id below all earlier ids": [
+        (1, 70, "app"),
+        (2, 90, "app"),
+        None,
+        (3, 5, "app"),
+        (1, 70, "app"),
+        (2, 90, "app"),
+    ],
+    "a FLUSH before the header": [(1, 7, "app"), (1, 7, "app", "FLUSH LOGS"), None, (2, 9, "app"), (1, 7, "app")],
+    "a session changes its account": [(1, 7, "app"), (2, 9, "app"), None, (1, 7, "web", CHANGE_USER), (2, 9, "app")],
 }
 
 

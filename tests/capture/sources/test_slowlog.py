@@ -74,11 +74,13 @@ def test_user_header_without_a_host_is_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"# User@Host: ", b"# User: "))
 
-    def told(log: Path) -> list[tuple[Any, ...]]:
+    def event_fields(log: Path) -> list[tuple[Any, ...]]:
         return [(e["session"], e["user"], e["host"], e["statement"]) for e in events(log) if e["statement"]]
 
     literal = name == "mariadb1011_header_inside_literal.log"  # in this log, a literal has the same text
-    assert [t[: 3 if literal else 4] for t in told(path)] == [t[: 3 if literal else 4] for t in told(LOGS / name)]
+    assert [t[: 3 if literal else 4] for t in event_fields(path)] == [
+        t[: 3 if literal else 4] for t in event_fields(LOGS / name)
+    ]
     assert detect_source(str(path), SOURCES.values()) is SLOWLOG
 
 
@@ -104,12 +106,12 @@ def test_trailing_blanks_change_nothing(name: str, blanks: bytes, tmp_path: Path
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"\n", blanks + b"\n"))
 
-    def told(log: Path, added: bytes) -> list[tuple[Any, ...]]:
+    def event_fields(log: Path, added: bytes) -> list[tuple[Any, ...]]:
         fields = ("session", "seq", "command", "db", "start_ns", "duration_ns", "user", "host", "flags")
         found = [e | {"statement": (e["statement"] or b"").replace(added + b"\n", b"\n")} for e in events(log)]
         return [(e["statement"], *(e[field] for field in fields)) for e in found]
 
-    assert told(path, blanks) == told(LOGS / name, b"")
+    assert event_fields(path, blanks) == event_fields(LOGS / name, b"")
     assert problems(path) == problems(LOGS / name)
 
 

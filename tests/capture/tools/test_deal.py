@@ -66,7 +66,13 @@ def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, i
         [(1, 1)] * (ONE_BY_ONE + 5000),
         [(3, 0)] * 100,
     ],
-    ids=["alike", "unlike", "few heavy ones", "more than are chosen one by one", "no durations"],
+    ids=[
+        "equal sessions",
+        "different sessions",
+        "few heavy sessions",
+        "too many sessions to choose one by one",
+        "no durations",
+    ],
 )
 @pytest.mark.parametrize("count", [2, 4])
 def test_dealt_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    "hurt", ["a part is cut", "a part is gone", "no tape.json", "no sessions", "bytes turned over"]
+    "hurt", ["a part is cut", "a part is missing", "no tape.json", "no sessions", "bytes overwritten"]
 )
 def test_readable_parts_are_saved(tmp_path: Path, hurt: str) -> None:
     """The new tape has all readable parts, is valid, and reports the lost data."""
@@ -28,7 +28,7 @@ def test_readable_parts_are_saved(tmp_path: Path, hurt: str) -> None:
     content = part.read_bytes()
     if hurt == "a part is cut":
         part.write_bytes(content[:-40])
-    elif hurt == "a part is gone":
+    elif hurt == "a part is missing":
         part.unlink()
     elif hurt == "no tape.json":
         (tape / "tape.json").write_text('{"format_ver')

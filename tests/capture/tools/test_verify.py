@@ -79,17 +79,20 @@ def made_set(tmp_path: Path, dealt: bool) -> Path:
     return path
 
 
-def a_tape(path: Path) -> Path:
+def second_tape(path: Path) -> Path:
     """Return the second tape of a set."""
     return sorted(path.glob("0*"))[1]
 
 
 SET_DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "a tape is gone": (lambda path: shutil.rmtree(a_tape(path)), "is missing"),
-    "a tape has no JSON": (lambda path: (a_tape(path) / "tape.json").unlink(), "is missing"),
-    "a part is gone": (lambda path: next(a_tape(path).glob("events/*")).unlink(), "part-00000.parquet is missing"),
-    "a tape too many": (lambda path: shutil.copytree(a_tape(path), path / "09"), "09 is not in set.json"),
-    "no set.json": (lambda path: (path / "set.json").unlink(), "3 tapes and no set.json"),
+    "a tape is missing": (lambda path: shutil.rmtree(second_tape(path)), "is missing"),
+    "a tape has no JSON": (lambda path: (second_tape(path) / "tape.json").unlink(), "is missing"),
+    "a part is missing": (
+        lambda path: next(second_tape(path).glob("events/*")).unlink(),
+        "part-00000.parquet is missing",
+    ),
+    "an extra tape": (lambda path: shutil.copytree(second_tape(path), path / "09"), "set.json does not list 09"),
+    "no set.json": (lambda path: (path / "set.json").unlink(), "3 tapes but no set.json"),
     "set.json is cut": (lambda path: os.truncate(path / "set.json", 10), "invalid JSON for a set"),
     "no digests": (lambda path: (path / "digests.parquet").unlink(), "digests.parquet: cannot be read"),
     "other digests": (lambda path: flip(path / "digests.parquet"), "the SHA-256 differs"),
@@ -114,8 +117,8 @@ def test_damage_of_a_set_is_reported(damage: str, dealt: bool, tmp_path: Path) -
     how(path)
     (found,) = verify(path, tmp_path)
     assert said in found.what
-    known_as_dealt = dealt and (path / "set.json").exists() and damage not in ("set.json is cut", "a part is gone")
-    assert ("querytape tape deal" in found.saved) == (known_as_dealt and damage != "a tape too many")
+    known_as_dealt = dealt and (path / "set.json").exists() and damage not in ("set.json is cut", "a part is missing")
+    assert ("querytape tape deal" in found.saved) == (known_as_dealt and damage != "an extra tape")
 
 
 def test_set_cannot_be_saved_as_one_tape(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tape(tmp_path_factory.mktemp("tape") / "t.tape", events)
 
 
-def tried(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> Result:
+def run_try(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> Result:
     words = [str(tape), "--target", f"sandbox?data={data}", "-o", str(folder), "--pause", "0s"]
     words += ["--rounds", str(rounds), "--json", str(folder.with_suffix(".json"))]
     for text in ddl:
@@ -79,7 +79,7 @@ def test_useful_index_makes_its_read_faster(
     monkeypatch.setattr(try_ddl, "private_folder", noted)
     before = sorted((path.name, path.stat().st_size) for path in (data / "shop").iterdir())
     folder = tmp_path / "c"
-    done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_customer (customer)", rounds=2)
+    done = run_try(tape, data, folder, "ALTER TABLE t ADD INDEX k_customer (customer)", rounds=2)
     assert done.exception is None, done.exception
     report = json.loads(folder.with_suffix(".json").read_text())
     verdicts = {row["digest"]: row["verdict"] for row in report["digests"]}
@@ -110,7 +110,7 @@ def test_useful_index_makes_its_read_faster(
 @pytest.mark.long
 def test_useless_index_makes_no_read_faster(tape: Path, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "c"
-    done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
+    done = run_try(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
     assert done.exception is None, done.exception
     report = json.loads(folder.with_suffix(".json").read_text())
     pairs = {row["digest"]: row["pair"]["ratio"] for row in report["digests"]}
@@ -122,13 +122,13 @@ def test_failing_ddl_ends_before_the_replay(tape: Path, data: Path, tmp_path: Pa
     """Three cases fail: a statement that the server refuses, a statement that is not DDL, and a target that is not a
     private copy.
     """
-    done = tried(tape, data, tmp_path / "c", "ALTER TABLE t ADD INDEX k (customer)", "ALTER TABLE t ADD INDEX k (id)")
+    done = run_try(tape, data, tmp_path / "c", "ALTER TABLE t ADD INDEX k (customer)", "ALTER TABLE t ADD INDEX k (id)")
     assert isinstance(done.exception, InputError)
     assert "ADD INDEX k (id): 1061" in str(done.exception)
     assert "nothing was replayed" in str(done.exception)
     assert not (tmp_path / "c").exists()
     assert "expected a DDL statement such as ALTER TABLE" in str(
-        tried(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception
+        run_try(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception
     )
     for target in ("mysql://a@h/shop", "sandbox", "sandbox:mysql?max_connections=9"):
         words = [str(tape), "--target", target, "-o", str(tmp_path / "c"), "--ddl", "DROP INDEX k ON t"]

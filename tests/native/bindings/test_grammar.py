@@ -91,7 +91,7 @@ def parts(statements: list[str], wanted: Wanted = "parts", mode: Mode | None = N
     return [[row[1:] for row in rows if row[0] == i] for i in range(len(statements))]
 
 
-def shown(rows: list[tuple[object, ...]]) -> str:
+def in_short_notation(rows: list[tuple[object, ...]]) -> str:
     """Return rows in the short notation of READ."""
     texts = []
     for what, table, name, role, op, table2, name2, plain, all_rows, *_ in rows:
@@ -108,7 +108,7 @@ def shown(rows: list[tuple[object, ...]]) -> str:
 def test_tables_columns_and_joins_are_found() -> None:
     for statement, rows in zip(READ, parts(list(READ)), strict=True):
         assert rows[0][0] == "parsed", statement
-        found, wanted = shown(rows).split("; "), READ[statement].split("; ")
+        found, wanted = in_short_notation(rows).split("; "), READ[statement].split("; ")
         assert sorted(found) == sorted(wanted), statement
 
 
@@ -127,7 +127,7 @@ def test_statement_is_parsed_in_its_session_mode(mode: Mode, text: str, wanted: 
     """The session mode (sql_mode and character set) comes from the digest of the statement."""
     rows = parts([text], mode=mode)[0]
     assert rows[0][0] == "parsed"
-    assert sorted(shown(rows).split("; ")) == sorted(wanted.split("; "))
+    assert sorted(in_short_notation(rows).split("; ")) == sorted(wanted.split("; "))
 
 
 def test_unsupported_and_unparsed_statements_have_only_a_status() -> None:
@@ -138,7 +138,7 @@ def test_unsupported_and_unparsed_statements_have_only_a_status() -> None:
 def test_normalized_text_is_parsed() -> None:
     """The parser uses the digest text if the tape has no complete sample."""
     (rows,) = parts(["select a from t where b in (?+) and c = ? limit ?, ?"])
-    assert shown(rows) == "read t; t.b filter in; t.c filter ="
+    assert in_short_notation(rows) == "read t; t.b filter in; t.c filter ="
 
 
 def test_truncated_statements_do_not_crash_the_parser() -> None:

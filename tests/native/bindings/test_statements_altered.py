@@ -12,7 +12,7 @@ import pytest
 from querytape.native.bindings.statements import Mode, Normalizer, placeholders
 from querytape.schemas import CLASSES, DANGERS
 
-from tests.capture.sources.test_logs_altered import LETTERS, a_letter, a_number, a_word
+from tests.capture.sources.test_logs_altered import LETTERS, change_letter, change_word, replace_number
 from tests.native.bindings.test_statements import TABLES
 
 pytestmark = pytest.mark.slow
@@ -87,10 +87,10 @@ MODES = [Mode(reading, charset, 7) for reading in range(4) for charset in range(
 
 def known(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
     """Return all results of the normalizer for a statement."""
-    return [*known_so(normalizer, sql, mode), [placeholders(sql, reading) for reading in range(4)]]
+    return [*all_results(normalizer, sql, mode), [placeholders(sql, reading) for reading in range(4)]]
 
 
-def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
+def all_results(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
     """Return all results for a statement except its placeholders."""
     found = normalizer.normalize(sql, mode)
     redacted = None if found.redacted is None else found.redacted.decode("latin1")
@@ -104,7 +104,7 @@ def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[ra
     """Return an altered statement, sometimes joined with another statement. Turn 0 returns the statement unaltered."""
     chance, sql = random.Random(f"{place} {turn}"), text.encode()
     for _ in range(min(turn, chance.randrange(1, 4))):
-        sql = chance.choice([a_number, a_word, a_word, a_letter, a_letter])(chance, sql)
+        sql = chance.choice([replace_number, change_word, change_word, change_letter, change_letter])(chance, sql)
     if turn > 0 and chance.random() < 0.15:
         sql += chance.choice([b";", b" ", b" /* ", b"; "]) + chance.choice(statements).encode()
     return chance, sql
@@ -142,7 +142,7 @@ def test_bytes_after_a_statement_are_not_read() -> None:
         whole = text.encode()
         for size in range(len(whole) + 1):
             mode, alone = chance.choice([Mode(), *MODES]), whole[:size]
-            wanted = known_so(normalizer, alone, mode)
+            wanted = all_results(normalizer, alone, mode)
             for behind in (whole[size:], bytes([chance.choice(LETTERS)]) * 9, b"0z*/ x"):
                 part: Any = memoryview(alone + behind)[:size]
-                assert known_so(normalizer, part, mode) == wanted, (alone, behind)
+                assert all_results(normalizer, part, mode) == wanted, (alone, behind)

@@ -58,7 +58,7 @@ def test_files_of_a_part_arrive_unchanged(tmp_path: Path) -> None:
     "name", ["../a.parquet", "run.json", "/etc/x.parquet", "outcomes/../x.parquet", "outcomes/part-A.parquet", ""]
 )
 def test_a_driver_cannot_write_outside_its_part(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not the name of a file of a run"):
+    with pytest.raises(InputError, match="is not a valid file name of a run"):
         Receiver(tmp_path).take(piece(name, 0, 1, b"x"))
     assert list(tmp_path.iterdir()) == []
 
@@ -68,7 +68,7 @@ def test_piece_of_a_file_that_is_out_of_order_is_refused(tmp_path: Path) -> None
     receiver = Receiver(tmp_path)
     receiver.take(piece("ticks.parquet", 0, 4, b"ab"))
     assert not (tmp_path / "ticks.parquet").exists()
-    with pytest.raises(InputError, match="received data for byte 3, expected data for byte 2"):
+    with pytest.raises(InputError, match="expected data from byte 2, received data from byte 3"):
         receiver.take(piece("ticks.parquet", 3, 4, b"d"))
     receiver.take(piece("ticks.parquet", 0, 2, b"xy"))
     assert (tmp_path / "ticks.parquet").read_bytes() == b"xy"

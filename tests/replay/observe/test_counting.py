@@ -39,7 +39,7 @@ def counter(server: Server, each_s: float = 10.0, db: str = "shop") -> Iterator[
         yield made
 
 
-def asked(made: WorkCounter, statement: str) -> PlanText:
+def count_work(made: WorkCounter, statement: str) -> PlanText:
     return made.count(Sample("d", "shop", statement))
 
 
@@ -52,15 +52,15 @@ def test_work_of_one_execution_is_counted(any_shop: Server) -> None:
     """The test counts rows of a scan, a sort and a lookup. The cost of reading the counters is not counted."""
     any_shop.execute(FILL)
     with counter(any_shop) as made:
-        scan = asked(made, "SELECT seq FROM log")
+        scan = count_work(made, "SELECT seq FROM log")
         assert json.loads(scan.text or "")["executions"] == EXECUTIONS
         assert counters(scan)["Handler_read_rnd_next"] == ROWS + 1
         assert counters(scan)["Created_tmp_tables"] == counters(scan)["Sort_rows"] == 0
-        assert counters(asked(made, "SELECT seq FROM log ORDER BY conn DESC"))["Sort_rows"] == ROWS
-        found = counters(asked(made, "SELECT seq FROM log WHERE id = 9"))
+        assert counters(count_work(made, "SELECT seq FROM log ORDER BY conn DESC"))["Sort_rows"] == ROWS
+        found = counters(count_work(made, "SELECT seq FROM log WHERE id = 9"))
         assert (found["Handler_read_key"], found["Handler_read_rnd_next"]) == (1, 0)
         assert found["Innodb_pages_read"] == 0
-        grouped = counters(asked(made, "SELECT seq, count(*) FROM log GROUP BY seq"))
+        grouped = counters(count_work(made, "SELECT seq, count(*) FROM log GROUP BY seq"))
         assert grouped["Handler_read_rnd_next"] >= ROWS + 1
 
 
@@ -80,10 +80,10 @@ def test_writes_and_locking_statements_are_not_executed(any_shop: Server) -> Non
     )
     with counter(any_shop) as made:
         for statement in refused:
-            assert asked(made, statement).text is None, statement
-        assert "not run" in (asked(made, refused[0]).error or "")
-        assert "1792" in (asked(made, "SELECT w(seq) FROM (SELECT 3 AS seq) AS d").error or "")
-        assert counters(asked(made, "SELECT * FROM log"))["Handler_read_rnd_next"] == 1
+            assert count_work(made, statement).text is None, statement
+        assert "not run" in (count_work(made, refused[0]).error or "")
+        assert "1792" in (count_work(made, "SELECT w(seq) FROM (SELECT 3 AS seq) AS d").error or "")
+        assert counters(count_work(made, "SELECT * FROM log"))["Handler_read_rnd_next"] == 1
     assert any_shop.execute("SELECT count(*) FROM shop.log") == ((0,),)
 
 
@@ -94,9 +94,9 @@ def test_long_statement_ends_by_the_server_limit(any_shop: Server) -> None:
     running = f"SELECT count(*) FROM information_schema.processlist WHERE info = '{endless}'"
     with counter(any_shop, 3) as made:
         began = time.monotonic()
-        assert (asked(made, endless).error or "").partition(" ")[0] in ("1969", "3024")
+        assert (count_work(made, endless).error or "").partition(" ")[0] in ("1969", "3024")
         assert time.monotonic() - began < 20
-        assert counters(asked(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
+        assert counters(count_work(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is ended")
 
 
@@ -110,10 +110,10 @@ def test_result_with_endless_rows_ends_the_session(any_shop: Server, monkeypatch
     running = f"SELECT count(*) FROM information_schema.processlist WHERE info = '{endless}'".replace("'x'", "''x''")
     with warnings.catch_warnings(), counter(any_shop, 0.2) as made:
         warnings.simplefilter("error", pytest.PytestUnraisableExceptionWarning)
-        error = asked(made, endless).error or ""
-        assert "reading the rows took too long" in error or "no answer in time" in error
+        error = count_work(made, endless).error or ""
+        assert "reading the rows took too long" in error or "no reply in time" in error
         made._each_s = 20
-        assert counters(asked(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
+        assert counters(count_work(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
     wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is killed")
 
 
@@ -121,7 +121,7 @@ def test_server_that_ignores_read_only_runs_nothing(any_shop: Server, monkeypatc
     with counter(any_shop) as made:
         monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
         with pytest.raises(TargetError, match="does not confirm that the session is read-only"):
-            asked(made, "SELECT 1")
+            count_work(made, "SELECT 1")
 
 
 @pytest.mark.sampled
@@ -140,8 +140,10 @@ def test_pages_read_from_disk_are_counted(kind: str, server_factory: ServerFacto
         server.execute("INSERT INTO shop.large (pad) SELECT pad FROM shop.large")
     server.execute("INSERT INTO shop.small VALUES (1), (2)")
     with counter(server) as made:
-        wait_until(lambda: counters(asked(made, "SELECT * FROM small")).get("Innodb_pages_read") == 0, "it is quiet")
-        assert counters(asked(made, "SELECT sum(length(pad)) FROM large"))["Innodb_pages_read"] > 300
+        wait_until(
+            lambda: counters(count_work(made, "SELECT * FROM small")).get("Innodb_pages_read") == 0, "it is quiet"
+        )
+        assert counters(count_work(made, "SELECT sum(length(pad)) FROM large"))["Innodb_pages_read"] > 300
 
 
 def test_global_counters_need_an_idle_server() -> None:

@@ -35,7 +35,7 @@ def writing(any_shop: Server) -> Iterator[Server]:
     any_shop.execute(trust.format(0))
 
 
-def asked(server: Explainer, statement: str, more: bool = False) -> list[PlanText]:
+def explained_plans(server: Explainer, statement: str, more: bool = False) -> list[PlanText]:
     """Return the plans of a statement."""
     return list(server.explain(Sample("d", "shop", statement), more))
 
@@ -53,18 +53,18 @@ def test_explain_writes_nothing(writing: Server) -> None:
     harmless = ("UPDATE log SET seq = 9 WHERE id = 1", "DELETE FROM kept", "SELECT * FROM log FOR UPDATE")
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {})) as server:
         for statement in reads:
-            assert "1792" in (asked(server, statement)[0].error or "1792")
+            assert "1792" in (explained_plans(server, statement)[0].error or "1792")
         for statement in refused:
-            assert "not asked" in (asked(server, statement)[0].error or "")
+            assert "not asked" in (explained_plans(server, statement)[0].error or "")
         for statement in (*harmless, "SELECT * FROM log"):
-            assert asked(server, statement)[0].text, statement
+            assert explained_plans(server, statement)[0].text, statement
         for statement in (
             "DROP TABLE log",
             "SELECT 1 INTO OUTFILE '/tmp/x'",
             "SELECT 1; DELETE FROM log",
             "SET GLOBAL a = 1",
         ):
-            assert "not asked" in (asked(server, statement)[0].error or "")
+            assert "not asked" in (explained_plans(server, statement)[0].error or "")
     assert writing.execute("SELECT conn, seq FROM shop.log ORDER BY id") == ((1, None), (2, None))
 
 
@@ -72,10 +72,10 @@ def test_long_explain_is_killed(writing: Server) -> None:
     """The server ends the statement. The next statement runs in a new session, which is read-only again."""
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, each_s=20)) as server:
         server.each_s = 0.5
-        assert asked(server, "SELECT * FROM (SELECT SLEEP(300)) AS d")[0].error
+        assert explained_plans(server, "SELECT * FROM (SELECT SLEEP(300)) AS d")[0].error
         server.each_s = 20
-        assert asked(server, "SELECT * FROM log")[0].text
-        assert not asked(server, "SELECT * FROM (SELECT w(3) AS x) AS d")[0].text
+        assert explained_plans(server, "SELECT * FROM log")[0].text
+        assert not explained_plans(server, "SELECT * FROM (SELECT w(3) AS x) AS d")[0].text
         assert server.lost == 1
     sleeping = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'EXPLAIN%SLEEP(300)%'"
     wait_until(lambda: writing.execute(sleeping) == ((0,),), "the statement is killed")
@@ -84,11 +84,11 @@ def test_long_explain_is_killed(writing: Server) -> None:
 def test_analyze_runs_only_reads(writing: Server) -> None:
     """ANALYZE is optional. Its plan contains the measured values."""
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, analyze_s=5)) as server:
-        found = {plan.kind: plan.text or "" for plan in asked(server, "SELECT * FROM log", more=True)}
+        found = {plan.kind: plan.text or "" for plan in explained_plans(server, "SELECT * FROM log", more=True)}
         assert "r_rows" in found["analyze"] or "actual time" in found["analyze"]
         assert measured(found["analyze"])[0] is not None
         assert server.is_mariadb or {"tree", "server_digest"} <= found.keys()
-        assert [plan.kind for plan in asked(server, "UPDATE log SET seq = 9")] == ["json"]
+        assert [plan.kind for plan in explained_plans(server, "UPDATE log SET seq = 9")] == ["json"]
     assert writing.execute("SELECT count(*) FROM shop.log WHERE seq = 9") == ((0,),)
 
 

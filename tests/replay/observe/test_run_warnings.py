@@ -58,30 +58,30 @@ def test_each_exceeded_limit_has_one_warning(changes: dict[str, Any], said: str 
         assert said in sentences[0]
 
 
-def said(waits: int, broken: int, *notes: str) -> list[str]:
+def order_warning_texts(waits: int, broken: int, *notes: str) -> list[str]:
     """Return the warnings about the order of a run."""
     return order_warnings(
         {"accounting": {"order_waits": waits, "order_broken": broken}, "plan": {"order_notes": list(notes)}}
     )
 
 
-def test_replay_that_kept_the_order_has_no_warning() -> None:
-    """No wait was ended by the time limit, and the tape has all times."""
-    assert said(100, 0) == []
+def test_kept_order_has_no_warning() -> None:
+    """No wait was broken, and the tape has all times."""
+    assert order_warning_texts(100, 0) == []
 
 
-def test_plan_notes_on_the_order_are_repeated_as_warnings() -> None:
-    assert said(100, 0, "only arrivals") == ["--order commit: only arrivals"]
+def test_order_notes_of_the_plan_are_repeated() -> None:
+    assert order_warning_texts(100, 0, "only arrivals") == ["--order commit: only arrivals"]
 
 
-def test_waits_ended_by_the_time_limit_are_the_first_warning() -> None:
-    """If too many waits were ended, the warning states that the order was not kept."""
-    few, note = said(1000, 2, "n")
+def test_broken_waits_are_the_first_warning() -> None:
+    """Above a limit, the warning states that the order was not kept."""
+    few, note = order_warning_texts(1000, 2, "n")
     assert few.startswith("--order commit: 2 of 1,000 waits")
     assert "not kept" not in few
     assert note == "--order commit: n"
-    assert "the order of the tape was not kept" in said(1000, 11)[0]
-    assert "3 of 3 waits" in said(0, 3)[0]
+    assert "the order of the tape was not kept" in order_warning_texts(1000, 11)[0]
+    assert "3 of 3 waits" in order_warning_texts(0, 3)[0]
 
 
 def test_run_json_without_order_notes_is_readable() -> None:

@@ -25,7 +25,7 @@ def doing(session: int, table: int | None = None, commit: int = 0, asleep: bool 
     return Doing(session, 7, 100 + session, table, commit, asleep)
 
 
-def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool, bool]:
+def named_waits(*sessions: Doing, **facts: Any) -> tuple[list[str], bool, bool]:
     """Return the named waits. The statement of session N is `sN`."""
     texts = {(session, seq): f"s{session}" for session in range(9) for seq in range(9)}
     return walk(Facts({one.session: one for one in sessions}, texts=texts, **facts))
@@ -35,7 +35,7 @@ def test_circle_through_a_lock_of_the_target_is_named() -> None:
     """One session waits for the order, and the other session waits for a lock. Sessions outside the circle are not
     named.
     """
-    waits = said(
+    waits = named_waits(
         doing(1, table=9, commit=4),
         doing(2, table=9, commit=3),
         doing(3),
@@ -54,7 +54,7 @@ def test_circle_through_a_lock_of_the_target_is_named() -> None:
 
 def test_unknown_lock_holder_gives_the_longest_chain() -> None:
     """A chain of waits with an unknown lock holder is not called a circle."""
-    waits = said(doing(1, table=9, commit=4), doing(2), doing(3, asleep=True), owners={(9, 4): (2, 8)})
+    waits = named_waits(doing(1, table=9, commit=4), doing(2), doing(3, asleep=True), owners={(9, 4): (2, 8)})
     assert waits == (
         [
             "session 1 at event 7 `s1` waits for event 8 `s2` of session 2",
@@ -70,19 +70,22 @@ def test_running_statement_is_not_a_standstill() -> None:
     slow work, nor is a statement that no session waits for.
     """
     waiting = doing(1, table=9, commit=4), doing(2), doing(3)
-    assert said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({102}))[2]
-    assert not said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({103}))[2]
+    assert named_waits(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({102}))[2]
+    assert not named_waits(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({103}))[2]
 
 
 def test_ends_of_a_chain_of_waits_are_named() -> None:
     """A chain can end at a foreign lock, an ended session, an unknown commit or a session without work."""
-    assert said(doing(1), blockers={101: 55})[0][-1].endswith(
+    assert named_waits(doing(1), blockers={101: 55})[0][-1].endswith(
         "waits for a lock of connection 55, which does not belong to this replay"
     )
-    assert said(doing(1, table=9, commit=4), owners={(9, 4): (2, 8)})[0][-1] == "session 2 has no connection"
-    assert said(doing(1, table=9, commit=4))[0][-1].endswith("waits for the commit order")
-    assert said(doing(1, asleep=True))[0][-1] == "session 1 received the answer to event 7 and waits for its next event"
-    assert said() == ([], False, False)
+    assert named_waits(doing(1, table=9, commit=4), owners={(9, 4): (2, 8)})[0][-1] == "session 2 has no connection"
+    assert named_waits(doing(1, table=9, commit=4))[0][-1].endswith("waits for the commit order")
+    assert (
+        named_waits(doing(1, asleep=True))[0][-1]
+        == "session 1 received the answer to event 7 and waits for its next event"
+    )
+    assert named_waits() == ([], False, False)
 
 
 def test_owner_of_a_commit_is_found(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.helpers.tapes import SECOND, make_tape
 from tests.helpers.tiers import mostly_long
 
 from .test_commit_order_golden import CASES, CATALOG, busy, coarse
-from .test_golden import RULES, answer, belong, tape_and_runs, tape_events
+from .test_golden import RULES, adopt_runs, answer, tape_and_runs, tape_events
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def test_plan_is_deterministic(name: str, seconds: Path, tmp_path: Path, monkeyp
             found.append(answer(name, seconds, folder))
             continue
         shuffle_files(seconds, variant)
-        belong(seconds)
+        adopt_runs(seconds)
         with answering(variant):
             found.append(answer(name, seconds, folder))
     assert [number for number, each in enumerate(found) if each != found[0]] == []

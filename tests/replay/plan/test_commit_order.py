@@ -312,7 +312,7 @@ def test_plan_notes_that_only_arrivals_are_known(tmp_path: Path) -> None:
     assert plan.as_json()["order_notes"] == [ONLY_ARRIVALS]
 
 
-def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
+def random_history(seed: int, arrivals: bool) -> list[dict[str, Any]]:
     """Return events of five sessions: writes, CALLs, DDL and transactions. Many begin, end or arrive at the same time."""
     rng = random.Random(seed)
     events, clock, open_tx = [], dict.fromkeys(range(1, 6), 0), dict.fromkeys(range(1, 6), False)
@@ -337,9 +337,9 @@ def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
         *(("slowlog", 1_000_000_000, seed) for seed in (1, 2, 3, 4)),
     ],
 )
-def test_waits_form_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
+def test_waits_have_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
     """Each event can be completed after the events that it waits for and after all earlier events of its session."""
-    events = anything(seed, arrivals=source == "general")
+    events = random_history(seed, arrivals=source == "general")
     no_circles(events, waits(tmp_path, events, precision_ns, source))
 
 

@@ -132,7 +132,7 @@ def test_commit_may_begin_when_its_session_logs_the_previous_entry(tmp_path: Pat
         ([event(3, 4, 5, "begin"), event(3, 5, 6, "update a set x = 3"), event(3, 8, 9, "commit")], False),
         ([event(1, 4, 5, "select 1")], False),
     ],
-    ids=["alone", "behind one that ended", "begun since"],
+    ids=["alone", "after an ended transaction", "after an event of the writer"],
 )
 def test_write_logged_later_may_be_first(between: list[dict[str, object]], first: bool, tmp_path: Path) -> None:
     """A locking statement on the same row is logged before the write. The session of that statement then continued. The
@@ -170,7 +170,7 @@ def test_read_after_a_commit_waits_although_its_begin_was_logged_earlier(
     assert (str(found[4]) == str(found[3]).removeprefix(";")) == waited
 
 
-def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
+def commit_and_transaction(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
     """Return a commit on table b that ended at 10 ms, and a transaction whose first statement begins at `opened` (ms)."""
     texts = ["begin", *inside, "commit"]
     own = [event(2, opened - 1 + 4 * n, opened + 1 + 4 * n, text) for n, text in enumerate(texts)]
@@ -192,7 +192,9 @@ def test_first_read_waits_for_all_tables_of_its_transaction(later: str, precisio
     """The first read opens the snapshot and accesses table a. The snapshot also determines the rows that the
     transaction later reads from table b.
     """
-    found = waits(tmp_path, around("select * from a", "select * from a", later), precision_ns=precision_ns)
+    found = waits(
+        tmp_path, commit_and_transaction("select * from a", "select * from a", later), precision_ns=precision_ns
+    )
     assert waited(found)[2:4] == [True, False]
 
 
@@ -204,7 +206,7 @@ def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Pa
         (("select x from a for update", "select * from b"), ("select 1", "select * from b"))
     ):
         (tmp_path / str(number)).mkdir()
-        assert waited(waits(tmp_path / str(number), around(*inside)))[2:4] == [False, True]
+        assert waited(waits(tmp_path / str(number), commit_and_transaction(*inside)))[2:4] == [False, True]
     alone = [
         event(1, 5, 10, "update b set x = 1"),
         event(2, 20, 21, "select * from a"),
@@ -216,7 +218,7 @@ def test_statement_without_a_snapshot_waits_only_for_its_own_tables(tmp_path: Pa
 
 def test_transaction_does_not_wait_for_later_commits(tmp_path: Path) -> None:
     """A transaction does not see commits after its first read. Its first read does not wait for its own commit."""
-    found = waits(tmp_path, around("select * from a", "select * from b", opened=8))
+    found = waits(tmp_path, commit_and_transaction("select * from a", "select * from b", opened=8))
     assert waited(found)[2] is True
     events = [
         event(2, 0, 1, "begin"),

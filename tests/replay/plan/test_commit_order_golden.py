@@ -104,7 +104,7 @@ def test_commit_order_matches_the_golden_file(
     seed = CASES.index((source, precision_ns, durations)) * 10 + int(rare * 20)
     events = busy(seed, durations, rare)
     places, rows = ordered(tmp_path, events, source, precision_ns)
-    check_one(GOLDEN, f"{source} {precision_ns} {rare}", [places, *told(events, rows)])
+    check_one(GOLDEN, f"{source} {precision_ns} {rare}", [places, *event_lines(events, rows)])
 
 
 def ordered(
@@ -120,7 +120,7 @@ def ordered(
     return f"{plan.order_tables} places; {plan.order_notes}", rows
 
 
-def told(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list[str]:
+def event_lines(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list[str]:
     """Return one line for each event: its session, times, text and waits."""
     places: dict[int, int] = {}
     found = []

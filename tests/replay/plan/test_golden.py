@@ -155,7 +155,7 @@ def fed(plan: Plan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         return rows, named(session_stream(con, plan))
 
 
-def some(rows: list[Any]) -> dict[str, Any]:
+def sample_of_rows(rows: list[Any]) -> dict[str, Any]:
     """Return the number of rows and a sample of them."""
     return {"rows": len(rows), "some": rows[::EVERY]}
 
@@ -169,7 +169,7 @@ def tape_and_runs(folder: Path, events: list[dict[str, Any]], **info: Any) -> Pa
     make_run(folder / "failed.run", made, rows)
     left = [{"session": row["session"], "status": "not_sent", "reason": "stopped"} for row in rows[200:]]
     make_run(folder / "cut.run", made, rows[:200] + left, partial="stopped")
-    belong(made)
+    adopt_runs(made)
     return made
 
 
@@ -178,7 +178,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tape_and_runs(tmp_path_factory.mktemp("golden"), tape_events())
 
 
-def belong(tape: Path) -> None:
+def adopt_runs(tape: Path) -> None:
     """Change the runs next to a tape so that they match the current content of the tape."""
     for name in ("failed", "cut"):
         file = tape.parent / f"{name}.run" / "run.json"
@@ -215,9 +215,9 @@ def answer(name: str, tape: Path, folder: Path) -> dict[str, Any]:
         "without_id": sorted([str(key), n] for key, n in plan.without_id.items()),
         "told": told,
         "json": plan.as_json(),
-        "not_sent": some([dict(zip(NOT_SENT, row, strict=True)) for row in excluded(folder)]),
-        "fed": some(feed[0]),
-        "sessions": some(feed[1]),
+        "not_sent": sample_of_rows([dict(zip(NOT_SENT, row, strict=True)) for row in excluded(folder)]),
+        "fed": sample_of_rows(feed[0]),
+        "sessions": sample_of_rows(feed[1]),
     }
 
 

@@ -50,7 +50,7 @@ def test_row_groups_with_equal_starts_stay_together() -> None:
     assert list(windows(ranges, max_rows=10)) == [Window(5, 10, ("a", "b"))]
 
 
-@pytest.mark.parametrize("equal", [False, True], ids=["different values", "one value, which the file has once"])
+@pytest.mark.parametrize("equal", [False, True], ids=["different values", "one repeated value"])
 def test_file_of_large_statements_is_cut_by_bytes(tmp_path: Path, equal: bool) -> None:
     """The pieces of the file are sorted by time. Each piece exceeds the limit by at most one event, even if values
     repeat.
