@@ -75,7 +75,8 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
 
 def _note(kept: EventFilter, before: int) -> str:
     more = (
-        f". It also contains {plural(before, 'earlier event')} of these sessions (SET, USE, prepared statements, ...)"
+        f". The tape also contains {plural(before, 'earlier event')} of these sessions (SET, USE, prepared statements,"
+        " ...)"
     )
     return f"the tape contains only selected events ({kept.sentence()}){more if before else ''}"
 

@@ -77,7 +77,7 @@ class Receiver:
         """Write one piece of a file. Raises InputError if it is not the next piece of a run's file."""
         name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
         if not _NAME.fullmatch(name):
-            raise InputError(f"{name[:80]!r} is not the name of a file of a run")
+            raise InputError(f"{name[:80]!r} is not a valid file name for a run")
         final = self._part / name
         partial = final.with_name(final.name + ".partial")
         (self._part / "outcomes").mkdir(parents=True, exist_ok=True)

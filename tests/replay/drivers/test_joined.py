@@ -157,15 +157,15 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     other.chmod(0o600)
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
-    assert "the lead has another join key" in said
+    assert "the --join-key of the lead process differs from this driver's key" in said
     lead.saw("refused a driver with another join key")
     code, said = bench.driver(7, port, "--speed", "2").end()
     assert code == 1
-    assert "differ from the lead's options: speed" in said
+    assert "differ from the options of the lead process: speed" in said
     (tmp_path / "elsewhere").mkdir()
     code, said = bench.driver(7, port, tapes=prime_set(tmp_path / "elsewhere", 2, 7 * MS)).end()
     assert code == 1
-    assert "is not the lead's tape" in said
+    assert "differs from the tape of the lead process" in said
     with socket.create_connection(("127.0.0.1", port)) as noise:
         noise.sendall(b"GET / HTTP/1.0\r\n\r\n")
         lead.saw("the TLS handshake failed")
@@ -234,7 +234,7 @@ def test_missing_driver_ends_the_run_before_sending(shop: Server, tmp_path: Path
     there = bench.driver(1, port)
     code, said = lead.end()
     assert code == 1
-    assert re.search(r"driver 2 .*did not join within 5 s; nothing was sent", said)
+    assert re.search(r"driver 2 .*did not join within 5 s\. No event was sent", said)
     code, said = there.end()
     assert code != 0
     assert written(shop) == {}
