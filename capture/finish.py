@@ -180,7 +180,7 @@ def recover(path: Path) -> dict[str, Any]:
     for half in (path / "events").glob("*.tmp"):
         half.unlink()
     info.pop("published", None)
-    text = "the capture was killed. Events that it had not yet written are missing from the end of the tape"
+    text = "the capture was killed. Unwritten events are missing from the end of the tape"
     with open_storage(path) as con:
         info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
         warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]

@@ -93,7 +93,7 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
         )
     if AZURE.match(head):
         return (
-            f"the log entries are inside `records`. Extract them with: jq -c '.records[]' {file} > plain.json;"
+            f"the log entries are inside `records`. Extract the entries with: jq -c '.records[]' {file} > plain.json;"
             " then capture plain.json"
         )
     found = _find_prefix(head)
@@ -168,7 +168,7 @@ def _json(file: str, head: bytes) -> str | None:
             each = ".[]" if head.lstrip().startswith(b"[") else ""
             command = f"jq -{'j' if ends else 'r'} {shlex.quote(each + key)} {file}"
             return (
-                f"the lines of the log are inside JSON objects. Extract them with: {command} > plain.log;"
+                f"the lines of the log are inside JSON objects. Extract the lines with: {command} > plain.log;"
                 " then capture plain.log"
             )
     return None

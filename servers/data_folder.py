@@ -68,8 +68,8 @@ def check_data(data: Path) -> None:
         )
     if any(data.glob("*.pid")):
         raise InputError(
-            f"{where}: the folder contains a pid file, so a server seems to use it. Stop the server, or use the folder"
-            " of"
+            f"{where}: the folder contains a pid file, so a server is probably using the folder. Stop the server, or"
+            " use the folder of"
             " a stopped server"
         )
     elsewhere = next(data.rglob("*.isl"), None)

@@ -251,8 +251,8 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "dropped", "text": f"the capture dropped {plural(dropped, 'packet')}"})
     if description.get("filters_ports_only"):
         text = (
-            "libpcap filters only the ports on this interface. Packets in tunnels and fragments are not recorded."
-            " To record them, use a pipe:"
+            "libpcap filters only the ports on this interface. Tunneled packets and IP fragments are not recorded."
+            " To record these packets, use a pipe:"
             " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
         )
         warnings.append({"kind": "live_filter", "text": text})

@@ -120,7 +120,7 @@ def open_finished(path: Path) -> Folder:
     """Open a tape. Raises InputError if its capture was killed and the tape was not completed later."""
     tape = open_folder("tape", path)
     if not tape.finished:
-        raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete it")
+        raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete the tape")
     return tape
 
 

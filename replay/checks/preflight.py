@@ -104,8 +104,8 @@ def _tape(plan: Plan, partial_ok: bool) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"times run backwards in {plural(plan.disordered, 'session')}. The replay keeps the order of the events"
-            " and increases the affected times",
+            f"event times are not in order in {plural(plan.disordered, 'session')}. The replay keeps the order of"
+            " the events and increases the affected times",
         )
     for note in plan.order_notes:
         yield Finding("warning", f"--order commit: {note}")
@@ -180,7 +180,7 @@ def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "refuse",
             f"the target is the tape's source server ({facts.identity}): choose another target. If the target is a"
-            " copy of the source server, remove auto.cnf from its data folder and restart the target",
+            " copy of the source server, remove auto.cnf from the copy's data folder and restart the target",
         )
 
 
@@ -326,8 +326,8 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the optimizer statistics show too few rows for {plural(len(facts.stale), 'table')}"
-            f" ({listed([printable(name) for name in facts.stale])}), as after a restore. Statements may get"
-            " different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
+            f" ({listed([printable(name) for name in facts.stale])}). This is typical after a restore. Statements"
+            " may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
         )
 
 

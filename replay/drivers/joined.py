@@ -66,7 +66,7 @@ def replay_as_driver(
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)
-    return Ended(number, summary, driver.lead_lost or "the lead process did not add this driver's part to its run")
+    return Ended(number, summary, driver.lead_lost or "the lead process did not add this driver's part to the run")
 
 
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:

@@ -38,7 +38,7 @@ def make_key(path: Path) -> bytes:
         with os.fdopen(handle, "wb") as file:
             file.write(text + b"\n")
     except OSError as error:
-        raise InputError(f"{path}: cannot write the join key: {error.strerror}") from error
+        raise InputError(f"{path}: cannot write the key file: {error.strerror}") from error
     return text
 
 
@@ -53,7 +53,7 @@ def read_key(path: Path | None) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path}: cannot read the join key: {error.strerror}") from error
+        raise InputError(f"{path}: cannot read the key file: {error.strerror}") from error
     if stat.S_IMODE(mode) & 0o077:
         raise InputError(f"{path}: other users can read this key file: chmod 600 {path}")
     return _checked(text, str(path))
@@ -71,7 +71,7 @@ def lead_key(path: Path | None) -> bytes:
 
 def _checked(text: bytes, where: str) -> bytes:
     if len(text) < KEY_BYTES:
-        raise InputError(f"{where}: expected a join key of at least {KEY_BYTES} random characters, found {len(text)}")
+        raise InputError(f"{where}: expected a key of at least {KEY_BYTES} random characters, found {len(text)}")
     return text
 
 

@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("a.pid", "7", "a server seems to use it"),
+        ("a.pid", "7", "a server is probably using the folder"),
         ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run xtrabackup --prepare"),
         ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run mariadb-backup --prepare"),
         (

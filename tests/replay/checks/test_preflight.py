@@ -90,7 +90,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"facts": {"stale": ("shop.t", "shop.u")}},
         [
-            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u), as after a restore."
+            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u). This is typical after a restore."
             " Statements may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics"
         ],
     ),
@@ -105,7 +105,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [
-            "warning: times run backwards in 2 sessions. The replay keeps the order of the events and increases the"
+            "warning: event times are not in order in 2 sessions. The replay keeps the order of the events and increases the"
             " affected times",
             "warning: --order commit: a note",
             "warning: --order commit: another",
@@ -147,7 +147,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         {"info": {"server": {"identity": "B"}}},
         [
             "refuse: the target is the tape's source server (B): choose another target. If the target is a copy of"
-            " the source server, remove auto.cnf from its data folder and restart the target"
+            " the source server, remove auto.cnf from the copy's data folder and restart the target"
         ],
     ),
     ({"info": {"server": {"identity": None}}, "facts": {"identity": None}}, []),
@@ -374,7 +374,7 @@ def test_read_target_is_introduced_and_checked() -> None:
     assert as_lines(check_read_target(given, reads, facts, FACTS)) == [
         "info: reads outside transactions are sent to ro@db3:3306/x (8.0.36)",
         "refuse: the target is the tape's source server (C): choose another target. If the target is a copy of the"
-        " source server, remove auto.cnf from its data folder and restart the target",
+        " source server, remove auto.cnf from the copy's data folder and restart the target",
         "refuse: the target lacks the schema 'x' of --target, or 'ro' may not see it. Restore the schema, or GRANT"
         " access",
         "refuse: the replay needs 10 concurrent connections and 3 are in use, but the target's max_connections is"

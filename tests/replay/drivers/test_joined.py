@@ -158,7 +158,7 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
     assert "the --join-key of the lead process differs from this driver's key" in said
-    lead.saw("refused a driver with another join key")
+    lead.saw("refused a driver whose --join-key differs")
     code, said = bench.driver(7, port, "--speed", "2").end()
     assert code == 1
     assert "differ from the options of the lead process: speed" in said
@@ -182,7 +182,7 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     other.chmod(0o644)
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
-    assert "other users can read this join key" in said
+    assert "other users can read this key file" in said
 
 
 @pytest.mark.long
