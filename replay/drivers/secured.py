@@ -140,7 +140,9 @@ def admit(
         said = str(hello.values.get("proof"))
         if not hmac.compare_digest(said.encode(), proof(key, "driver", other, nonce, certificate).encode()):
             channel.send("refused", reason="key")
-            raise QuerytapeError(f"{who}: refused a driver whose --join-key differs from the lead process")
+            raise QuerytapeError(
+                f"{who}: refused a driver whose key differs from the key of the lead process (--join-key)"
+            )
         channel.send("admitted", proof=proof(key, "lead", nonce, other, certificate))
         return channel, dict(_next(channel, "hello").values)
     except QuerytapeError as error:

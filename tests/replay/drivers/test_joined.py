@@ -158,7 +158,7 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
     assert "the --join-key of the lead process differs from this driver's key" in said
-    lead.saw("refused a driver whose --join-key differs")
+    lead.saw("refused a driver whose key differs from the key of the lead process")
     code, said = bench.driver(7, port, "--speed", "2").end()
     assert code == 1
     assert "differ from the options of the lead process: speed" in said
@@ -171,7 +171,7 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
         lead.saw("the TLS handshake failed")
     channel = Channel(client_context().wrap_socket(socket.create_connection(("127.0.0.1", port))))
     channel.send("driver", protocol=1, version="0.0.1", nonce="", proof="")
-    lead.saw("refused a driver of querytape 0.0.1")
+    lead.saw("refused a driver with querytape 0.0.1")
     channel.close()
     assert not list(tmp_path.glob("part-7.run"))
     assert written(shop) == {}
